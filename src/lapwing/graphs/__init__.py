@@ -1,0 +1,26 @@
+"""Who pulls whom: graphs as parameter objects, combined by ``+ - * &``."""
+
+from ._base import Combination, Graph, Intersection, Scaled
+from ._classes import Complete, OtherClass, SameClass
+from ._given import Pairs, Precomputed
+from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
+from ._reconstruction import Reconstruction
+from ._sample import Sample
+
+__all__ = [
+    "KNN",
+    "ClosestPairs",
+    "Combination",
+    "Complete",
+    "Graph",
+    "Intersection",
+    "OtherClass",
+    "Pairs",
+    "Precomputed",
+    "Radius",
+    "Reconstruction",
+    "Repulsion",
+    "SameClass",
+    "Sample",
+    "Scaled",
+]

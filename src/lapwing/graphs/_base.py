@@ -1,0 +1,209 @@
+"""Graphs as parameter objects: who pulls whom, and how graphs combine.
+
+A graph holds parameters only. ``build(X, y)`` turns it into signed terms, each with its Laplacian and its degrees.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from ..operators import laplacian
+from ..problem import Term
+from ._sample import Sample
+
+
+class Graph(BaseEstimator):
+    """Base of all graphs. Combine them by ``+``, ``-``, ``*`` with a number, and ``&``.
+
+    ``&`` binds weaker than ``-`` in Python, so bracket it: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``.
+    """
+
+    reads_labels: Any = False
+    __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
+
+    def build(self, X: Any, y: Any = None) -> list[Term]:
+        """The graph on the rows of X, as signed terms ``(coefficient, laplacian, degrees)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Class labels, -1 where unknown; only for graphs that read them.
+        """
+        return self.terms(Sample.validated(X, y))
+
+    def terms(self, sample: Sample) -> list[Term]:
+        raise NotImplementedError
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array | None:
+        """The weights as a sparse matrix; None where the graph is too dense to list its edges."""
+        return None
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """The weights of given pairs; 0 where the graph has no edge."""
+        raise ValueError(f"{type(self).__name__} has no edge weights, so & cannot filter it")
+
+    def __add__(self, other: Graph) -> Graph:
+        return _combined(self, other, 1.0)
+
+    def __sub__(self, other: Graph) -> Graph:
+        return _combined(self, other, -1.0)
+
+    def __mul__(self, scale: float) -> Graph:
+        if not isinstance(scale, Real):
+            return NotImplemented
+        return Scaled(self, float(scale))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Graph:
+        return -1.0 * self
+
+    def __and__(self, other: Graph) -> Graph:
+        return Intersection(self, other) if isinstance(other, Graph) else NotImplemented
+
+
+def _combined(left: Graph, right: Graph, sign: float) -> Graph:
+    if not isinstance(right, Graph):
+        return NotImplemented
+    if isinstance(right, Scaled):
+        return Combination(left, right.graph, sign * right.scale)
+    return Combination(left, right, sign)
+
+
+class SparseGraph(Graph):
+    """A graph that is the list of its edges."""
+
+    def terms(self, sample: Sample) -> list[Term]:
+        W = self.adjacency(sample)
+        assert W is not None
+        return [Term(1.0, *laplacian(W))]
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        W = self.adjacency(sample)
+        assert W is not None
+        return _lookup(W, rows, cols)
+
+
+class Scaled(Graph):
+    """``scale * graph``."""
+
+    def __init__(self, graph: Graph, scale: float = 1.0):
+        self.graph = graph
+        self.scale = scale
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.graph.reads_labels
+
+    def terms(self, sample: Sample) -> list[Term]:
+        return [term.scaled(_finite(self.scale)) for term in self.graph.terms(sample)]
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array | None:
+        W = self.graph.adjacency(sample)
+        return None if W is None else W * self.scale
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self.scale * self.graph.weights_at(sample, rows, cols)
+
+    def __mul__(self, scale: float) -> Graph:
+        if not isinstance(scale, Real):
+            return NotImplemented
+        return Scaled(self.graph, float(scale) * self.scale)
+
+    __rmul__ = __mul__
+
+
+class Combination(Graph):
+    """``left + scale * right``; a negative scale repels.
+
+    In a grid search: ``graph__left__...``, ``graph__right__...`` and ``graph__scale``.
+    """
+
+    def __init__(self, left: Graph, right: Graph, scale: float = 1.0):
+        self.left = left
+        self.right = right
+        self.scale = scale
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.left.reads_labels or self.right.reads_labels
+
+    def terms(self, sample: Sample) -> list[Term]:
+        scale = _finite(self.scale)
+        return self.left.terms(sample) + [term.scaled(scale) for term in self.right.terms(sample)]
+
+
+class Intersection(Graph):
+    """``left & right``: left's weights on the edges that right has too."""
+
+    def __init__(self, left: Graph, right: Graph):
+        self.left = left
+        self.right = right
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.left.reads_labels or self.right.reads_labels
+
+    def terms(self, sample: Sample) -> list[Term]:
+        if isinstance(self.left, Scaled):
+            return Scaled(self.left.graph & self.right, self.left.scale).terms(sample)
+        if isinstance(self.left, Combination):
+            left, right, scale = self.left.left, self.left.right, self.left.scale
+            return Combination(left & self.right, right & self.right, scale).terms(sample)
+        return [Term(1.0, *laplacian(self.adjacency(sample)))]
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        W = self.left.adjacency(sample)
+        edges = W if W is not None else self.right.adjacency(sample)
+        if edges is None:
+            raise ValueError(
+                f"{type(self.left).__name__} & {type(self.right).__name__}: neither graph is sparse, so their common "
+                "edges cannot be listed; one side must be a sparse graph such as KNN, Radius or Precomputed"
+            )
+        edges = sparse.coo_array(edges)
+        other = self.right if W is not None else self.left
+        weights = other.weights_at(sample, edges.row, edges.col)
+        kept = np.where(weights != 0, edges.data, 0.0) if W is not None else weights
+        common = sparse.csr_array((kept, (edges.row, edges.col)), shape=edges.shape)
+        common.eliminate_zeros()
+        return common
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return _lookup(self.adjacency(sample), rows, cols)
+
+
+def _lookup(W: sparse.csr_array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    return np.asarray(W[rows, cols]).ravel()
+
+
+def _finite(scale: float) -> float:
+    if not (isinstance(scale, Real) and np.isfinite(float(scale))):
+        raise ValueError(f"scale={scale!r} must be a finite number")
+    return float(scale)
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Any) -> Any:
+    """One of ``choices``."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(repr(choice) for choice in choices)}")
+    return value
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name}={value!r} must be a finite number above 0")
+    return float(value)

@@ -1,0 +1,172 @@
+"""Graphs given by the labels, or by nothing: too many edges to list, so they are low-rank factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+
+from ..operators import Array, Structured, diagonal, laplacian, row_blocks
+from ..problem import Term
+from ._base import Graph, check_choice
+from ._sample import Sample, class_members
+from ._weights import heat_width, require_nonnegative
+
+
+def _indicators(classes: np.ndarray) -> sparse.csr_array:
+    """The n x c matrix Z of class membership; rows of unknown label are 0."""
+    known = np.flatnonzero(classes >= 0)
+    shape = (classes.size, classes.max() + 1)
+    return sparse.csr_array((np.ones(known.size), (known, classes[known])), shape=shape)
+
+
+class SameClass(Graph):
+    r"""All pairs of the same known class.
+
+    Parameters
+    ----------
+    weights : {"uniform", "heat"}, default="uniform"
+        ``"uniform"``: :math:`1/n_c`, i = j included, so that :math:`D = I` and :math:`X^\top L X = S_w`, the within-class
+        scatter (thesis eq. 2.37 to 2.39 of [1]_); kept as a rank-c factor. ``"heat"``: :math:`\exp(-\|x_i - x_j\|^2/t)`
+        without i = j (eq. 7.3), one block a class: memory grows with the sum of the squared class sizes.
+    t : float, "auto" or "half-median", default="auto"
+        Heat width, as in :class:`KNN`.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005.
+    """
+
+    reads_labels = True
+
+    def __init__(self, weights: str = "uniform", *, t: Any = "auto"):
+        self.weights = weights
+        self.t = t
+
+    def terms(self, sample: Sample) -> list[Term]:
+        if self._is_heat():
+            return [Term(1.0, *laplacian(self._heat_blocks(sample)))]
+        known = (sample.classes >= 0).astype(np.float64)
+        Z = _indicators(sample.classes)
+        factor = (Z, -1.0 / np.asarray(Z.sum(axis=0)).ravel())
+        return [Term(1.0, Structured(sample.n, factors=(factor,), diag=known), diagonal(known))]
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array | None:
+        return self._heat_blocks(sample) if self._is_heat() else None
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        if self._is_heat():
+            return np.asarray(self._heat_blocks(sample)[rows, cols]).ravel()
+        classes = sample.classes
+        same = (classes[rows] >= 0) & (classes[rows] == classes[cols])
+        sizes = np.bincount(classes[classes >= 0])
+        return np.where(same, 1.0 / sizes[classes[rows]], 0.0)
+
+    def _is_heat(self) -> bool:
+        return check_choice("weights", self.weights, ("uniform", "heat")) == "heat"
+
+    def _heat_blocks(self, sample: Sample) -> sparse.csr_array:
+        members = [rows for rows in class_members(sample.classes) if rows.size > 1]
+        if not members:
+            raise ValueError('SameClass(weights="heat") needs a pair: every class has one sample; add samples')
+        squared = [euclidean_distances(sample.X[rows], squared=True).astype(np.float64) for rows in members]
+        off_diagonal = [block[~np.eye(len(block), dtype=bool)] for block in squared]
+        t = heat_width(self.t, np.concatenate(off_diagonal), sample)
+        rows = np.concatenate([np.repeat(c, c.size) for c in members])
+        cols = np.concatenate([np.tile(c, c.size) for c in members])
+        values = np.exp(-np.concatenate([block.ravel() for block in squared]) / t)
+        off = rows != cols
+        return sparse.csr_array((values[off], (rows[off], cols[off])), shape=(sample.n, sample.n))
+
+
+class OtherClass(Graph):
+    r"""All pairs of different known classes, with weight 1/n (n labelled samples).
+
+    ``Complete(among="labelled")`` is this graph plus the part of equal labels. Use it to filter a search,
+    ``KNN(15) & OtherClass()``, or to repel all classes, near or far.
+    """
+
+    reads_labels = True
+
+    def terms(self, sample: Sample) -> list[Term]:
+        Z = _indicators(sample.classes)
+        sizes = np.asarray(Z.sum(axis=0)).ravel()
+        known = (sample.classes >= 0).astype(np.float64)
+        n = sizes.sum()
+        degrees = known * (1 - (Z @ sizes) / n)
+        factors = ((Z, np.full(sizes.size, 1 / n)), (known[:, None], np.array([-1 / n])))
+        return [Term(1.0, Structured(sample.n, factors=factors, diag=degrees), diagonal(degrees))]
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        classes = sample.classes
+        differ = (classes[rows] >= 0) & (classes[cols] >= 0) & (classes[rows] != classes[cols])
+        return differ / float((classes >= 0).sum())
+
+
+class Complete(Graph):
+    r"""All pairs.
+
+    Parameters
+    ----------
+    weights : {"uniform", "dot"}, default="uniform"
+        ``"uniform"``: 1/n, i = j included, so that :math:`D = I` and :math:`X^\top L X` is the total scatter: maximised
+        under orthogonality it is PCA. ``"dot"``: :math:`x_i^\top x_j`, kept as a factor of the rank of X (thesis, 4.3.4
+        and 5.3.3), on X as given.
+    among : {"all", "labelled"}, default="all"
+        ``"labelled"`` leaves out the rows of unknown label.
+    """
+
+    def __init__(self, weights: str = "uniform", *, among: str = "all"):
+        self.weights = weights
+        self.among = among
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.among == "labelled"
+
+    def terms(self, sample: Sample) -> list[Term]:
+        check_choice("weights", self.weights, ("uniform", "dot"))
+        members = self._members(sample)
+        if self.weights == "uniform":
+            factor = (members[:, None], np.array([-1.0 / members.sum()]))
+            return [Term(1.0, Structured(sample.n, factors=(factor,), diag=members), diagonal(members))]
+        X = self._rows(sample, members)
+        degrees = np.asarray(X @ np.asarray(X.sum(axis=0), dtype=np.float64).ravel()).ravel().astype(np.float64)
+        _require_nonnegative_dots(X, degrees, members)
+        factor = (X, -np.ones(X.shape[1]))
+        return [Term(1.0, Structured(sample.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        members = self._members(sample)
+        both = members[rows] * members[cols]
+        return both / members.sum() if self.weights == "uniform" else both * sample.dots(rows, cols)
+
+    def _members(self, sample: Sample) -> np.ndarray:
+        if check_choice("among", self.among, ("all", "labelled")) == "all":
+            return np.ones(sample.n)
+        return (sample.classes >= 0).astype(np.float64)
+
+    def _rows(self, sample: Sample, members: np.ndarray) -> Array:
+        if members.all():
+            return sample.X
+        return sparse.csr_array(sparse.diags_array(members) @ sparse.csr_array(sample.X)) if sparse.issparse(
+            sample.X
+        ) else members[:, None] * sample.X
+
+
+def _require_nonnegative_dots(X: Array, degrees: np.ndarray, members: np.ndarray) -> None:
+    """Count negative products a block of rows at a time, only where X can have any."""
+    if (X.min() if X.shape[1] else 0) < 0:
+        negative = 0
+        for rows in row_blocks(X.shape[0], X.shape[0]):
+            products = X[rows] @ X.T
+            negative += int((products < 0).sum())
+        if negative:
+            require_nonnegative("dot", np.repeat([-1.0, 1.0], [negative, int(members.sum()) ** 2 - negative]))
+    if (degrees[members > 0] <= 0).any():
+        raise ValueError(
+            f'weights="dot" gives degree 0 to {int((degrees[members > 0] <= 0).sum())} samples (zero vectors, or orthogonal '
+            'to all others); remove them or use weights="uniform"'
+        )

@@ -1,0 +1,90 @@
+"""Graphs that the user brings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from ..operators import laplacian
+from ..problem import Term
+from ._base import Graph, SparseGraph
+from ._sample import Edges, Sample
+from ._weights import symmetric
+
+
+class Precomputed(SparseGraph):
+    """A weight matrix: hyperlinks, a social network, another program's graph.
+
+    ``graph=W`` in an estimator is short for ``graph=Precomputed(W)``.
+
+    Parameters
+    ----------
+    W : array-like or sparse matrix of shape (n_samples, n_samples)
+        Symmetric, finite, not negative. It indexes rows of X, so it fits one data set and no cross-validation fold of it.
+    """
+
+    def __init__(self, W: Any):
+        self.W = W
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        W = sparse.csr_array(check_array(self.W, accept_sparse="csr", dtype=np.float64, input_name="W"))
+        if W.shape != (sample.n, sample.n):
+            raise ValueError(
+                f"W has shape {W.shape}, but X has {sample.n} samples: a precomputed graph needs one row and one column a "
+                "sample, and so cannot be used where X is split (cross-validation); use KNN or another graph that is "
+                "built from X there"
+            )
+        if W.nnz and W.data.min() < 0:
+            raise ValueError(
+                f"W has negative weights ({(W.data < 0).mean():.1%} of its entries); pass what repels as a graph of its own "
+                "and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
+            )
+        largest = abs(W - W.T).max() if W.nnz else 0.0
+        if largest > 1e-10 * (abs(W).max() if W.nnz else 1.0):
+            raise ValueError(f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)")
+        return W
+
+
+class Pairs(Graph):
+    """Pairs that must be close, and pairs that must be apart.
+
+    Parameters
+    ----------
+    must_link : array-like of shape (n_pairs, 2), default=None
+        Row indices; each pair attracts with weight 1.
+    cannot_link : array-like of shape (n_pairs, 2), default=None
+        Row indices; each pair repels with weight 1.
+    """
+
+    def __init__(self, must_link: Any = None, cannot_link: Any = None):
+        self.must_link = must_link
+        self.cannot_link = cannot_link
+
+    def terms(self, sample: Sample) -> list[Term]:
+        given = {"must_link": (1.0, self.must_link), "cannot_link": (-1.0, self.cannot_link)}
+        terms = [
+            Term(sign, *laplacian(_pair_matrix(name, pairs, sample.n)))
+            for name, (sign, pairs) in given.items()
+            if pairs is not None and np.size(pairs)
+        ]
+        if not terms:
+            raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
+        return terms
+
+
+def _pair_matrix(name: str, pairs: Any, n: int) -> sparse.csr_array:
+    pairs = np.asarray(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"{name} must hold row indices in an integer array of shape (n_pairs, 2), not {pairs.shape}")
+    if pairs.min() < 0 or pairs.max() >= n:
+        raise ValueError(
+            f"{name} holds row {pairs.max() if pairs.max() >= n else pairs.min()}, but X has the rows 0 to {n - 1}; pairs "
+            "index rows of X, and so cannot be used where X is split (cross-validation)"
+        )
+    if (pairs[:, 0] == pairs[:, 1]).any():
+        raise ValueError(f"{name} pairs row {pairs[pairs[:, 0] == pairs[:, 1]][0, 0]} with itself; drop that pair")
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    return symmetric(Edges(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs))), np.ones(len(pairs)), n)

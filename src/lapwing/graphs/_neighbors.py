@@ -1,0 +1,237 @@
+"""Graphs made by a neighbour search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from ..operators import Structured, diagonal, laplacian
+from ..problem import Term
+from ._base import SparseGraph, check_choice, check_count, check_positive
+from ._sample import Edges, Sample, class_members
+from ._weights import SYMMETRY, edge_weights, require_positive_degrees, symmetric
+
+AMONG = ("all", "same_class", "other_class")
+
+
+class KNN(SparseGraph):
+    r"""The k nearest neighbours.
+
+    Rows i and j are linked when i is among the k nearest of j **or** j among those of i. A row is never its own
+    neighbour, also where rows are repeated.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k. Never changed behind your back: k >= n_samples raises.
+    weights : {"heat", "binary", "cosine", "dot"} or callable, default="heat"
+        ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` in the chosen metric; a callable maps an array of distances to weights.
+    t : float, "auto" or "half-median", default="auto"
+        Heat width; ``"auto"`` is the mean squared distance over the graph's directed edges.
+    metric : str or callable, default="euclidean"
+        Any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included.
+    metric_params : dict, default=None
+        Further parameters of the metric.
+    among : {"all", "same_class", "other_class"}, default="all"
+        Where to search. ``among="same_class"`` takes the k nearest *inside* the class (all of a smaller one);
+        ``KNN(k) & SameClass()`` keeps those of the k nearest overall that share the class. They differ.
+    symmetry : {"or", "and", "mean"}, default="or"
+        How the directed graph becomes symmetric; ``"mean"`` is :math:`(A + A^\top)/2`.
+    search : neighbours transformer, default=None
+        Finds the neighbours instead, for example ``KNeighborsTransformer`` or an approximate one with the same
+        interface; its ``n_neighbors`` is set to k, and it brings its own metric.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import KNN
+    >>> (term,) = KNN(1, weights="binary").build([[0.0], [1.0], [5.0]])
+    >>> term.laplacian.toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "heat",
+        t: Any = "auto",
+        metric: Any = "euclidean",
+        metric_params: dict | None = None,
+        among: str = "all",
+        symmetry: str = "or",
+        search: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.t = t
+        self.metric = metric
+        self.metric_params = metric_params
+        self.among = among
+        self.symmetry = symmetry
+        self.search = search
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.among != "all"
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        check_choice("among", self.among, AMONG)
+        check_choice("symmetry", self.symmetry, SYMMETRY)
+        edges = sample.neighbors(
+            check_count("n_neighbors", self.n_neighbors),
+            metric=self.metric,
+            metric_params=self.metric_params,
+            among=self.among,
+            search=self.search,
+        )
+        values = edge_weights(self.weights, sample, edges, self.t, self.metric)
+        W = symmetric(edges, values, sample.n, self.symmetry)
+        if self.symmetry != "and":  # "and" leaves rows alone on purpose
+            require_positive_degrees(self.weights, edges, W)
+        return W
+
+
+class Radius(SparseGraph):
+    r"""All pairs within a distance.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        The largest distance of a link: :math:`\sqrt{\epsilon}` where a paper bounds the squared distance by
+        :math:`\epsilon`. Rows without neighbours stay alone.
+    weights, t, metric, metric_params
+        As in :class:`KNN`.
+    """
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Any = "heat",
+        t: Any = "auto",
+        metric: Any = "euclidean",
+        metric_params: dict | None = None,
+    ):
+        self.radius = radius
+        self.weights = weights
+        self.t = t
+        self.metric = metric
+        self.metric_params = metric_params
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        if self.metric == "cosine":
+            sample.require_nonzero_rows('metric="cosine"')
+        index = NearestNeighbors(
+            radius=check_positive("radius", self.radius), metric=self.metric, metric_params=self.metric_params
+        )
+        found = sparse.coo_array(index.fit(sample.X).radius_neighbors_graph(mode="distance"))
+        if not found.data.size:
+            raise ValueError(f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one")
+        edges = Edges(found.row, found.col, found.data)
+        values = edge_weights(self.weights, sample, edges, self.t, self.metric)
+        W = symmetric(edges, values, sample.n)
+        require_positive_degrees(self.weights, edges, W)
+        return W
+
+
+class Repulsion(SparseGraph):
+    r"""Near rows of different classes: what a projection should keep apart.
+
+    Of the k nearest neighbours among *all* rows, those of another class (both labels known), linked in either direction
+    [1]_. Subtract it from what attracts: ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+    weights : {"inverse", "binary"}, default="inverse"
+        ``"inverse"`` is eq. 12, :math:`1 / (\sigma + \|x_i - x_j\|^2 / (\|x_i\|^2 + \|x_j\|^2))`, on X as given.
+    sigma : float, default=10.0
+    normalized : bool, default=False
+        Eq. 15: :math:`L = I - D^{-1/2} W D^{-1/2}` on the rows that have links.
+    metric : str or callable, default="euclidean"
+
+    References
+    ----------
+    .. [1] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans",
+       Pattern Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
+    """
+
+    reads_labels = True
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        *,
+        weights: str = "inverse",
+        sigma: float = 10.0,
+        normalized: bool = False,
+        metric: Any = "euclidean",
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.sigma = sigma
+        self.normalized = normalized
+        self.metric = metric
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        check_choice("weights", self.weights, ("inverse", "binary"))
+        classes = sample.classes
+        edges = sample.neighbors(
+            check_count("n_neighbors", self.n_neighbors), metric=self.metric, metric_params=None, among="all"
+        )
+        known = (classes[edges.rows] >= 0) & (classes[edges.cols] >= 0)
+        edges = edges.where(known & (classes[edges.rows] != classes[edges.cols]))
+        values = np.ones(edges.rows.size) if self.weights == "binary" else self._inverse(sample, edges)
+        return symmetric(edges, values, sample.n)
+
+    def _inverse(self, sample: Sample, edges: Edges) -> np.ndarray:
+        """Eq. 12; two zero vectors are at relative distance 0."""
+        squares = sample.norms[edges.rows] ** 2 + sample.norms[edges.cols] ** 2
+        apart = squares - 2 * sample.dots(edges.rows, edges.cols)
+        relative = np.divide(apart, squares, out=np.zeros_like(apart), where=squares > 0)
+        return 1 / (check_positive("sigma", self.sigma) + np.maximum(relative, 0))
+
+    def terms(self, sample: Sample) -> list[Term]:
+        W = self.adjacency(sample)
+        if not self.normalized:
+            return [Term(1.0, *laplacian(W))]
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        linked = (degrees > 0).astype(np.float64)
+        scale = sparse.diags_array(np.divide(1.0, np.sqrt(degrees), out=np.zeros(sample.n), where=degrees > 0))
+        return [Term(1.0, Structured(sample.n, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))]
+
+
+class ClosestPairs(SparseGraph):
+    """For each class its closest pairs with any other class, with weight 1: the margin of MFA.
+
+    Parameters
+    ----------
+    n_pairs : int, default=20
+        Pairs a class (fewer where a class has not so many); the graph is the union over the classes.
+    metric : str or callable, default="euclidean"
+    """
+
+    reads_labels = True
+
+    def __init__(self, n_pairs: int = 20, *, metric: Any = "euclidean"):
+        self.n_pairs = n_pairs
+        self.metric = metric
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        n_pairs = check_count("n_pairs", self.n_pairs)
+        # A class's n closest pairs hold a row at most n times, so n neighbours of each row are candidates enough.
+        edges = sample.neighbors(
+            min(n_pairs, sample.n - 1), metric=self.metric, metric_params=None, among="other_class"
+        )
+        kept = []
+        for members in class_members(sample.classes):
+            own = np.flatnonzero(np.isin(edges.rows, members))
+            order = np.lexsort((edges.cols[own], edges.rows[own], edges.distances[own]))
+            kept.append(own[order[:n_pairs]])
+        edges = edges.where(np.concatenate(kept))
+        return symmetric(edges, np.ones(edges.rows.size), sample.n)

@@ -1,0 +1,109 @@
+"""Neighbourhoods as linear combinations: the weights of locally linear embedding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..operators import Structured, diagonal, row_blocks
+from ..problem import Term
+from ._base import Graph, check_choice, check_count
+from ._sample import Sample
+
+
+class Reconstruction(Graph):
+    r"""Each row as the best affine combination of its neighbours.
+
+    The weights minimise :math:`\sum_i \|x_i - \sum_j W_{ij} x_j\|^2` with rows summing to one, and the matrix to minimise
+    is :math:`(I - W)^\top (I - W)`, kept as a factor; its degrees are 1.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+    reg : float, default=1e-3
+        Adds ``reg * trace(G)`` to the diagonal of each local Gram matrix G, which is singular where there are more
+        neighbours than dimensions.
+    among : {"all", "same_class"}, default="all"
+        ``"same_class"``: the nearest inside the class (all others of a smaller class); rows of unknown label take no part.
+    metric : str or callable, default="euclidean"
+        For the search; the weights are Euclidean.
+    """
+
+    def __init__(self, n_neighbors: int = 5, *, reg: float = 1e-3, among: str = "all", metric: Any = "euclidean"):
+        self.n_neighbors = n_neighbors
+        self.reg = reg
+        self.among = among
+        self.metric = metric
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.among != "all"
+
+    def terms(self, sample: Sample) -> list[Term]:
+        W = self.weights_matrix(sample)
+        taking_part = (np.diff(W.indptr) > 0).astype(np.float64)
+        residual = sparse.csr_array(sparse.diags_array(taking_part) - W)
+        factor = (sparse.csr_array(residual.T), np.ones(sample.n))
+        return [Term(1.0, Structured(sample.n, factors=(factor,)), diagonal(taking_part))]
+
+    def weights_matrix(self, sample: Sample) -> sparse.csr_array:
+        """W, one row of weights a sample."""
+        check_choice("among", self.among, ("all", "same_class"))
+        if not (isinstance(self.reg, (int, float)) and 0 <= self.reg < np.inf):
+            raise ValueError(f"reg={self.reg!r} must be a finite number, 0 or more")
+        edges = sample.neighbors(
+            check_count("n_neighbors", self.n_neighbors), metric=self.metric, metric_params=None, among=self.among
+        )
+        counts = np.bincount(edges.rows, minlength=sample.n)
+        if self.among == "same_class":
+            _require_companions(sample.classes, counts)
+        order = np.argsort(edges.rows, kind="stable")
+        starts = np.cumsum(counts) - counts
+        data = np.empty(edges.rows.size)
+        # Classes differ in size, so rows are taken together that have the same number of neighbours.
+        for k in np.unique(counts[counts > 0]):
+            rows = np.flatnonzero(counts == k)
+            place = starts[rows, None] + np.arange(k)
+            data[place] = barycentric_weights(sample, rows, edges.cols[order][place], float(self.reg))
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return sparse.csr_array((data, edges.cols[order], indptr), shape=(sample.n, sample.n))
+
+
+def _require_companions(classes: np.ndarray, counts: np.ndarray) -> None:
+    alone = np.flatnonzero((classes >= 0) & (counts == 0))
+    if alone.size:
+        raise ValueError(
+            f'Reconstruction(among="same_class") needs two samples or more in each class, but {alone.size} classes have '
+            f"one (row {alone[0]} is alone in its class); add samples, or set those labels to -1 (unknown)"
+        )
+
+
+def barycentric_weights(sample: Sample, rows: np.ndarray, neighbors: np.ndarray, reg: float) -> np.ndarray:
+    """Weights (len(rows), k), each row summing to one, of the best affine combination of the neighbours."""
+    k = neighbors.shape[1]
+    weights = np.empty(neighbors.shape)
+    for block in row_blocks(rows.size, k * (sample.X.shape[1] if not sparse.issparse(sample.X) else k)):
+        G = _local_grams(sample, rows[block], neighbors[block])
+        trace = np.trace(G, axis1=1, axis2=2)
+        ridge = np.where(trace > 0, reg * trace, 1.0)  # all neighbours equal to the row: any weights do, take 1/k
+        G[:, np.arange(k), np.arange(k)] += ridge[:, None]
+        w = np.linalg.solve(G, np.ones((G.shape[0], k, 1)))[..., 0]
+        weights[block] = w / w.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _local_grams(sample: Sample, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+    """Gram matrices of ``x_j - x_i`` over the neighbours j of i."""
+    X, (b, k) = sample.X, neighbors.shape
+    if not sparse.issparse(X):
+        apart = X[neighbors].astype(np.float64) - X[rows].astype(np.float64)[:, None, :]
+        return apart @ apart.transpose(0, 2, 1)
+    points = np.concatenate([rows[:, None], neighbors], axis=1)
+    products = np.empty((b, k + 1, k + 1))
+    for i in range(k + 1):
+        for j in range(i, k + 1):
+            products[:, i, j] = products[:, j, i] = sample.dots(points[:, i], points[:, j])
+    own, cross = products[:, :1, :1], products[:, 1:, :1]
+    return products[:, 1:, 1:] - cross - cross.transpose(0, 2, 1) + own
