@@ -7,14 +7,16 @@ addition and scaling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator
 
 Array = Any  # a dense ndarray or a SciPy sparse array
 BLOCK_BYTES = 1 << 24  # of float64 rows: large enough for BLAS, small against X (measured: 2^22 to 2^25 are alike)
@@ -30,8 +32,8 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 def dense_block(F: Array, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
     """Rows of F as float64, minus ``shift``: products of float32 rows must accumulate in float64."""
     block = F[rows]
-    block = np.asarray(block.toarray() if sparse.issparse(block) else block, dtype=np.float64)
-    return block if shift is None else block - shift
+    block = block.toarray() if sparse.issparse(block) else block
+    return np.asarray(block, dtype=np.float64) if shift is None else np.subtract(block, shift, dtype=np.float64)
 
 
 def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
@@ -77,9 +79,14 @@ class Structured:
         return self.sparse is None and not self.factors
 
     @property
-    def is_zero(self) -> bool:
-        parts = [self.diag, None if self.sparse is None else self.sparse.data, *(c for _, c in self.factors)]
-        return not any(part is not None and np.any(part) for part in parts)
+    def thin(self) -> Structured:
+        """The part that a pass over blocks of rows is enough for: the diagonal, and factors of few columns."""
+        return Structured(self.n, None, tuple((U, c) for U, c in self.factors if 2 * U.shape[1] <= self.n), self.diag)
+
+    @property
+    def wide(self) -> Structured:
+        """The rest: the sparse part, and factors of about as many columns as rows."""
+        return Structured(self.n, self.sparse, tuple((U, c) for U, c in self.factors if 2 * U.shape[1] > self.n))
 
     def __add__(self, other: Structured) -> Structured:
         if not isinstance(other, Structured):
@@ -113,8 +120,8 @@ class Structured:
 
     def __matmul__(self, Y: np.ndarray) -> np.ndarray:
         Y = np.asarray(Y)
-        columns = Y.reshape(self.n, -1)
-        product = np.zeros(columns.shape, dtype=np.result_type(Y.dtype, np.float64))
+        columns = np.ascontiguousarray(Y.reshape(self.n, -1), dtype=np.result_type(Y.dtype, np.float64))
+        product = np.zeros_like(columns)
         if self.diag is not None:
             product += self.diag[:, None] * columns
         if self.sparse is not None:
@@ -124,33 +131,21 @@ class Structured:
         return product.reshape(Y.shape)
 
     def quadratic(self, F: Array, shift: np.ndarray | None = None) -> np.ndarray:
-        """``(F - shift)ᵀ A (F - shift)`` in float64, one block of rows at a time.
+        """``(F - shift)ᵀ A (F - shift)``, in float64; F is (n, p), dense or sparse. See :func:`quadratics`."""
+        return quadratics([self], F, shift)[0]
 
-        F is (n, p), dense or sparse; ``shift`` (p,) is taken from every row without a copy of F.
-        """
-        p = F.shape[1]
-        total = np.zeros((p, p))
-        # UᵀF is accumulated where it is small (r x p); a factor as tall as n (reconstruction weights) goes by its rows.
-        small = [(U, c, np.zeros((U.shape[1], p))) for U, c in self.factors if 2 * U.shape[1] <= self.n]
-        tall = [(U, c) for U, c in self.factors if 2 * U.shape[1] > self.n]
-        product = None if self.sparse is None else _RowProduct(self.sparse, F, shift)
-        for rows in row_blocks(self.n, p):
-            block = dense_block(F, rows, shift)
-            if self.diag is not None or product is not None:
-                right = np.zeros_like(block) if self.diag is None else self.diag[rows, None] * block
-                if product is not None:
-                    right += product[rows]
-                total += block.T @ right
-            for U, _, UtF in small:
-                UtF += U[rows].T @ block
-        for _, c, UtF in small:
-            total += UtF.T @ (c[:, None] * UtF)
-        for U, c in tall:
-            product = _RowProduct(sparse.csr_array(U.T), F, shift)
-            for rows in row_blocks(U.shape[1], p):
-                block = product[rows]
-                total += block.T @ (c[rows, None] * block)
-        return (total + total.T) / 2
+    def quadratic_operator(self, F: Array, shift: np.ndarray) -> LinearOperator:
+        """:meth:`quadratic` as an operator on p-vectors, for p too large for a p x p matrix."""
+        Fc = centred(F, shift)
+        return Fc.T @ LinearOperator(self.shape, matvec=self.__matmul__, matmat=self.__matmul__, dtype=np.float64) @ Fc
+
+    def quadratic_diagonal(self, F: Array, shift: np.ndarray) -> np.ndarray:
+        """The diagonal of :meth:`quadratic`, where the matrix itself is diagonal."""
+        if not self.is_diagonal:
+            raise ValueError("only a diagonal matrix has this for little")
+        g = np.zeros(self.n) if self.diag is None else self.diag
+        squares = F.power(2) if sparse.issparse(F) else F**2
+        return g @ squares - 2 * shift * (g @ F) + g.sum() * shift**2
 
     def diagonal(self) -> np.ndarray:
         """The diagonal of the matrix."""
@@ -160,7 +155,8 @@ class Structured:
         if self.sparse is not None:
             diagonal += self.sparse.diagonal()
         for U, c in self.factors:
-            diagonal += (U * U if not sparse.issparse(U) else U.multiply(U)) @ c
+            U = U.astype(np.float64)
+            diagonal += (U.multiply(U) if sparse.issparse(U) else U * U) @ c
         return diagonal
 
     def toarray(self) -> np.ndarray:
@@ -172,29 +168,90 @@ class Structured:
 
         A column of a factor joins all rows where it is not zero, so it is a vertex of its own here.
         """
-        for U, _ in self.factors:
-            if not sparse.issparse(U) and U.all(axis=0).any():
-                return 1
-        empty = sparse.csr_array((self.n, self.n))
-        U = sparse.hstack([sparse.csr_array(U) for U, _ in self.factors]) if self.factors else None
-        top = empty if self.sparse is None else self.sparse
+        return self._n_connected_components
+
+    @cached_property
+    def _n_connected_components(self) -> int:
+        factors = [U[:, np.flatnonzero(c)] for U, c in self.factors if c.any()]
+        if any(not sparse.issparse(U) and U.all(axis=0).any() for U in factors):
+            return 1
+        U = sparse.hstack([sparse.csr_array(U) for U in factors]) if factors else None
+        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.copy()
+        top.eliminate_zeros()  # a stored zero is no edge
         joined = top if U is None else sparse.block_array([[top, U], [U.T, None]], format="csr")
         labels = connected_components(joined, directed=False)[1]
         return np.unique(labels[: self.n]).size
 
 
-class _RowProduct:
-    """Rows of ``S (F - shift)``. Each row sums few terms, so F's own precision does for the product."""
+def quadratics(matrices: Sequence[Structured], F: Array, shift: np.ndarray | None = None) -> list[np.ndarray]:
+    """``(F - shift)ᵀ A (F - shift)`` for each A, in float64 throughout.
 
-    def __init__(self, S: sparse.csr_array, F: Array, shift: np.ndarray | None):
-        self.S = S.astype(F.dtype)
-        self.F, self.shift = F, shift
-        self.row_sums = None if shift is None else np.asarray(S.sum(axis=1)).ravel()
+    F is (n, p), dense or sparse; ``shift`` (p,) is taken from every row. One pass over blocks of F's rows serves the thin
+    parts of all matrices, so that scatter matrices cost no more than a covariance.
+    """
+    p = F.shape[1]
+    totals = [np.zeros((p, p)) for _ in matrices]
+    sums = [[np.zeros((U.shape[1], p)) for U, _ in A.thin.factors] for A in matrices]
+    constants = [None if A.diag is None or np.ptp(A.diag) else A.diag[0] for A in matrices]
+    gram = np.zeros((p, p))
+    for rows in row_blocks(F.shape[0], p) if any(A.diag is not None or A.thin.factors for A in matrices) else ():
+        block = dense_block(F, rows, shift)
+        if any(constants):
+            gram += block.T @ block
+        for A, total, constant, products in zip(matrices, totals, constants, sums, strict=True):
+            if A.diag is not None and constant is None:
+                total += block.T @ (A.diag[rows, None] * block)
+            for (U, _), UtF in zip(A.thin.factors, products, strict=True):
+                UtF += U[rows].T @ block
+    for A, total, constant, products in zip(matrices, totals, constants, sums, strict=True):
+        if constant:
+            total += constant * gram
+        for (_, c), UtF in zip(A.thin.factors, products, strict=True):
+            total += UtF.T @ (c[:, None] * UtF)
+        if not A.wide.is_diagonal:
+            _add_wide(total, A.wide, F, shift)
+    return [(total + total.T) / 2 for total in totals]
 
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        block = self.S[rows] @ self.F
-        block = np.asarray(block.toarray() if sparse.issparse(block) else block, dtype=np.float64)
-        return block if self.row_sums is None else block - np.outer(self.row_sums[rows], self.shift)
+
+def _add_wide(total: np.ndarray, A: Structured, F: Array, shift: np.ndarray | None) -> None:
+    """Edges join far rows, so this takes all rows of a few columns; L F cancels where F is smooth, so not in float32."""
+    for columns in row_blocks(F.shape[1], F.shape[0] // 4):
+        part = F[:, columns]
+        part = part.toarray() if sparse.issparse(part) else part
+        product = A @ np.subtract(part, 0 if shift is None else shift[columns], dtype=np.float64)
+        for rows in row_blocks(*F.shape):
+            total[:, columns] += dense_block(F, rows, shift).T @ product[rows]
+
+
+def row_gram(X: Array, mean: np.ndarray) -> np.ndarray:
+    """(X - mean)(X - mean)ᵀ, centred before the product, a block of columns at a time."""
+    n, d = X.shape
+    if sparse.issparse(X):
+        # A column that is mostly its mean would cancel in the expanded product, so it is centred as a dense one.
+        X = X.astype(np.float64)
+        flat = n * mean**2 > 0.5 * np.asarray(X.power(2).sum(axis=0)).ravel()
+        rest, m = X[:, np.flatnonzero(~flat)], mean[~flat]
+        cross = np.asarray(rest @ m)
+        gram = (rest @ rest.T).toarray() - cross[:, None] - cross[None, :] + m @ m
+        return gram + row_gram(X[:, np.flatnonzero(flat)].toarray(), mean[flat])
+    gram = np.zeros((n, n))
+    step = max(1, 2 * BLOCK_BYTES // (8 * n))
+    for start in range(0, d, step):
+        block = np.subtract(X[:, start : start + step], mean[start : start + step], dtype=np.float64)
+        gram += block @ block.T
+    return gram
+
+
+def centred(F: Array, shift: np.ndarray) -> LinearOperator:
+    """F - 1 shiftᵀ as an operator: sparse F stays sparse."""
+    return LinearOperator(
+        F.shape,
+        matvec=lambda v: F @ np.ravel(v) - shift @ np.ravel(v),
+        rmatvec=lambda u: F.T @ np.ravel(u) - shift * np.sum(u),
+        matmat=lambda V: F @ V - shift @ V,
+        rmatmat=lambda U: F.T @ U - np.outer(shift, U.sum(axis=0)),
+        dtype=np.float64,
+    )
 
 
 def _plus(a: Array | None, b: Array | None) -> Array | None:

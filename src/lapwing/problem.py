@@ -1,7 +1,7 @@
-"""The one problem behind every method.
+r"""The one problem behind every method.
 
-.. math:: \\min_V \\operatorname{tr}(V^\\top F^\\top A F V)
-          \\quad\\text{subject to}\\quad V^\\top F^\\top B F V = I \\ \\text{ or }\\ V^\\top V = I
+.. math:: \min_V \operatorname{tr}(V^\top F^\top A F V)
+          \quad\text{subject to}\quad V^\top F^\top B F V = I \ \text{ or }\ V^\top V = I
 """
 
 from __future__ import annotations
@@ -67,5 +67,4 @@ def degree_sum(terms: Sequence[Term]) -> Structured:
             "graph has no attraction, so its degrees cannot serve as the constraint; add a graph with a positive "
             "coefficient, give penalty=, or use a method with orthogonal directions (OLPP, ONPP)"
         )
-    degrees = sum(term.coefficient * term.degrees.diagonal() for term in pulling)
-    return diagonal(degrees)
+    return diagonal(np.sum([term.coefficient * term.degrees.diagonal() for term in pulling], axis=0))

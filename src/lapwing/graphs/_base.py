@@ -40,13 +40,19 @@ class Graph(BaseEstimator):
     def terms(self, sample: Sample) -> list[Term]:
         raise NotImplementedError
 
+    def signed(self) -> list[tuple[float, Graph]]:
+        """The graphs that this one adds up, with their coefficients."""
+        return [(1.0, self)]
+
     def adjacency(self, sample: Sample) -> sparse.csr_array | None:
         """The weights as a sparse matrix; None where the graph is too dense to list its edges."""
         return None
 
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """The weights of given pairs; 0 where the graph has no edge."""
-        raise ValueError(f"{type(self).__name__} has no edge weights, so & cannot filter it")
+        raise ValueError(
+            f"{type(self).__name__} has no single list of edge weights, so & can only have it on its left or not at all"
+        )
 
     def __add__(self, other: Graph) -> Graph:
         return _combined(self, other, 1.0)
@@ -62,7 +68,7 @@ class Graph(BaseEstimator):
     __rmul__ = __mul__
 
     def __neg__(self) -> Graph:
-        return -1.0 * self
+        return self * -1.0
 
     def __and__(self, other: Graph) -> Graph:
         return Intersection(self, other) if isinstance(other, Graph) else NotImplemented
@@ -87,7 +93,7 @@ class SparseGraph(Graph):
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         W = self.adjacency(sample)
         assert W is not None
-        return _lookup(W, rows, cols)
+        return lookup(W, rows, cols)
 
 
 class Scaled(Graph):
@@ -103,6 +109,9 @@ class Scaled(Graph):
 
     def terms(self, sample: Sample) -> list[Term]:
         return [term.scaled(_finite(self.scale)) for term in self.graph.terms(sample)]
+
+    def signed(self) -> list[tuple[float, Graph]]:
+        return [(_finite(self.scale) * coefficient, graph) for coefficient, graph in self.graph.signed()]
 
     def adjacency(self, sample: Sample) -> sparse.csr_array | None:
         W = self.graph.adjacency(sample)
@@ -135,8 +144,10 @@ class Combination(Graph):
         return self.left.reads_labels or self.right.reads_labels
 
     def terms(self, sample: Sample) -> list[Term]:
-        scale = _finite(self.scale)
-        return self.left.terms(sample) + [term.scaled(scale) for term in self.right.terms(sample)]
+        return self.left.terms(sample) + Scaled(self.right, self.scale).terms(sample)
+
+    def signed(self) -> list[tuple[float, Graph]]:
+        return self.left.signed() + Scaled(self.right, self.scale).signed()
 
 
 class Intersection(Graph):
@@ -151,12 +162,10 @@ class Intersection(Graph):
         return self.left.reads_labels or self.right.reads_labels
 
     def terms(self, sample: Sample) -> list[Term]:
-        if isinstance(self.left, Scaled):
-            return Scaled(self.left.graph & self.right, self.left.scale).terms(sample)
-        if isinstance(self.left, Combination):
-            left, right, scale = self.left.left, self.left.right, self.left.scale
-            return Combination(left & self.right, right & self.right, scale).terms(sample)
-        return [Term(1.0, *laplacian(self.adjacency(sample)))]
+        return [Term(coefficient, *laplacian(graph.adjacency(sample))) for coefficient, graph in self.signed()]
+
+    def signed(self) -> list[tuple[float, Graph]]:
+        return [(coefficient, Intersection(graph, self.right)) for coefficient, graph in self.left.signed()]
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         W = self.left.adjacency(sample)
@@ -175,10 +184,10 @@ class Intersection(Graph):
         return common
 
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return _lookup(self.adjacency(sample), rows, cols)
+        return lookup(self.adjacency(sample), rows, cols)
 
 
-def _lookup(W: sparse.csr_array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+def lookup(W: sparse.csr_array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     return np.asarray(W[rows, cols]).ravel()
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ..operators import Array, Structured, diagonal, laplacian, row_blocks
+from ..operators import Array, Structured, diagonal, laplacian, row_blocks, weighted_mean
 from ..problem import Term
-from ._base import Graph, check_choice
+from ._base import Graph, check_choice, lookup
 from ._sample import Sample, class_members
-from ._weights import heat_width, require_nonnegative
+from ._weights import Heat, require_nonnegative, require_positive_degrees
 
 
 def _indicators(classes: np.ndarray) -> sparse.csr_array:
@@ -58,7 +58,7 @@ class SameClass(Graph):
 
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         if self._is_heat():
-            return np.asarray(self._heat_blocks(sample)[rows, cols]).ravel()
+            return lookup(self._heat_blocks(sample), rows, cols)
         classes = sample.classes
         same = (classes[rows] >= 0) & (classes[rows] == classes[cols])
         sizes = np.bincount(classes[classes >= 0])
@@ -73,12 +73,14 @@ class SameClass(Graph):
             raise ValueError('SameClass(weights="heat") needs a pair: every class has one sample; add samples')
         squared = [euclidean_distances(sample.X[rows], squared=True).astype(np.float64) for rows in members]
         off_diagonal = [block[~np.eye(len(block), dtype=bool)] for block in squared]
-        t = heat_width(self.t, np.concatenate(off_diagonal), sample)
+        t = Heat(self.t).width(np.concatenate(off_diagonal), sample)
         rows = np.concatenate([np.repeat(c, c.size) for c in members])
         cols = np.concatenate([np.tile(c, c.size) for c in members])
         values = np.exp(-np.concatenate([block.ravel() for block in squared]) / t)
         off = rows != cols
-        return sparse.csr_array((values[off], (rows[off], cols[off])), shape=(sample.n, sample.n))
+        W = sparse.csr_array((values[off], (rows[off], cols[off])), shape=(sample.n, sample.n))
+        require_positive_degrees("heat", rows, W)
+        return W
 
 
 class OtherClass(Graph):
@@ -133,15 +135,20 @@ class Complete(Graph):
             factor = (members[:, None], np.array([-1.0 / members.sum()]))
             return [Term(1.0, Structured(sample.n, factors=(factor,), diag=members), diagonal(members))]
         X = self._rows(sample, members)
-        degrees = np.asarray(X @ np.asarray(X.sum(axis=0), dtype=np.float64).ravel()).ravel().astype(np.float64)
+        degrees = np.asarray(X @ (weighted_mean(X) * X.shape[0])).ravel()
         _require_nonnegative_dots(X, degrees, members)
         factor = (X, -np.ones(X.shape[1]))
         return [Term(1.0, Structured(sample.n, factors=(factor,), diag=degrees), diagonal(degrees))]
 
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        check_choice("weights", self.weights, ("uniform", "dot"))
         members = self._members(sample)
         both = members[rows] * members[cols]
-        return both / members.sum() if self.weights == "uniform" else both * sample.dots(rows, cols)
+        if self.weights == "uniform":
+            return both / members.sum()
+        weights = both * sample.dots(rows, cols)
+        require_nonnegative("dot", weights)
+        return weights
 
     def _members(self, sample: Sample) -> np.ndarray:
         if check_choice("among", self.among, ("all", "labelled")) == "all":
@@ -151,9 +158,11 @@ class Complete(Graph):
     def _rows(self, sample: Sample, members: np.ndarray) -> Array:
         if members.all():
             return sample.X
-        return sparse.csr_array(sparse.diags_array(members) @ sparse.csr_array(sample.X)) if sparse.issparse(
-            sample.X
-        ) else members[:, None] * sample.X
+        return (
+            sparse.csr_array(sparse.diags_array(members) @ sparse.csr_array(sample.X))
+            if sparse.issparse(sample.X)
+            else members[:, None] * sample.X
+        )
 
 
 def _require_nonnegative_dots(X: Array, degrees: np.ndarray, members: np.ndarray) -> None:

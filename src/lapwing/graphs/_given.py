@@ -44,7 +44,9 @@ class Precomputed(SparseGraph):
             )
         largest = abs(W - W.T).max() if W.nnz else 0.0
         if largest > 1e-10 * (abs(W).max() if W.nnz else 1.0):
-            raise ValueError(f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)")
+            raise ValueError(
+                f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)"
+            )
         return W
 
 
@@ -78,7 +80,9 @@ class Pairs(Graph):
 def _pair_matrix(name: str, pairs: Any, n: int) -> sparse.csr_array:
     pairs = np.asarray(pairs)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold row indices in an integer array of shape (n_pairs, 2), not {pairs.shape}")
+        raise ValueError(
+            f"{name} must hold row indices in an integer array of shape (n_pairs, 2), not {pairs.dtype} of shape {pairs.shape}"
+        )
     if pairs.min() < 0 or pairs.max() >= n:
         raise ValueError(
             f"{name} holds row {pairs.max() if pairs.max() >= n else pairs.min()}, but X has the rows 0 to {n - 1}; pairs "

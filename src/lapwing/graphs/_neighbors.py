@@ -12,7 +12,7 @@ from ..operators import Structured, diagonal, laplacian
 from ..problem import Term
 from ._base import SparseGraph, check_choice, check_count, check_positive
 from ._sample import Edges, Sample, class_members
-from ._weights import SYMMETRY, edge_weights, require_positive_degrees, symmetric
+from ._weights import SYMMETRY, Heat, edge_weights, require_positive_degrees, symmetric
 
 AMONG = ("all", "same_class", "other_class")
 
@@ -89,10 +89,10 @@ class KNN(SparseGraph):
             among=self.among,
             search=self.search,
         )
-        values = edge_weights(self.weights, sample, edges, self.t, self.metric)
+        values = edge_weights(self.weights, sample, edges, Heat(self.t, self.metric, self.metric_params))
         W = symmetric(edges, values, sample.n, self.symmetry)
         if self.symmetry != "and":  # "and" leaves rows alone on purpose
-            require_positive_degrees(self.weights, edges, W)
+            require_positive_degrees(self.weights, edges.rows, W)
         return W
 
 
@@ -131,11 +131,13 @@ class Radius(SparseGraph):
         )
         found = sparse.coo_array(index.fit(sample.X).radius_neighbors_graph(mode="distance"))
         if not found.data.size:
-            raise ValueError(f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one")
+            raise ValueError(
+                f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one"
+            )
         edges = Edges(found.row, found.col, found.data)
-        values = edge_weights(self.weights, sample, edges, self.t, self.metric)
+        values = edge_weights(self.weights, sample, edges, Heat(self.t, self.metric, self.metric_params))
         W = symmetric(edges, values, sample.n)
-        require_positive_degrees(self.weights, edges, W)
+        require_positive_degrees(self.weights, edges.rows, W)
         return W
 
 
@@ -191,6 +193,7 @@ class Repulsion(SparseGraph):
 
     def _inverse(self, sample: Sample, edges: Edges) -> np.ndarray:
         """Eq. 12; two zero vectors are at relative distance 0."""
+        sample.require_features(self.metric, 'weights="inverse"')
         squares = sample.norms[edges.rows] ** 2 + sample.norms[edges.cols] ** 2
         apart = squares - 2 * sample.dots(edges.rows, edges.cols)
         relative = np.divide(apart, squares, out=np.zeros_like(apart), where=squares > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,9 @@ class Reconstruction(Graph):
     def weights_matrix(self, sample: Sample) -> sparse.csr_array:
         """W, one row of weights a sample."""
         check_choice("among", self.among, ("all", "same_class"))
-        if not (isinstance(self.reg, (int, float)) and 0 <= self.reg < np.inf):
+        if isinstance(self.reg, bool) or not isinstance(self.reg, Real) or not 0 <= float(self.reg) < np.inf:
             raise ValueError(f"reg={self.reg!r} must be a finite number, 0 or more")
+        sample.require_features(self.metric, "Reconstruction")
         edges = sample.neighbors(
             check_count("n_neighbors", self.n_neighbors), metric=self.metric, metric_params=None, among=self.among
         )
@@ -89,9 +91,18 @@ def barycentric_weights(sample: Sample, rows: np.ndarray, neighbors: np.ndarray,
         trace = np.trace(G, axis1=1, axis2=2)
         ridge = np.where(trace > 0, reg * trace, 1.0)  # all neighbours equal to the row: any weights do, take 1/k
         G[:, np.arange(k), np.arange(k)] += ridge[:, None]
-        w = np.linalg.solve(G, np.ones((G.shape[0], k, 1)))[..., 0]
-        weights[block] = w / w.sum(axis=1, keepdims=True)
+        weights[block] = _affine(G, reg)
     return weights
+
+
+def _affine(G: np.ndarray, reg: float) -> np.ndarray:
+    """The w that minimise ``wᵀ G w`` with sum 1, one a Gram matrix."""
+    if reg == 0 and (np.linalg.matrix_rank(G, hermitian=True) < G.shape[1]).any():
+        raise ValueError(
+            "reg=0 leaves a local Gram matrix singular (more neighbours than dimensions, or equal rows); use reg > 0"
+        )
+    w = np.linalg.solve(G, np.ones((*G.shape[:2], 1)))[..., 0]
+    return w / w.sum(axis=1, keepdims=True)
 
 
 def _local_grams(sample: Sample, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:

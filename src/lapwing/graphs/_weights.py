@@ -3,57 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from ._base import check_choice, check_positive
-from ._sample import Edges, Sample
+from ._sample import Edges, Sample, subset
 
 T_RULES = ("auto", "half-median")
 
 
-def heat_width(t: Any, squared: np.ndarray, sample: Sample, metric: Any = "euclidean") -> float:
-    """The t of ``exp(-d^2 / t)``.
+class Heat(NamedTuple):
+    """The width t of ``exp(-d^2 / t)``, and the metric of d."""
 
-    ``"auto"``: the mean squared distance over the (directed) edges, 1 if that is 0. ``"half-median"``: t = 2 sigma^2 with
-    sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and Saad (2009, section 6.1).
-    """
-    if not isinstance(t, str):
-        return check_positive("t", t)
-    if check_choice("t", t, T_RULES) == "auto":
-        mean = float(squared.mean()) if squared.size else 0.0
-        return mean if mean > 0 else 1.0
+    t: Any = "auto"
+    metric: Any = "euclidean"
+    metric_params: dict | None = None
+
+    def width(self, squared: np.ndarray, sample: Sample) -> float:
+        """``"auto"``: the mean squared distance over the (directed) edges, 1 if that is 0 up to rounding.
+
+        ``"half-median"``: t = 2 sigma^2 with sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and
+        Saad (2009, section 6.1).
+        """
+        if not isinstance(self.t, str):
+            return check_positive("t", self.t)
+        if check_choice("t", self.t, T_RULES) == "half-median":
+            squared = _median_distance(sample, self.metric, self.metric_params) ** 2 / 2
+        mean = float(np.mean(squared)) if np.size(squared) else 0.0
+        # Searches by products return about eps times the squared norms for equal rows.
+        by_size = isinstance(self.metric, str) and self.metric not in ("cosine", "precomputed")
+        size = float(np.mean(sample.norms**2)) if by_size else 1.0
+        return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
+
+
+def _median_distance(sample: Sample, metric: Any, metric_params: dict | None) -> np.ndarray:
     rows = np.sort(np.random.RandomState(0).permutation(sample.n)[:1000])
-    distances = pairwise_distances(sample.subset(rows, metric), metric=metric)
-    sigma = float(np.median(distances[np.triu_indices(rows.size, 1)])) / 2
-    return 2 * sigma**2 if sigma > 0 else 1.0
+    distances = pairwise_distances(subset(sample.X, rows, rows, metric), metric=metric, **(metric_params or {}))
+    return np.median(distances[np.triu_indices(rows.size, 1)])
 
 
-def _binary(sample: Sample, edges: Edges, t: Any, metric: Any) -> np.ndarray:
+def _binary(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
     return np.ones(edges.rows.size)
 
 
-def _heat(sample: Sample, edges: Edges, t: Any, metric: Any) -> np.ndarray:
+def _heat(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
     squared = edges.distances.astype(np.float64) ** 2
-    return np.exp(-squared / heat_width(t, squared, sample, metric))
+    return np.exp(-squared / heat.width(squared, sample))
 
 
-def _dot(sample: Sample, edges: Edges, t: Any, metric: Any) -> np.ndarray:
+def _dot(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
+    sample.require_features(heat.metric, 'weights="dot"')
     return sample.dots(edges.rows, edges.cols)
 
 
-def _cosine(sample: Sample, edges: Edges, t: Any, metric: Any) -> np.ndarray:
+def _cosine(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
+    sample.require_features(heat.metric, 'weights="cosine"')
     sample.require_nonzero_rows('weights="cosine"')
     return sample.dots(edges.rows, edges.cols) / (sample.norms[edges.rows] * sample.norms[edges.cols])
 
 
-WEIGHTS: dict[str, Callable[..., np.ndarray]] = {"heat": _heat, "binary": _binary, "cosine": _cosine, "dot": _dot}
+WEIGHTS: dict[str, Callable[[Sample, Edges, Heat], np.ndarray]] = {
+    "heat": _heat,
+    "binary": _binary,
+    "cosine": _cosine,
+    "dot": _dot,
+}
 
 
-def edge_weights(weights: Any, sample: Sample, edges: Edges, t: Any, metric: Any) -> np.ndarray:
+def edge_weights(weights: Any, sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
     """Weights of directed edges by name or by a function of their distances."""
     if callable(weights):
         values = np.asarray(weights(edges.distances), dtype=np.float64)
@@ -63,7 +83,7 @@ def edge_weights(weights: Any, sample: Sample, edges: Edges, t: Any, metric: Any
                 f"{edges.distances.shape}"
             )
     else:
-        values = WEIGHTS[check_choice("weights", weights, WEIGHTS)](sample, edges, t, metric)
+        values = WEIGHTS[check_choice("weights", weights, WEIGHTS)](sample, edges, heat)
     require_nonnegative(weights, values)
     return values
 
@@ -78,10 +98,10 @@ def require_nonnegative(weights: Any, values: np.ndarray) -> None:
         )
 
 
-def require_positive_degrees(weights: Any, edges: Edges, W: sparse.csr_array) -> None:
+def require_positive_degrees(weights: Any, rows: np.ndarray, W: sparse.csr_array) -> None:
     """Rows that have edges must have weight on them."""
     linked = np.zeros(W.shape[0], dtype=bool)
-    linked[edges.rows] = True
+    linked[rows] = True
     dead = linked & (np.asarray(W.sum(axis=1)).ravel() <= 0)
     if dead.any():
         raise ValueError(

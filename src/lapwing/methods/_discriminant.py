@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample
+from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample, Scaled
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._linear import as_graph
+from ..reducers._linear import as_graph, linked
 from ..solvers import Solution
 
 
@@ -22,11 +23,43 @@ class _Supervised(LinearReducer):
 
 def _margin() -> Graph:
     """S_w - S_b: with S_b = S_t - S_w it is twice the class graph minus the complete one."""
-    return 2 * SameClass() - Complete(among="labelled")
+    return SameClass() * 2 - Complete(among="labelled")
 
 
 class MMC(_Supervised):
+    r"""Maximum Margin Criterion.
+
+    .. math:: \max_V \operatorname{tr}(V^\top (S_b - S_w) V) \quad\text{subject to}\quad V^\top V = I     \tag{1}
+
+    with the between- and within-class scatter of the labelled samples [1]_. No matrix is inverted, so few samples do no
+    harm.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    pca, center, solver
+        As in :class:`OLPP`, except that ``pca="auto"`` keeps 99 % of the variance.
+
+    Attributes
+    ----------
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`OLPP`; the eigenvalues are those of :math:`S_w - S_b`.
+
+    References
+    ----------
+    .. [1] H. Li, T. Jiang and K. Zhang, "Efficient and robust feature extraction by maximum margin criterion", IEEE Trans.
+       Neural Networks 17, 2006. https://doi.org/10.1109/TNN.2005.860852
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import MMC
+    >>> MMC(9).fit_transform(*load_digits(return_X_y=True)).shape
+    (1797, 9)
+    """
+
     _orthogonal: ClassVar[bool] = True
+    _energies: ClassVar[tuple[float, float]] = (0.99, 1.0)  # the margin does not overfit as neighbourhoods do
 
     def __init__(
         self,
@@ -41,14 +74,50 @@ class MMC(_Supervised):
         self.center = center
         self.solver = solver
 
-    def _auto_energy(self, sample: Sample) -> float:
-        return 0.99  # the margin does not overfit as neighbourhoods do (docs/defaults.md)
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return _margin()
 
     def _problem(self, sample: Sample) -> Problem:
-        return Problem(_margin().terms(sample), ORTHOGONAL)
+        return Problem(self._terms(sample), ORTHOGONAL)  # (1)
 
 
 class LPDP(_Supervised):
+    r"""Locality Preserving Discriminant Projections: LPP with the margin of :class:`MMC`.
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top (X^\top L X - \alpha (S_b - S_w)) V)
+        \quad\text{subject to}\quad V^\top X^\top D X V = I                             \tag{1}
+
+    L and D are of the neighbour graph of all samples, the scatter matrices (sums, not averages) of the labelled ones [1]_.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        None is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
+    alpha : float, default=1.0
+        Weight of the margin.
+    pca, center, scaling, ridge, normalize, solver
+        As in :class:`LPP`.
+
+    Attributes
+    ----------
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`LPP`.
+
+    References
+    ----------
+    .. [1] J. Gui, C. Wang and L. Zhu, "Locality preserving discriminant projections", International Conference on
+       Intelligent Computing, Lecture Notes in Computer Science, Springer.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPDP
+    >>> LPDP(9).fit_transform(*load_digits(return_X_y=True)).shape
+    (1797, 9)
+    """
+
     def __init__(
         self,
         n_components: int | None = 2,
@@ -58,22 +127,67 @@ class LPDP(_Supervised):
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "unit",
+        ridge: Any = "auto",
         normalize: str | None = None,
         solver: str = "auto",
     ):
         super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
         self.alpha = alpha
         self.scaling = scaling
+        self.ridge = ridge
 
     def _default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")
 
     def _problem(self, sample: Sample) -> Problem:
+        if not (isinstance(self.alpha, Real) and np.isfinite(float(self.alpha))):
+            raise ValueError(f"alpha={self.alpha!r} must be a finite number")
         local = self._terms(sample)
-        return Problem(local + (self.alpha * _margin()).terms(sample), degree_sum(local))
+        margin = Scaled(_margin(), self.alpha).terms(sample)
+        return Problem(local + margin, degree_sum(local))  # (1)
 
 
 class MFA(_Supervised):
+    r"""Marginal Fisher Analysis.
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top X^\top L X V)
+        \quad\text{subject to}\quad V^\top X^\top L^p X V = I                           \tag{1}
+
+    L links each sample to its nearest of the same class, :math:`L^p` each class to its closest samples of other
+    classes [1]_.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        None is ``KNN(5, weights="binary", among="same_class")``; an integer sets the number of neighbours.
+    penalty : None, int, graph or matrix, default=None
+        The graph of :math:`L^p`. None is ``ClosestPairs(20)``; an integer sets the number of pairs a class.
+    pca, center, scaling, normalize, solver
+        As in :class:`LPP`; ``pca="auto"`` keeps 98 % where classes have fewer than ten samples.
+
+    Attributes
+    ----------
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`LPP`. The rank is at most the number of linked pairs of ``penalty``.
+
+    References
+    ----------
+    .. [1] S. Yan, D. Xu, B. Zhang, H.-J. Zhang, Q. Yang and S. Lin, "Graph embedding and extensions: a general framework
+       for dimensionality reduction", IEEE Trans. Pattern Analysis and Machine Intelligence 29, 2007.
+       https://doi.org/10.1109/TPAMI.2007.250598
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import MFA
+    >>> MFA(9).fit_transform(*load_digits(return_X_y=True)).shape
+    (1797, 9)
+    """
+
+    _energies: ClassVar[tuple[float, float]] = (0.9, 0.98)
+
     def __init__(
         self,
         n_components: int | None = 2,
@@ -95,10 +209,45 @@ class MFA(_Supervised):
 
     def _problem(self, sample: Sample) -> Problem:
         penalty = as_graph("penalty", self.penalty, ClosestPairs, 20)
-        return Problem(self._terms(sample), laplacian_sum(penalty.terms(sample)))
+        return Problem(self._terms(sample), laplacian_sum(linked("penalty", penalty.terms(sample))))  # (1)
 
 
 class DNE(_Supervised):
+    r"""Discriminant Neighborhood Embedding.
+
+    .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
+
+    Of the links between nearest neighbours, those inside a class attract and those across classes repel [1]_.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        None keeps the directions of negative eigenvalue, as its authors prescribe: those along which repulsion wins. It
+        raises where there are none.
+    graph : None, int, graph or matrix, default=None
+        None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``; an integer sets the number
+        of neighbours.
+    pca, center, normalize, solver
+        As in :class:`OLPP`.
+
+    Attributes
+    ----------
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`OLPP`.
+
+    References
+    ----------
+    .. [1] W. Zhang, X. Xue, H. Lu and Y.-F. Guo, "Discriminant neighborhood embedding for classification", Pattern
+       Recognition 39, 2006. https://doi.org/10.1016/j.patcog.2006.05.011
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import DNE
+    >>> DNE(9).fit_transform(*load_digits(return_X_y=True)).shape
+    (1797, 9)
+    """
+
     _orthogonal: ClassVar[bool] = True
 
     def _default_graph(self, n_neighbors: int) -> Graph:

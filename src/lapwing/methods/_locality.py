@@ -7,10 +7,97 @@ from typing import Any, ClassVar
 from ..graphs import KNN, Graph, Repulsion, Sample
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._linear import as_graph
+from ..reducers._linear import as_graph, linked
 
 
 class LPP(LinearReducer):
+    r"""Locality Preserving Projections.
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top X^\top L X V)
+        \quad\text{subject to}\quad V^\top X^\top D X V = I                          \tag{1}
+
+    with L = D - W the Laplacian of a graph of neighbours and D its degrees: linked samples stay close [1]_. With labels in
+    the graph it is supervised (``graph=SameClass()`` is linear discriminant analysis) or semi-supervised
+    (``graph=KNN(5) + SameClass()``, -1 marking unknown labels). After a projection on principal components, on faces, it is
+    known as Laplacianfaces [2]_.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        Directions to keep, those of the smallest eigenvalues; None keeps all there are (``rank_``). More than there are
+        raises.
+    graph : None, int, graph or matrix, default=None
+        What attracts (and, with a negative sign, repels). None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is
+        ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do.
+    penalty : None, int, graph or matrix, default=None
+        The ratio form: the Laplacian of this graph takes the place of D in (1), so that what it links is kept apart. An
+        integer k is ``Repulsion(k)``.
+    pca : "auto", None, int or float, default="auto"
+        Projection on principal components first. A float in (0, 1] is the share of the variance to keep, an integer the
+        number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, so ``"auto"`` keeps 90 %
+        (all, where labels alone say what attracts and classes have fewer than ten samples on average), and never fewer directions
+        than ``n_components``. The graph is built before, on X as given.
+    center : "auto", "mean", "degree" or False, default="auto"
+        What is subtracted. ``"auto"`` is the mean weighted by the degrees D, which keeps the constant embedding out of (1),
+        and the plain mean where there are no degrees (``penalty``).
+    scaling : {"unit", "constraint"}, default="unit"
+        Length of the directions: unit vectors, or such that (1) holds. The space they span is the same; unit vectors give
+        better neighbours (docs/defaults.md).
+    ridge : "auto" or float, default="auto"
+        Adds this multiple of the mean eigenvalue of :math:`X^\top D X` to its diagonal, and sends what X does not see to
+        eigenvalue 1. ``"auto"`` is 0, but 30 on sparse X with more than 4,000 rows and columns, where it takes the place of
+        ``pca`` and the problem is solved by operators alone.
+    normalize : {None, "trace"}, default=None
+        ``"trace"`` scales the matrix of each graph in a combination to trace 1 before its coefficient.
+    solver : {"auto", "dense", "lanczos"}, default="auto"
+        Of the symmetric eigenproblem.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The directions. Of each, the entry of largest absolute value (the first of several) is positive.
+    mean_ : ndarray of shape (n_features,)
+        What :meth:`transform` subtracts.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Ascending.
+    rank_ : int or None
+        How many directions the data and the constraint leave; None where finding it would need a dense n x n matrix.
+    n_pca_ : int or None
+        Principal directions kept; None where the projection was not needed.
+    n_connected_components_ : int
+        Of the graph that attracts.
+    graph_ : Graph
+        The graph that was used.
+    solver_ : str
+        The solver that was used.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    OLPP : The same with orthogonal directions.
+    NPE : Keeps the shape of neighbourhoods.
+
+    References
+    ----------
+    .. [1] X. He and P. Niyogi, "Locality Preserving Projections", Advances in Neural Information Processing Systems 16,
+       2003; X. He's thesis of the same title, University of Chicago, 2005, chapter 2.
+    .. [2] X. He, S. Yan, Y. Hu, P. Niyogi and H.-J. Zhang, "Face recognition using Laplacianfaces", IEEE Trans. Pattern
+       Analysis and Machine Intelligence 27, 2005. https://doi.org/10.1109/TPAMI.2005.55
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPP
+    >>> from lapwing.graphs import KNN, Repulsion, SameClass
+    >>> X, y = load_digits(return_X_y=True)
+    >>> LPP(10, graph=7).fit_transform(X).shape
+    (1797, 10)
+    >>> LPP(10, graph=KNN(7) + SameClass() - 0.2 * Repulsion(15)).fit(X, y).components_.shape
+    (10, 64)
+    """
+
     def __init__(
         self,
         n_components: int | None = 2,
@@ -20,12 +107,14 @@ class LPP(LinearReducer):
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "unit",
+        ridge: Any = "auto",
         normalize: str | None = None,
         solver: str = "auto",
     ):
         super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
         self.penalty = penalty
         self.scaling = scaling
+        self.ridge = ridge
 
     def _default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
@@ -33,12 +122,59 @@ class LPP(LinearReducer):
     def _problem(self, sample: Sample) -> Problem:
         terms = self._terms(sample)
         if self.penalty is None:
-            return Problem(terms, degree_sum(terms))
+            return Problem(terms, degree_sum(terms))  # (1)
+        if self.ridge not in ("auto", 0):
+            raise ValueError(
+                f"ridge={self.ridge} regularises the degrees' constraint, which penalty= replaces; leave one out"
+            )
         penalty = as_graph("penalty", self.penalty, Repulsion, 15)
-        return Problem(terms, laplacian_sum(penalty.terms(sample)))
+        return Problem(terms, laplacian_sum(linked("penalty", penalty.terms(sample))))
 
 
 class OLPP(LinearReducer):
+    r"""Orthogonal Locality Preserving Projections.
+
+    .. math:: \min_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I       \tag{1}
+
+    within the row space of the centred data [1]_. Not the method of the same name that orthogonalises Laplacianfaces one by
+    one. With the class graph and repulsion it is OLPP-R [2]_:
+    ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        None is ``KNN(5)``, an integer k is ``KNN(k)``.
+    pca, center, normalize, solver
+        As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so without labels
+        ``pca`` decides much: compare a smaller share than the default 0.9.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal rows.
+    mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`LPP`.
+
+    References
+    ----------
+    .. [1] E. Kokiopoulou and Y. Saad, "Orthogonal neighborhood preserving projections: a projection-based dimensionality
+       reduction technique", IEEE Trans. Pattern Analysis and Machine Intelligence 29, 2007.
+       https://doi.org/10.1109/TPAMI.2007.1131
+    .. [2] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans", Pattern
+       Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import OLPP
+    >>> from lapwing.graphs import Repulsion, SameClass
+    >>> X, y = load_digits(return_X_y=True)
+    >>> olpp_r = OLPP(15, graph=SameClass() - 0.2 * Repulsion(15), normalize="trace").fit(X, y)
+    >>> olpp_r.inverse_transform(olpp_r.transform(X)).shape
+    (1797, 64)
+    """
+
     _orthogonal: ClassVar[bool] = True
 
     def _default_graph(self, n_neighbors: int) -> Graph:

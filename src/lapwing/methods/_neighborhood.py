@@ -11,6 +11,41 @@ from ..reducers import LinearReducer
 
 
 class NPE(LinearReducer):
+    r"""Neighborhood Preserving Embedding, the linear form of locally linear embedding.
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
+        \quad\text{subject to}\quad V^\top X^\top X V = I                              \tag{1}
+
+    where row i of W reconstructs sample i from its neighbours [1]_.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``; of any other graph the Laplacian takes the
+        place of the matrix in the middle.
+    pca, center, scaling, ridge, normalize, solver
+        As in :class:`LPP`.
+
+    Attributes
+    ----------
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`LPP`.
+
+    References
+    ----------
+    .. [1] X. He, D. Cai, S. Yan and H.-J. Zhang, "Neighborhood preserving embedding", ICCV 2005.
+       https://doi.org/10.1109/ICCV.2005.167; linear LLE in chapter 3 of X. He's thesis.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import NPE
+    >>> NPE(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
     def __init__(
         self,
         n_components: int | None = 2,
@@ -19,11 +54,13 @@ class NPE(LinearReducer):
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "unit",
+        ridge: Any = "auto",
         normalize: str | None = None,
         solver: str = "auto",
     ):
         super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
         self.scaling = scaling
+        self.ridge = ridge
 
     def _default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)
@@ -33,6 +70,44 @@ class NPE(LinearReducer):
 
 
 class ONPP(LinearReducer):
+    r"""Orthogonal Neighborhood Preserving Projections.
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
+        \quad\text{subject to}\quad V^\top V = I                                      \tag{1}
+
+    where row i of W reconstructs sample i from its neighbours [1]_. With neighbours of the same class and repulsion it is
+    ONPP-R [2]_: ``ONPP(graph=Reconstruction(15, among="same_class") - 0.2 * Repulsion(15), normalize="trace")``.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``.
+    pca, center, normalize, solver
+        As in :class:`OLPP`.
+
+    Attributes
+    ----------
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`OLPP`.
+
+    References
+    ----------
+    .. [1] E. Kokiopoulou and Y. Saad, "Orthogonal neighborhood preserving projections: a projection-based dimensionality
+       reduction technique", IEEE Trans. Pattern Analysis and Machine Intelligence 29, 2007.
+       https://doi.org/10.1109/TPAMI.2007.1131
+    .. [2] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans", Pattern
+       Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import ONPP
+    >>> ONPP(10).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
     _orthogonal: ClassVar[bool] = True
 
     def _default_graph(self, n_neighbors: int) -> Graph:

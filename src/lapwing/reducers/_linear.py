@@ -9,25 +9,33 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..graphs import Graph, Precomputed, Sample
 from ..graphs._base import check_choice, check_count
-from ..operators import Array, Structured, weighted_mean
-from ..problem import Problem, Term, attraction, laplacian_sum
-from ..solvers import SOLVERS, Solution, fix_signs, solve
-from ._principal import DENSE_LIMIT, Keep, principal
+from ..operators import Array, Structured, identity, quadratics, weighted_mean
+from ..problem import ORTHOGONAL, Problem, Term, attraction, laplacian_sum
+from ..solvers import SOLVERS, RankError, Solution, fix_signs, solve
+from ._principal import DENSE_LIMIT, Keep, is_truncated, leading, principal
+
+# On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups, docs/defaults.md):
+LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
+LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
 
 
-class Coordinates(NamedTuple):
-    """F - shift, and the way back to features; ``mean`` is the shift in features."""
+def _is_large(X: Array) -> bool:
+    return sparse.issparse(X) and min(X.shape) > DENSE_LIMIT
 
-    F: Array
-    shift: np.ndarray
+
+class Reduced(NamedTuple):
+    """The problem in coordinates: the forms FᵀMF, what was subtracted, and the way back to features."""
+
+    forms: list[Any]
     mean: np.ndarray
-    back: Callable[[np.ndarray], np.ndarray]
+    back: Callable[[np.ndarray], np.ndarray]  # (p, k) -> (k, n_features)
     n_pca: int | None
 
 
@@ -39,6 +47,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     _orthogonal: ClassVar[bool] = False
     _n_neighbors: ClassVar[int] = 5  # of the default graph
+    # What pca="auto" keeps of the energy, and what it keeps where labels alone say what attracts and a class has fewer than
+    # ten samples on average. Measured for each method (docs/defaults.md).
+    _energies: ClassVar[tuple[float, float]] = (0.9, 1.0)
 
     def __init__(
         self,
@@ -82,22 +93,24 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         k = self._check_parameters()
         sample = Sample(X, y)
         problem = self._problem(sample)
-        terms = _nonempty(problem.minimise)
-        energy = self._auto_energy(sample) if isinstance(self.pca, str) else self.pca
-        F, shift, mean, back, n_pca = self._coordinates(X, problem, energy)
-        A = self._objective(terms, F, shift)
-        B = problem.subject_to.quadratic(F, shift) if isinstance(problem.subject_to, Structured) else None
-        solution = self._selected(solve(A, B, k, solver=self.solver))
-        components = back(solution.vectors)
+        pca = self._resolved_pca(sample, problem)
+        try:
+            reduced, solution = self._solved(sample, problem, pca, k)
+        except RankError:
+            if pca is None or not isinstance(self.pca, str) or _is_large(X):
+                raise
+            # What the constraint sees may lie outside the directions of large variance: a default must not fail for that.
+            reduced, solution = self._solved(sample, problem, None, k)
+        solution = self._selected(solution)
+        components = reduced.back(solution.vectors)
         if getattr(self, "scaling", "constraint") == "unit":
             components /= np.linalg.norm(components, axis=1, keepdims=True)
-        pulling = attraction(terms)
-        self.n_connected_components_ = laplacian_sum(pulling).n_connected_components() if pulling else X.shape[0]
-        self.n_pca_ = n_pca
+        self.n_connected_components_ = _n_connected_components(problem.minimise, sample.n)
+        self.n_pca_ = reduced.n_pca
         self.rank_ = solution.rank
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
-        self.mean_ = mean.astype(X.dtype)
+        self.mean_ = reduced.mean.astype(X.dtype)
         self.components_ = fix_signs(components).astype(X.dtype)
         return self
 
@@ -141,8 +154,15 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_choice("normalize", getattr(self, "normalize", None), (None, "trace"))
         check_choice("scaling", getattr(self, "scaling", "constraint"), ("constraint", "unit"))
         check_choice("center", self.center, ("auto", "mean", "degree", False))
+        ridge = getattr(self, "ridge", "auto")
+        if not (isinstance(ridge, str) and ridge == "auto") and not (
+            isinstance(ridge, Real) and 0 <= float(ridge) < np.inf
+        ):
+            raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
+        if not isinstance(ridge, str) and float(ridge) > 0 and getattr(self, "normalize", None) is not None:
+            raise ValueError(f'ridge={ridge!r} and normalize="trace" do not go together; leave one out')
         pca = self.pca
-        whole = isinstance(pca, Integral) and not isinstance(pca, bool) and pca >= 1
+        whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
         share = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
         if not (pca is None or whole or share or (isinstance(pca, str) and pca == "auto")):
             raise ValueError(
@@ -152,38 +172,93 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _terms(self, sample: Sample) -> list[Term]:
         """The terms of ``graph=``, resolved."""
-        self.graph_ = as_graph("graph", self.graph, self._default_graph, min(self._n_neighbors, sample.n - 1))
-        return self.graph_.terms(sample)
+        self.graph_ = as_graph(
+            "graph", getattr(self, "graph", None), self._default_graph, min(self._n_neighbors, sample.n - 1)
+        )
+        return linked("graph", self.graph_.terms(sample))
 
-    def _objective(self, terms: list[Term], F: Array, shift: np.ndarray) -> np.ndarray:
-        """FᵀAF; with ``normalize="trace"`` each graph's part has trace 1 before its coefficient."""
+    def _solved(self, sample: Sample, problem: Problem, pca: Any, k: int | None) -> tuple[Reduced, Solution]:
+        """The quadratic forms in coordinates, then the eigenproblem."""
+        terms, constraint = problem.minimise, problem.subject_to
+        by_trace = getattr(self, "normalize", None) is not None
+        parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
+        if constraint is ORTHOGONAL:
+            reduced = self._reduced(sample, problem, pca, parts)
+            return reduced, solve(self._objective(terms, reduced.forms), None, k, solver=self.solver)
+        reduced = self._reduced(sample, problem, pca, [*parts, constraint])
+        A, B = self._objective(terms, reduced.forms[:-1]), reduced.forms[-1]
+        large = isinstance(B, LinearOperator)
+        diagonal = constraint.quadratic_diagonal(sample.X, reduced.mean) if large else np.diagonal(B)
+        ridge = getattr(self, "ridge", 0.0)
+        ridge = (LARGE_RIDGE if large else 0.0) if isinstance(ridge, str) else float(ridge)
+        return reduced, solve(
+            A,
+            B,
+            k,
+            ridge=ridge * diagonal.sum() / min(sample.X.shape),
+            shift=np.abs(laplacian_sum(terms).diagonal()).sum() / constraint.diagonal().sum() if ridge else 0.0,
+            solver=self.solver,
+            diagonal=diagonal,
+        )
+
+    def _objective(self, terms: Any, forms: list[Any]) -> Any:
+        """FᵀAF: the one form of all terms, or, one a term, each scaled to trace 1 before its coefficient."""
         if getattr(self, "normalize", None) is None:
-            return laplacian_sum(terms).quadratic(F, shift)
-        parts = [(term.coefficient, term.laplacian.quadratic(F, shift)) for term in terms]
-        return sum(coefficient / (np.trace(part) or 1.0) * part for coefficient, part in parts)
+            return forms[0]
+        return np.sum(
+            [term.coefficient / (np.trace(M) or 1.0) * M for term, M in zip(terms, forms, strict=True)], axis=0
+        )
 
-    def _auto_energy(self, sample: Sample) -> float:
-        """What ``pca="auto"`` keeps: 90 %, and 99 % where classes of few samples shape the graph (docs/defaults.md)."""
-        if not self.graph_.reads_labels:
-            return 0.9
-        sizes = np.bincount(sample.classes[sample.classes >= 0])
-        return 0.99 if sizes.mean() < 10 else 0.9
-
-    def _coordinates(self, X: Array, problem: Problem, pca: Any) -> Coordinates:
-        """Centre, and project on principal directions where asked or needed."""
-        weights = self._center_weights(X, problem)
-        mean = np.zeros(X.shape[1]) if self.center is False else weighted_mean(X, weights)
+    def _reduced(self, sample: Sample, problem: Problem, pca: Any, matrices: list[Structured]) -> Reduced:
+        """FᵀMF of the matrices: F is X, centred, and projected on principal directions where asked or where the constraint
+        does not reveal the rank of X.
+        """
+        X = sample.X
         n, d = X.shape
-        small = d <= n and not (sparse.issparse(X) and d > DENSE_LIMIT)
-        if pca is None and small and not self._orthogonal:
-            return Coordinates(X, mean, mean, lambda V: V.T, None)
+        weights = self._center_weights(problem)
+        mean = np.zeros(d) if self.center is False else weighted_mean(X, weights)
+        if pca is None and problem.degrees is not None and (d <= n or _is_large(X)):
+            if _is_large(X):
+                return Reduced([M.quadratic_operator(X, mean) for M in matrices], mean, np.transpose, None)
+            return Reduced(quadratics(matrices, X, mean), mean, np.transpose, None)
         plain = mean if self.center is False or weights is None else weighted_mean(X)
         at_most = int(pca) if isinstance(pca, Integral) else None
-        F, back = principal(X, plain, self._keep(pca), at_most)
-        centred = np.zeros(F.shape[1]) if weights is None else weighted_mean(F, weights)
-        return Coordinates(F, centred, mean, back, F.shape[1])
+        if d <= n and not is_truncated(X, at_most) and all(M.wide.is_diagonal for M in matrices):
+            C, *forms = quadratics([identity(n), *matrices], X, plain)  # one pass over X in all
+            _, N = leading(C, self._keep(pca))
+            forms = [N.T @ M @ N for M in forms]
+            if weights is not None:  # the constraint, last, is about another mean; what attracts does not see the mean
+                offset = N.T @ (mean - plain)
+                forms[-1] -= weights.sum() * np.outer(offset, offset)
+            return Reduced(forms, mean, lambda V: (N @ V).T, N.shape[1])
+        gram = sample.row_gram if n < d and self.center is not False and not is_truncated(X, at_most) else None
+        F, back = principal(X, plain, self._keep(pca), at_most, gram)
+        shift = np.zeros(F.shape[1]) if weights is None else weighted_mean(F, weights)
+        return Reduced(quadratics(matrices, F, shift), mean, back, F.shape[1])
 
-    def _center_weights(self, X: Array, problem: Problem) -> np.ndarray | None:
+    def _auto_energy(self, sample: Sample) -> float:
+        """What ``pca="auto"`` keeps."""
+        usual, few = self._energies
+        if not all(graph.reads_labels for coefficient, graph in self.graph_.signed() if coefficient > 0):
+            return usual
+        return few if np.bincount(sample.classes[sample.classes >= 0]).mean() < 10 else usual
+
+    def _resolved_pca(self, sample: Sample, problem: Problem) -> Any:
+        """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
+        large = _is_large(sample.X)
+        ridge = hasattr(self, "ridge") and problem.degrees is not None and getattr(self, "normalize", None) is None
+        if not isinstance(self.pca, str):
+            if large and self.pca is None and not ridge:
+                raise ValueError(
+                    f"pca=None keeps the whole rank of X, which is too large for that (sparse, {sample.X.shape}); give a number "
+                    "of directions, such as pca=300"
+                )
+            return self.pca
+        if large:
+            return None if ridge else max(LARGE_DIRECTIONS, 2 * (self.n_components or 1))
+        return self._auto_energy(sample)
+
+    def _center_weights(self, problem: Problem) -> np.ndarray | None:
         """The weights of the mean: degrees where the constraint is a diagonal matrix; None for the plain mean."""
         degrees = problem.degrees
         if self.center == "degree" and degrees is None:
@@ -205,9 +280,11 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if pca is None:
                 return rank
             if isinstance(pca, Integral):
-                if pca > rank:
-                    raise ValueError(f"pca={pca} is more than the rank of the centred data, {rank}; use pca={rank} or less")
-                kept = int(pca)
+                if int(pca) > rank and not isinstance(self.pca, str):
+                    raise ValueError(
+                        f"pca={pca} is more than the rank of the centred data, {rank}; use pca={rank} or less"
+                    )
+                kept = min(int(pca), rank)
             else:
                 kept = min(rank, 1 + int(np.searchsorted(np.cumsum(values), pca * total * (1 - 1e-12))))
             if isinstance(self.pca, str):
@@ -253,20 +330,27 @@ def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) 
     raise ValueError(f"{name}={graph!r} must be None, a number of neighbours, a lapwing graph, or a weight matrix")
 
 
-def _nonempty(terms: Any) -> list[Term]:
-    """Without empty terms: an empty repulsion is a warning, an empty attraction an error."""
-    pulling = attraction(terms)
-    if all(term.laplacian.is_zero for term in pulling or terms):
+def _n_connected_components(terms: Any, n: int) -> int:
+    """Of the graph that attracts; all samples are apart where none does."""
+    first, *rest = [term.laplacian for term in attraction(terms)] or [Structured(n)]
+    return sum(rest, start=first).n_connected_components()
+
+
+def linked(name: str, terms: list[Term]) -> list[Term]:
+    """The terms that link samples: an empty repulsion is a warning, an empty attraction an error."""
+    n_components = [term.laplacian.n_connected_components() for term in terms]
+    n = terms[0].laplacian.n
+    empty = [count == n for count in n_components]
+    pulling = [term.coefficient > 0 for term in terms]
+    if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
         raise ValueError(
-            "graph is empty: no two samples are linked; use more neighbours, a larger radius, or classes of two samples "
-            "or more"
+            f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
         )
-    kept = [term for term in terms if not term.laplacian.is_zero]
-    if any(term.coefficient < 0 and term.laplacian.is_zero for term in terms):
+    if any(e and not p for e, p in zip(empty, pulling, strict=True)):
         warnings.warn(
             "the repulsion graph is empty, so nothing is repelled: no sample has one of another class among its nearest; "
             "use more neighbours",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return kept
+    return [term for term, e in zip(terms, empty, strict=True) if not e]

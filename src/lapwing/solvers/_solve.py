@@ -1,11 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, eigsh
+
+Matrix = Any  # an ndarray or a LinearOperator
+
+
+class RankError(ValueError):
+    """More directions are asked for than there are."""
 
 
 class Solution(NamedTuple):
@@ -13,7 +20,7 @@ class Solution(NamedTuple):
 
     values: np.ndarray
     vectors: np.ndarray
-    rank: int
+    rank: int | None
     solver: str
 
 
@@ -23,16 +30,16 @@ def numerical_rank(values: np.ndarray) -> int:
     return int((values > 10 * values.size * np.finfo(np.float64).eps * largest).sum()) if largest > 0 else 0
 
 
-def whitening(B: np.ndarray) -> np.ndarray:
-    """T with ``Tᵀ B T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47)."""
+def whitening(B: np.ndarray, ridge: float) -> np.ndarray:
+    """T with ``Tᵀ (B + ridge I) T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47)."""
     values, vectors = eigh(B, driver="evd")
-    rank = numerical_rank(values)
-    if values.size and values[0] < -1e-8 * max(abs(values[0]), abs(values[-1])):
+    if values.size and values[0] < -1e-8 * np.abs(values).max():
         raise ValueError(
             f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "
             "penalty= must attract only: move what it repels to graph="
         )
-    return vectors[:, values.size - rank :] / np.sqrt(values[values.size - rank :])
+    null = values.size - numerical_rank(values)
+    return vectors[:, null:] / np.sqrt(values[null:] + ridge)
 
 
 def _dense(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -53,26 +60,75 @@ def _lanczos(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 SOLVERS: dict[str, Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]] = {"dense": _dense, "lanczos": _lanczos}
 
 
-def solve(A: np.ndarray, B: np.ndarray | None, k: int | None, *, solver: str = "auto") -> Solution:
-    """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B (B = I when None).
+def solve(
+    A: Matrix,
+    B: Matrix | None,
+    k: int | None,
+    *,
+    ridge: float = 0.0,
+    shift: float = 0.0,
+    solver: str = "auto",
+    diagonal: np.ndarray | None = None,
+) -> Solution:
+    """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B (B = I when None); ``k=None`` gives all.
 
-    ``k=None`` gives all. More than there are raises: fewer are never returned silently.
+    With a ridge, ``(A - shift B) v = (lambda - shift) (B + ridge I) v``: what B does not see goes to lambda = shift, not to
+    0. More pairs than there are raises: fewer are never returned silently. A and B may be operators, for which B's
+    ``diagonal`` and a ridge are needed.
     """
-    T = None if B is None else whitening(B)
-    reduced = A if T is None else T.T @ A @ T
-    reduced = (reduced + reduced.T) / 2
+    if isinstance(A, LinearOperator):
+        return _matrix_free(A, B, k, ridge, shift, diagonal)
+    shift = shift if ridge else 0.0
+    T, reduced = None, A
+    if B is not None:
+        T = whitening(B, ridge)
+        reduced = T.T @ (A - shift * B) @ T
+        reduced = (reduced + reduced.T) / 2
     rank = reduced.shape[0]
     k = rank if k is None else k
+    if rank == 0:
+        raise RankError("no direction is left: X is constant, or penalty= links equal samples only")
     if k > rank:
-        raise ValueError(
+        raise RankError(
             f"n_components={k} is more than the {rank} directions that the data and the constraint leave (the rank); use "
             f"n_components={rank} or less"
         )
     name = ("lanczos" if rank > 3000 and 30 * k < rank else "dense") if solver == "auto" else solver
     if name == "lanczos" and k >= rank:
-        raise ValueError(f'solver="lanczos" finds fewer than all {rank} directions; use solver="dense" for n_components={k}')
+        raise ValueError(
+            f'solver="lanczos" finds fewer than all {rank} directions; use solver="dense" for n_components={k}'
+        )
     values, vectors = SOLVERS[name](reduced, k)
-    return Solution(values, vectors if T is None else T @ vectors, rank, name)
+    return Solution(values + shift, vectors if T is None else T @ vectors, rank, name)
+
+
+def _matrix_free(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal: Any) -> Solution:
+    """Lanczos on operators, with conjugate gradients for ``(B + ridge I)^-1``; the rank stays unknown."""
+    if k is None or k >= A.shape[0] - 1 or ridge <= 0:
+        raise ValueError(
+            f"X is too large to be decomposed whole (n_components={k}); give n_components, and either ridge > 0 or a number of "
+            "directions as pca="
+        )
+    identity = aslinearoperator(sparse.eye_array(A.shape[0]))
+    M = B + ridge * identity
+    jacobi = aslinearoperator(sparse.diags_array(1 / (diagonal + ridge)))
+    solve_m = LinearOperator(A.shape, matvec=lambda b: _conjugate_gradients(M, b, jacobi), dtype=np.float64)
+    start = np.random.RandomState(0).standard_normal(A.shape[0])
+    values, vectors = eigsh(A - shift * B, k=k, M=M, Minv=solve_m, which="SA", v0=start, tol=1e-8)
+    seen = values < -1e-8 * shift
+    if not seen.all():
+        raise RankError(
+            f"n_components={k} is more than the {seen.sum()} directions that the graph tells from noise; use fewer"
+        )
+    order = np.argsort(values, kind="stable")
+    return Solution(values[order] + shift, vectors[:, order], None, "lanczos")
+
+
+def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: LinearOperator) -> np.ndarray:
+    x, failed = cg(M, b, rtol=1e-10, atol=0.0, maxiter=10_000, M=preconditioner)
+    if failed:
+        raise ValueError("the constraint is too ill-conditioned to be inverted; use a larger ridge")
+    return x
 
 
 def fix_signs(components: np.ndarray) -> np.ndarray:

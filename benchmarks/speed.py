@@ -1,0 +1,201 @@
+"""lapwing beside what a competent user writes by hand: scikit-learn's neighbour graph and SciPy's eigh.
+
+    python benchmarks/speed.py            all cases; the largest takes minutes
+    python benchmarks/speed.py mid wide   some of them
+
+Each case runs both sides in turn in fresh processes, best of several, and prints times, their ratio, and peak memory beyond
+the interpreter and the data. Ratios travel between machines, seconds do not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+SHAPES = {  # n, d, classes, dtype, runs
+    "faces": (400, 10_304, 40, np.float64, 5),
+    "mid": (10_000, 256, 10, np.float32, 3),
+    "wide": (2_000, 20_000, 20, np.float64, 2),
+    "large": (100_000, 256, 10, np.float32, 1),
+}
+N_COMPONENTS, N_NEIGHBORS = 20, 10
+
+
+def data(case: str) -> tuple[np.ndarray, np.ndarray]:
+    """Classes on curved patches of 8 dimensions, a decaying spectrum, and noise."""
+    n, d, c, dtype, _ = SHAPES[case]
+    rng = np.random.default_rng(0)
+    y = rng.integers(c, size=n)
+    latent = rng.standard_normal((n, 8))
+    inner = np.hstack([latent, latent**2, np.sin(2 * latent), 2 * rng.standard_normal((c, 16))[y]])
+    X = inner @ (rng.standard_normal((inner.shape[1], d)) / np.sqrt(d))
+    X += 0.3 / np.sqrt(d) * rng.standard_normal((n, d)) * np.geomspace(3, 0.3, d)
+    return X.astype(dtype), y
+
+
+def search(X: np.ndarray, y: np.ndarray) -> None:
+    """The neighbour search alone."""
+    from sklearn.neighbors import kneighbors_graph
+
+    kneighbors_graph(X, N_NEIGHBORS)
+
+
+def by_hand(X: np.ndarray, y: np.ndarray) -> None:
+    from scipy.linalg import eigh
+    from scipy.sparse import diags
+    from sklearn.neighbors import kneighbors_graph
+
+    W = kneighbors_graph(X, N_NEIGHBORS)
+    W = W.maximum(W.T)
+    D = diags(np.asarray(W.sum(axis=1)).ravel())
+    A, B = X.T @ ((D - W) @ X), X.T @ (D @ X)
+    eigh(A, B + 1e-9 * np.trace(B) * np.eye(len(B)), subset_by_index=[0, N_COMPONENTS - 1])
+
+
+def by_hand_after_svd(X: np.ndarray, y: np.ndarray) -> None:
+    X = X - X.mean(axis=0)
+    _, s, Vt = np.linalg.svd(X, full_matrices=False)
+    kept = 1 + np.searchsorted(np.cumsum(s**2) / (s**2).sum(), 0.98)
+    by_hand(X @ Vt[:kept].T, y)
+
+
+def by_hand_after_pca(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.decomposition import PCA
+
+    by_hand(PCA(0.98).fit_transform(X), y)
+
+
+def pca(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.decomposition import PCA
+
+    PCA(N_COMPONENTS).fit(X)
+
+
+def lapwing_lpp(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import LPP
+    from lapwing.graphs import KNN
+
+    LPP(N_COMPONENTS, graph=KNN(N_NEIGHBORS, weights="binary")).fit(X)
+
+
+def lapwing_lpp_whole(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import LPP
+    from lapwing.graphs import KNN
+
+    LPP(N_COMPONENTS, graph=KNN(N_NEIGHBORS, weights="binary"), pca=None).fit(X)
+
+
+def lapwing_given_graph(X: np.ndarray, y: np.ndarray) -> None:
+    """All but the search: a random graph is the worst case for memory access. The graph is made outside the clock."""
+    from lapwing import LPP
+
+    LPP(N_COMPONENTS, graph=_random_graph(X.shape[0])).fit(X)
+
+
+def _random_graph(n: int) -> object:
+    from scipy.sparse import csr_array
+
+    if n not in _GRAPHS:
+        rng = np.random.default_rng(1)
+        rows, cols = np.repeat(np.arange(n), N_NEIGHBORS), rng.integers(n, size=n * N_NEIGHBORS)
+        off = rows != cols
+        W = csr_array((np.ones(off.sum()), (rows[off], cols[off])), shape=(n, n))
+        W.data[:] = 1.0
+        _GRAPHS[n] = W.maximum(W.T)
+    return _GRAPHS[n]
+
+
+_GRAPHS: dict = {}
+
+
+def lapwing_mmc(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import MMC
+
+    MMC(N_COMPONENTS).fit(X, y)
+
+
+def lapwing_class_lpp(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import LPP
+    from lapwing.graphs import SameClass
+
+    LPP(9, graph=SameClass()).fit(X, y)
+
+
+CASES = {  # case: (bar, [(what, against the bar at most)])
+    "faces": (by_hand_after_pca, [(lapwing_lpp, 1.0)]),
+    "mid": (by_hand, [(search, None), (lapwing_lpp, 1.1), (lapwing_lpp_whole, 1.1)]),
+    "wide": (by_hand_after_svd, [(lapwing_lpp, 1 / 6)]),
+    "classes": (pca, [(lapwing_mmc, 3.0), (lapwing_class_lpp, 3.0), (lapwing_given_graph, None)]),
+    "large": (by_hand, [(lapwing_lpp, 1.1)]),
+}
+
+
+def measure(case: str, function: str, folder: str) -> dict:
+    """In a process of its own: best time, and the peak memory beyond what was there before."""
+    shape = _shape(case)
+    X, y = np.load(f"{folder}/{shape}-X.npy"), np.load(f"{folder}/{shape}-y.npy")
+    if function == "lapwing_given_graph":
+        _random_graph(X.shape[0])
+    import sklearn.neighbors  # noqa: F401  imports are not on the clock
+
+    import lapwing  # noqa: F401
+
+    before = resident()
+    runs = 5 if case == "classes" else SHAPES[shape][-1]
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        globals()[function](X, y)
+        times.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
+    return {"seconds": min(times), "megabytes": peak}
+
+
+def resident() -> float:
+    """Megabytes in use now."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+def _shape(case: str) -> str:
+    return "large" if case == "classes" else case
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--measure"]:
+        print(json.dumps(measure(*sys.argv[2:])))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        run(sys.argv[1:] or list(CASES), folder)
+
+
+def run(cases: list[str], folder: str) -> None:
+    print(f"{'case':9}{'':22}{'seconds':>9}{'ratio':>8}{'at most':>9}{'MB more':>9}")
+    for case in cases:
+        X, y = data(_shape(case))
+        np.save(f"{folder}/{_shape(case)}-X.npy", X)
+        np.save(f"{folder}/{_shape(case)}-y.npy", y)
+        del X
+        bar, others = CASES[case]
+        base = None
+        for function, most in [(bar, None), *others]:
+            command = [sys.executable, os.path.abspath(__file__), "--measure", case, function.__name__, folder]
+            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            base = base or found["seconds"]
+            ratio = found["seconds"] / base
+            bound = "" if most is None else f"{most:.2f}"
+            print(
+                f"{case:9}{function.__name__:22}{found['seconds']:9.3f}{ratio:8.2f}{bound:>9}{found['megabytes']:9.0f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,340 @@
+"""Every linear method against its definition, in every shape of data."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import oracles as o
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+
+from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing.graphs import (
+    KNN,
+    Complete,
+    OtherClass,
+    Pairs,
+    Reconstruction,
+    Repulsion,
+    SameClass,
+    Sample,
+)
+
+
+class Case(NamedTuple):
+    """An estimator and ``terms(X, y)``: signed graphs [(coefficient, (L, D))], with the n x n constraint of ``B``.
+
+    ``B`` is "D" (degrees of what attracts), None (orthogonal), or a function of X and y.
+    """
+
+    estimator: object
+    terms: object
+    B: object = "D"
+    supervised: bool = True
+
+
+def eye(X, y):
+    return np.eye(len(X))
+
+
+def same(a, b):
+    return o.both_known(a, b) and a == b
+
+
+def other(a, b):
+    return o.both_known(a, b) and a != b
+
+
+def margin(X, y):
+    return [(2, o.same_class(X, y)), (-1, o.complete(X, y, labelled=True))]
+
+
+def pairs(X, y):
+    W = np.zeros((2, len(X), len(X)))
+    for sign, i, j in ((0, 0, 5), (0, 1, 9), (1, 2, 7)):
+        W[sign, i, j] = W[sign, j, i] = 1
+    return [(1, o.laplacian(W[0])), (-1, o.laplacian(W[1]))]
+
+
+def trace_ratio(graph):
+    return graph - 0.2 * Repulsion(9)
+
+
+CASES = {
+    "LPP": Case(LPP(), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
+    "LPP-int": Case(LPP(graph=7), lambda X, y: [(1, o.knn(X, y, 7))], supervised=False),
+    "LPP-cosine": Case(
+        LPP(graph=KNN(5, weights="cosine")), lambda X, y: [(1, o.knn(X, y, 5, weights="cosine"))], supervised=False
+    ),
+    "LPP-dot": Case(LPP(graph=Complete("dot")), lambda X, y: [(1, o.dot_products(X, y))], supervised=False),
+    "LPP-reconstruction": Case(
+        LPP(graph=Reconstruction(5)), lambda X, y: [(1, o.reconstruction(X, y, 5))], supervised=False
+    ),
+    "LPP-class": Case(LPP(graph=SameClass()), lambda X, y: [(1, o.same_class(X, y))]),
+    "LPP-semi": Case(
+        LPP(graph=KNN(5) + 0.3 * SameClass()), lambda X, y: [(1, o.knn(X, y, 5)), (0.3, o.same_class(X, y))]
+    ),
+    "LPP-R": Case(
+        LPP(graph=KNN(5) - 0.2 * Repulsion(9)), lambda X, y: [(1, o.knn(X, y, 5)), (-0.2, o.repulsion(X, y, 9))]
+    ),
+    "LPP-R-normalized": Case(
+        LPP(graph=KNN(5) - 0.2 * Repulsion(9, normalized=True)),
+        lambda X, y: [(1, o.knn(X, y, 5)), (-0.2, o.repulsion(X, y, 9, normalized=True))],
+    ),
+    "LPP-R-trace": Case(
+        LPP(graph=trace_ratio(SameClass()), normalize="trace"),
+        lambda X, y: [(1, o.same_class(X, y)), (-0.2, o.repulsion(X, y, 9))],
+    ),
+    "LPP-ratio": Case(
+        LPP(graph=KNN(5), penalty=Repulsion(9, weights="binary")),
+        lambda X, y: [(1, o.knn(X, y, 5))],
+        lambda X, y: o.repulsion(X, y, 9, binary=True)[0],
+    ),
+    "LPP-ratio-int": Case(
+        LPP(graph=5, penalty=9), lambda X, y: [(1, o.knn(X, y, 5))], lambda X, y: o.repulsion(X, y, 9)[0]
+    ),
+    "LPP-mean": Case(LPP(center="mean"), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
+    "LPP-uncentred": Case(LPP(center=False), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
+    "OLPP": Case(OLPP(), lambda X, y: [(1, o.knn(X, y, 5))], None, supervised=False),
+    "OLPP-uncentred": Case(OLPP(center=False), lambda X, y: [(1, o.knn(X, y, 5))], None, supervised=False),
+    "OLPP-pairs": Case(
+        OLPP(graph=KNN(5) + Pairs(must_link=[[0, 5], [9, 1]], cannot_link=[[7, 2]])),
+        lambda X, y: [(1, o.knn(X, y, 5)), *pairs(X, y)],
+        None,
+        supervised=False,
+    ),
+    "OLPP-R": Case(
+        OLPP(graph=trace_ratio(SameClass()), normalize="trace"),
+        lambda X, y: [(1, o.same_class(X, y)), (-0.2, o.repulsion(X, y, 9))],
+        None,
+    ),
+    "NPE": Case(NPE(), lambda X, y: [(1, o.reconstruction(X, y, 5))], eye, supervised=False),
+    "NPE-class": Case(
+        NPE(graph=Reconstruction(5, reg=0.01, among="same_class")),
+        lambda X, y: [(1, o.reconstruction(X, y, 5, reg=0.01, among="same_class"))],
+        eye,
+    ),
+    "NPE-knn": Case(NPE(graph=KNN(5)), lambda X, y: [(1, o.knn(X, y, 5))], eye, supervised=False),
+    "ONPP": Case(ONPP(graph=7), lambda X, y: [(1, o.reconstruction(X, y, 7))], None, supervised=False),
+    "ONPP-R": Case(
+        ONPP(graph=trace_ratio(Reconstruction(5, among="same_class")), normalize="trace"),
+        lambda X, y: [(1, o.reconstruction(X, y, 5, among="same_class")), (-0.2, o.repulsion(X, y, 9))],
+        None,
+    ),
+    "MMC": Case(MMC(), margin, None),
+    "LPDP": Case(
+        LPDP(graph=5),
+        lambda X, y: [(1, o.knn(X, y, 5, weights="binary")), *margin(X, y)],
+        lambda X, y: o.knn(X, y, 5, weights="binary")[1],
+    ),
+    "LPDP-heat": Case(
+        LPDP(alpha=0.05, graph=KNN(7)),
+        lambda X, y: [(1, o.knn(X, y, 7)), *((0.05 * c, G) for c, G in margin(X, y))],
+        lambda X, y: o.knn(X, y, 7)[1],
+    ),
+    "MFA": Case(
+        MFA(graph=3, penalty=20),
+        lambda X, y: [(1, o.knn(X, y, 3, weights="binary", among="same_class"))],
+        lambda X, y: o.closest_pairs(X, y, 20)[0],
+    ),
+    "MFA-default": Case(
+        MFA(),
+        lambda X, y: [(1, o.knn(X, y, 5, weights="binary", among="same_class"))],
+        lambda X, y: o.closest_pairs(X, y, 20)[0],
+    ),
+    "DNE": Case(
+        DNE(),
+        lambda X, y: [
+            (1, o.laplacian(o.knn_weights(X, y, 5, "binary", keep=same))),
+            (-1, o.laplacian(o.knn_weights(X, y, 5, "binary", keep=other))),
+        ],
+        None,
+    ),
+    "DNE-heat": Case(
+        DNE(graph=(KNN(7) & SameClass()) - 0.5 * (KNN(7) & OtherClass())),
+        lambda X, y: [
+            (1, o.laplacian(o.knn_weights(X, y, 7, keep=same))),
+            (-0.5, o.laplacian(o.knn_weights(X, y, 7, keep=other))),
+        ],
+        None,
+    ),
+}
+TABLE = [
+    pytest.param(name, regime, labels, id=f"{name}-{regime}-{labels}")
+    for name, case in CASES.items()
+    for regime in o.REGIMES
+    for labels in (("labels", "some-unknown") if case.supervised else ("labels",))
+]
+
+
+@cache
+def data(regime, labels):
+    X, y = o.REGIMES[regime]()
+    return X, o.unlabelled(y) if labels == "some-unknown" else y
+
+
+@cache
+def definition(name, regime, labels, ridge=0.0):
+    """All eigenvalues and directions, the n x n constraint (None when orthogonal), and the centred X."""
+    case, (X, y) = CASES[name], data(regime, labels)
+    X, graphs = o.dense(X), case.terms(o.dense(X), y)
+    B = sum(c * D for c, (_, D) in graphs if c > 0) if isinstance(case.B, str) else case.B and case.B(X, y)
+    terms, center = [(c, L) for c, (L, _) in graphs], case.estimator.center
+    values, V = o.solve(X, terms, B, center, getattr(case.estimator, "normalize", None), ridge)
+    return values, V, B, o.centred(X, B, center)
+
+
+@pytest.mark.parametrize(("name", "regime", "labels"), TABLE)
+def test_agrees_with_the_definition(name, regime, labels):
+    values, V, _, Xc = definition(name, regime, labels)
+    k = o.gap(values)
+    estimator = clone(CASES[name].estimator).set_params(n_components=k, pca=None).fit(*data(regime, labels))
+    assert o.angle(estimator.components_, V[:, :k].T) < 1e-6
+    np.testing.assert_allclose(estimator.eigenvalues_, values[:k], rtol=1e-8, atol=1e-10 * np.abs(values).max())
+    assert estimator.rank_ == len(values)
+    embedded = estimator.transform(data(regime, labels)[0])
+    np.testing.assert_allclose(embedded, Xc @ estimator.components_.T, atol=1e-10 * np.abs(Xc).max())
+
+
+@pytest.mark.parametrize(("name", "regime", "labels"), TABLE)
+def test_constraint(name, regime, labels):
+    _, _, B, Xc = definition(name, regime, labels)
+    estimator = clone(CASES[name].estimator).set_params(n_components=2, pca=None).fit(*data(regime, labels))
+    V = estimator.components_
+    np.testing.assert_allclose(np.linalg.norm(V, axis=1), 1, rtol=1e-12)
+    if B is not None:
+        V = estimator.set_params(scaling="constraint").fit(*data(regime, labels)).components_
+    product = V @ V.T if B is None else V @ Xc.T @ B @ Xc @ V.T
+    np.testing.assert_allclose(product, np.eye(2), atol=1e-8)
+
+
+@pytest.mark.parametrize(("name", "regime", "labels"), TABLE)
+def test_one_more_component_than_the_rank_raises_and_the_default_does_not(name, regime, labels):
+    values = definition(name, regime, labels)[0]
+    estimator = clone(CASES[name].estimator)
+    for pca in (None, "auto"):
+        estimator.set_params(pca=pca, n_components=len(values)).fit(*data(regime, labels))
+        assert estimator.components_.shape[0] == estimator.rank_ == len(values)
+        with pytest.raises(ValueError, match=rf"n_components={len(values) + 1} .*\b{len(values)}\b"):
+            estimator.set_params(n_components=len(values) + 1).fit(*data(regime, labels))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wide_dense_equals_its_sparse_copy(name):
+    X, y = data("wide", "labels")
+    estimator = clone(CASES[name].estimator).set_params(pca=None)
+    estimator = o.gap_fit(estimator, X, y)
+    V = clone(estimator).fit(sparse.csr_array(X), y).components_
+    assert o.angle(estimator.components_, V) < 1e-8
+
+
+PROJECTED = [LPP(3, graph=7), LPP(3, graph=SameClass()), OLPP(3), NPE(3), ONPP(3), MMC(3), LPDP(3), MFA(3), DNE(3)]
+
+
+@pytest.mark.parametrize("share", [5, 0.8, 1.0])
+@pytest.mark.parametrize("regime", ["tall", "wide", "sparsified", "deficient"])
+@pytest.mark.parametrize("estimator", PROJECTED, ids=str)
+def test_pca_is_a_projection_about_the_plain_mean(estimator, regime, share):
+    """The graph is built on X as given; the pencil lives on the principal coordinates."""
+    X, y = data(regime, "labels")
+    scores = PCA().fit(o.dense(X))
+    rank = np.sum(scores.explained_variance_ratio_ > 1e-14)
+    energies = np.cumsum(scores.explained_variance_ratio_)
+    p = share if isinstance(share, int) else rank if share == 1 else 1 + np.sum(energies < share)
+    N = scores.components_[:p].T
+    problem = clone(estimator)._problem(Sample.validated(X, y))
+    B = problem.subject_to.toarray() if hasattr(problem.subject_to, "toarray") else None
+    terms = [(term.coefficient, term.laplacian.toarray()) for term in problem.minimise]
+    values, V = o.solve((o.dense(X) - scores.mean_) @ N, terms, B)
+    fitted = clone(estimator).set_params(pca=share, n_components=o.gap(values)).fit(X, y)
+    assert fitted.n_pca_ == p
+    assert o.angle(fitted.components_, (N @ V).T[: o.gap(values)]) < 1e-6
+
+
+def test_few_principal_directions_of_large_data():
+    """Where a truncated decomposition is cheaper."""
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((700, 560)) * np.geomspace(30, 1, 560)
+    estimator = OLPP(2, pca=6).fit(X)
+    scores = PCA(6, svd_solver="full").fit(X)
+    (term,) = KNN(5).build(X)
+    values, V = o.solve(scores.transform(X), [(1, term.laplacian.toarray())])
+    assert estimator.n_pca_ == 6
+    assert o.angle(estimator.components_, (scores.components_.T @ V[:, :2]).T) < 1e-6
+    np.testing.assert_allclose(estimator.eigenvalues_, values[:2], rtol=1e-8)
+
+
+REGULARISED = ["LPP", "LPP-cosine", "LPP-class", "LPP-semi", "LPP-R", "LPP-mean", "LPDP", "NPE"]
+SPARSE = [regime for regime in o.REGIMES if "sparse" in regime or regime == "sparsified"]
+
+
+def check_ridge(name, regime, ridge, tol):
+    values, V, _, _ = definition(name, regime, "labels", ridge)
+    k = o.gap(values)
+    estimator = clone(CASES[name].estimator).set_params(n_components=k, pca=None, ridge=ridge)
+    estimator.fit(*data(regime, "labels"))
+    assert o.angle(estimator.components_, V[:, :k].T) < 1e-6
+    np.testing.assert_allclose(estimator.eigenvalues_, values[:k], rtol=tol, atol=tol / 100)
+    return estimator
+
+
+@pytest.mark.parametrize("ridge", [0.01, 2.0])
+@pytest.mark.parametrize("regime", o.REGIMES)
+@pytest.mark.parametrize("name", REGULARISED)
+def test_ridge(name, regime, ridge):
+    assert check_ridge(name, regime, ridge, 1e-8).rank_ == len(definition(name, regime, "labels")[0])
+
+
+@pytest.fixture
+def small_is_large(monkeypatch):
+    """Sparse X as small as the tests' takes the route of one too large for a dense Gram matrix."""
+    for module in ("_linear", "_principal"):
+        monkeypatch.setattr(f"lapwing.reducers.{module}.DENSE_LIMIT", 5)
+
+
+@pytest.mark.usefixtures("small_is_large")
+@pytest.mark.parametrize("ridge", [0.01, 2.0])
+@pytest.mark.parametrize("regime", SPARSE)
+@pytest.mark.parametrize("name", REGULARISED)
+def test_ridge_of_large_sparse_data(name, regime, ridge):
+    assert check_ridge(name, regime, ridge, 1e-6).rank_ is None
+
+
+@pytest.mark.usefixtures("small_is_large")
+@pytest.mark.parametrize("regime", SPARSE)
+def test_ridge_of_large_sparse_data_with_eigenvalues_above_one(regime):
+    check_ridge("NPE-knn", regime, 2.0, 1e-6)
+
+
+@pytest.mark.usefixtures("small_is_large")
+@pytest.mark.parametrize("regime", SPARSE)
+@pytest.mark.parametrize("name", ["LPP", "NPE"])
+def test_more_components_than_the_rank_of_large_sparse_data(name, regime):
+    rank = len(definition(name, regime, "labels")[0])
+    with pytest.raises(ValueError, match=rf"n_components={rank + 1}\b"):
+        clone(CASES[name].estimator).set_params(n_components=rank + 1).fit(*data(regime, "labels"))
+
+
+@pytest.mark.usefixtures("small_is_large")
+@pytest.mark.parametrize("regime", SPARSE)
+@pytest.mark.parametrize("estimator", PROJECTED, ids=str)
+def test_pca_of_large_sparse_data(estimator, regime):
+    test_pca_is_a_projection_about_the_plain_mean(estimator, regime, 5)
+
+
+@pytest.mark.usefixtures("small_is_large")
+@pytest.mark.parametrize("estimator", PROJECTED, ids=str)
+def test_default_of_large_sparse_data(estimator):
+    X, y = data("sparse_wide", "labels")
+    assert clone(estimator).set_params(n_components=2).fit(X, y).transform(X).shape == (X.shape[0], 2)
+
+
+def test_default_never_lacks_directions():
+    """The penalty of MFA sees only a feature of little variance, which 90 % of the energy leaves out."""
+    rows = o.blobs(20, 5)[0]
+    X = np.vstack([np.c_[rows, np.zeros(20)], np.c_[rows, np.full(20, 0.01)]])
+    y = np.repeat([0, 1], 20)
+    assert MFA(1, pca=None).fit(X, y).rank_ == 1
+    assert MFA(1).fit(X, y).components_.shape == (1, 6)
