@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -147,21 +146,20 @@ def measure(case: str, function: str, folder: str) -> dict:
 
     import lapwing  # noqa: F401
 
-    before = resident()
+    before = memory("VmRSS")
     runs = 5 if case == "classes" else SHAPES[shape][-1]
     times = []
     for _ in range(runs):
         start = time.perf_counter()
         globals()[function](X, y)
         times.append(time.perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
-    return {"seconds": min(times), "megabytes": peak}
+    return {"seconds": min(times), "megabytes": memory("VmHWM") - before}
 
 
-def resident() -> float:
-    """Megabytes in use now."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+def memory(field: str) -> float:
+    """Megabytes of this process: in use (VmRSS), or at the most so far (VmHWM). Linux only."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(field)) / 1024
 
 
 def _shape(case: str) -> str:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
 from ..operators import Array, centred, dense_block, identity, row_blocks, row_gram
@@ -50,7 +49,7 @@ def is_truncated(X: Array, at_most: int | None) -> bool:
 
 def leading(gram: np.ndarray, keep: Keep) -> tuple[np.ndarray, np.ndarray]:
     """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``keep`` says."""
-    values, vectors = eigh(gram, driver="evd")
+    values, vectors = np.linalg.eigh(gram)
     p = keep(values[::-1][: numerical_rank(values)], np.maximum(values, 0).sum())
     return values[::-1][:p], vectors[:, ::-1][:, :p]
 

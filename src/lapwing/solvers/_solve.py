@@ -32,7 +32,7 @@ def numerical_rank(values: np.ndarray) -> int:
 
 def whitening(B: np.ndarray, ridge: float) -> np.ndarray:
     """T with ``Tᵀ (B + ridge I) T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47)."""
-    values, vectors = eigh(B, driver="evd")
+    values, vectors = np.linalg.eigh(B)
     if values.size and values[0] < -1e-8 * np.abs(values).max():
         raise ValueError(
             f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "
@@ -43,8 +43,10 @@ def whitening(B: np.ndarray, ridge: float) -> np.ndarray:
 
 
 def _dense(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    if 3 * k > A.shape[0]:  # all eigenvectors cost no more than many of them
-        values, vectors = eigh(A, driver="evd")
+    # All eigenvectors of a small matrix, or many of them, cost no more; and NumPy's BLAS has just been at work, while SciPy
+    # brings threads of its own that wait for each other.
+    if A.shape[0] < 500 or 3 * k > A.shape[0]:
+        values, vectors = np.linalg.eigh(A)
         return values[:k], vectors[:, :k]
     return eigh(A, subset_by_index=[0, k - 1])
 
