@@ -1,0 +1,91 @@
+"""Published experiments on the real data sets in LAPWING_DATA; skipped where they are absent."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import pairwise_distances_argmin
+
+from lapwing import DNE, LPDP, LPP, OLPP, ONPP
+from lapwing.graphs import KNN, Reconstruction, Repulsion, SameClass
+
+
+def load(name):
+    path = Path(os.environ.get("LAPWING_DATA", "")) / f"{name}.npz"
+    if not (os.environ.get("LAPWING_DATA") and path.exists()):
+        pytest.skip(f"{name}.npz is not in LAPWING_DATA")
+    data = np.load(path)
+    return data["X"].astype(float), data["y"]
+
+
+def split(y, n_train, seed):
+    """``n_train`` random samples of each class, and the rest."""
+    rng = np.random.RandomState(seed)
+    train = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:n_train] for c in np.unique(y)])
+    return train, np.setdiff1d(np.arange(y.size), train)
+
+
+def errors(estimator, X, y, train, test, dimensions):
+    """1-NN errors in percent with the first components of one fit."""
+    estimator.fit(X[train], y[train])
+    Z, T = estimator.transform(X[train]), estimator.transform(X[test])
+    return [100 * np.mean(y[train][pairwise_distances_argmin(T[:, :k], Z[:, :k])] != y[test]) for k in dimensions]
+
+
+REPULSION = {  # at n - c = 160 principal directions of 28 x 23 images, 5 training images a person
+    "OLPP": (OLPP(55, graph=SameClass(), pca=160), 55),
+    "OLPP-R": (OLPP(55, graph=SameClass() - 0.2 * Repulsion(15), pca=160, normalize="trace"), 55),
+    "ONPP": (ONPP(90, graph=Reconstruction(4, among="same_class"), pca=160), 90),
+    "ONPP-R": (
+        ONPP(90, graph=Reconstruction(4, among="same_class") - 0.2 * Repulsion(15), pca=160, normalize="trace"),
+        90,
+    ),
+    "ratio": (LPP(55, graph=SameClass(), penalty=Repulsion(15), pca=160), 55),
+    "DNE": (DNE(55, graph=15, pca=160), 55),
+}
+
+
+@pytest.fixture(scope="module")
+def orl_errors():
+    """Mean error of each method over seeds 0 to 59, on the same splits."""
+    X, y = load("ORL_112x92")
+    X = X.reshape(400, 28, 4, 23, 4).mean(axis=(2, 4)).reshape(400, -1)
+    splits = [split(y, 5, seed) for seed in range(60)]
+    return {
+        name: np.mean([errors(estimator, X, y, *rows, [k]) for rows in splits])
+        for name, (estimator, k) in REPULSION.items()
+    }
+
+
+def test_repulsion_on_orl(orl_errors):
+    """Figure 7 of Kokiopoulou and Saad: OLPP 4.12, OLPP-R 2.82, ONPP 3.97, ONPP-R 3.40."""
+    assert orl_errors["OLPP"] == pytest.approx(4.12, abs=1.0)
+    assert orl_errors["OLPP"] - orl_errors["OLPP-R"] >= 0.7
+    assert orl_errors["ONPP"] == pytest.approx(3.97, abs=1.0)
+    assert orl_errors["ONPP-R"] == pytest.approx(3.40, abs=1.0)
+    assert orl_errors["ONPP-R"] < orl_errors["ONPP"]
+
+
+def test_other_forms_of_repulsion_on_orl(orl_errors):
+    """Section 6.7: the ratio of attraction and repulsion, and DNE, do not do as well as their difference."""
+    assert orl_errors["ratio"] > orl_errors["OLPP-R"] + 1
+    assert orl_errors["DNE"] > orl_errors["OLPP"]
+
+
+USPS = {  # average recognition rates of table 1, for 30, 50 and 70 training images a digit
+    "LPP": (LPP(40, graph=KNN(5, weights="binary"), pca=None, scaling="constraint"), (39.01, 68.41, 78.38)),
+    "LPDP": (LPDP(40, pca=None, scaling="constraint"), (46.44, 73.5, 82.32)),
+}
+
+
+@pytest.mark.parametrize("column", range(3))
+@pytest.mark.parametrize("method", USPS)
+def test_lpdp_on_usps(method, column):
+    """Table 1 of Gui, Wang and Zhu: all principal directions kept, best of the dimensions 2, 4, ... 40, 20 splits."""
+    X, y = load("USPS_11000")
+    first = np.concatenate([np.flatnonzero(y == c)[:100] for c in range(10)])
+    X, y = X[first], y[first]
+    estimator, published = USPS[method]
+    found = [errors(estimator, X, y, *split(y, (30, 50, 70)[column], seed), range(2, 41, 2)) for seed in range(20)]
+    assert 100 - np.mean(found, axis=0).min() == pytest.approx(published[column], abs=2.0)
