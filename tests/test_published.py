@@ -1,13 +1,17 @@
 """Published experiments on the real data sets in LAPWING_DATA; skipped where they are absent."""
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.linalg import subspace_angles
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import pairwise_distances_argmin
 
-from lapwing import DNE, LPDP, LPP, OLPP, ONPP
+from lapwing import DNE, LPDP, LPP, MMC, OLPP, ONPP
 from lapwing.graphs import KNN, Reconstruction, Repulsion, SameClass
 
 
@@ -89,3 +93,34 @@ def test_lpdp_on_usps(method, column):
     estimator, published = USPS[method]
     found = [errors(estimator, X, y, *split(y, (30, 50, 70)[column], seed), range(2, 41, 2)) for seed in range(20)]
     assert 100 - np.mean(found, axis=0).min() == pytest.approx(published[column], abs=2.0)
+
+
+@pytest.fixture(scope="module")
+def newsgroups():
+    folder = Path(os.environ.get("LAPWING_DATA", ""))
+    if not (os.environ.get("LAPWING_DATA") and (folder / "20news_bydate_X.npz").exists()):
+        pytest.skip("20news_bydate_X.npz is not in LAPWING_DATA")
+    X = TfidfTransformer(sublinear_tf=True).fit_transform(sparse.load_npz(folder / "20news_bydate_X.npz"))
+    return X, np.load(folder / "20news_bydate_y.npz")["y"]
+
+
+def test_text_is_never_densified(newsgroups):
+    """18,846 x 29,916: one dense copy would be 4.5 GB, one dense Gram matrix of the rows 2.8 GB."""
+    X, y = newsgroups
+    tracemalloc.start()
+    model = MMC(10).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5e9
+    assert model.transform(X).shape == (X.shape[0], 10)
+
+
+def test_text_by_operators_equals_the_dense_solution(newsgroups, monkeypatch):
+    X = newsgroups[0][::11]
+    X = X[np.diff(X.indptr) > 0]
+    estimator = LPP(10, graph=KNN(5, metric="cosine"), pca=None, ridge=30)
+    dense = estimator.fit(X).components_
+    assert estimator.rank_ is not None
+    monkeypatch.setattr("lapwing.reducers._linear.DENSE_LIMIT", 1000)
+    assert estimator.fit(X).rank_ is None
+    assert subspace_angles(dense.T, estimator.components_.T).max() < 1e-6
