@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from ..operators import Array, centred, dense_block, identity, row_blocks, row_gram
-from ..solvers._solve import numerical_rank
+from ..solvers._solve import numerical_rank, single_blas_thread
 
 DENSE_LIMIT = 4000  # the largest Gram matrix of sparse X that is formed and decomposed whole
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
@@ -78,7 +79,8 @@ def _truncated(X: Array, mean: np.ndarray, keep: Keep, at_most: int | None) -> P
     total = _total_scatter(X, mean)
     size = min(at_most or 128, min(n, d) - 1)
     while True:
-        values, vectors = eigsh(gram, k=size, which="LA", v0=start, tol=1e-10)
+        with single_blas_thread() if sparse.issparse(X) else nullcontext():
+            values, vectors = eigsh(gram, k=size, which="LA", v0=start, tol=1e-10)
         values, vectors = values[::-1], vectors[:, ::-1]
         found = int((values > 10 * min(n, d) * np.finfo(np.float64).eps * values[0]).sum())
         p = keep(values[:found], total)
