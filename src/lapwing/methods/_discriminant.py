@@ -10,7 +10,7 @@ import numpy as np
 from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample, Scaled
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._linear import as_graph, linked
+from ..reducers._linear import Bounds, as_graph, linked
 from ..solvers import Solution
 
 
@@ -59,7 +59,10 @@ class MMC(_Supervised):
     """
 
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[float, float]] = (0.99, 1.0)  # the margin does not overfit as neighbourhoods do
+    _energies: ClassVar[tuple[Bounds, Bounds]] = (
+        (0.99, 0.99),
+        (1.0, 1.0),
+    )  # the margin does not overfit as neighbours do
 
     def __init__(
         self,
@@ -186,7 +189,7 @@ class MFA(_Supervised):
     (1797, 9)
     """
 
-    _energies: ClassVar[tuple[float, float]] = (0.9, 0.98)
+    _energies: ClassVar[tuple[Bounds, Bounds]] = ((0.9, 0.9), (0.98, 0.98))
 
     def __init__(
         self,

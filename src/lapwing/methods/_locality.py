@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ..graphs import KNN, Graph, Repulsion, Sample
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._linear import as_graph, linked
+from ..reducers._linear import Bounds, as_graph, linked
 
 
 class LPP(LinearReducer):
@@ -146,8 +146,9 @@ class OLPP(LinearReducer):
     graph : None, int, graph or matrix, default=None
         None is ``KNN(5)``, an integer k is ``KNN(k)``.
     pca, center, normalize, solver
-        As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so without labels
-        ``pca`` decides much: compare a smaller share than the default 0.9.
+        As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so ``pca`` decides much:
+        ``"auto"`` keeps half as many directions again as components, but 80 to 90 % of the variance (all, with few samples a
+        class).
 
     Attributes
     ----------
@@ -176,6 +177,10 @@ class OLPP(LinearReducer):
     """
 
     _orthogonal: ClassVar[bool] = True
+    _energies: ClassVar[tuple[Bounds, Bounds]] = (
+        (0.8, 0.9),
+        (1.0, 1.0),
+    )  # fewer directions are better, n_components are PCA
 
     def _default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)

@@ -39,6 +39,9 @@ class Reduced(NamedTuple):
     n_pca: int | None
 
 
+Bounds = tuple[float, float]
+
+
 class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the linear methods; they say what the problem is, this class solves it.
 
@@ -47,9 +50,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     _orthogonal: ClassVar[bool] = False
     _n_neighbors: ClassVar[int] = 5  # of the default graph
-    # What pca="auto" keeps of the energy, and what it keeps where labels alone say what attracts and a class has fewer than
-    # ten samples on average. Measured for each method (docs/defaults.md).
-    _energies: ClassVar[tuple[float, float]] = (0.9, 1.0)
+    # What pca="auto" keeps of the energy: 1.5 times n_components directions, within these bounds. The second pair holds where
+    # labels alone say what attracts and a class has fewer than ten samples on average. Measured (docs/defaults.md).
+    _energies: ClassVar[tuple[Bounds, Bounds]] = ((0.9, 0.9), (1.0, 1.0))
 
     def __init__(
         self,
@@ -236,7 +239,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         shift = np.zeros(F.shape[1]) if weights is None else weighted_mean(F, weights)
         return Reduced(quadratics(matrices, F, shift), mean, back, F.shape[1])
 
-    def _auto_energy(self, sample: Sample) -> float:
+    def _auto_energy(self, sample: Sample) -> Bounds:
         """What ``pca="auto"`` keeps."""
         usual, few = self._energies
         if not all(graph.reads_labels for coefficient, graph in self.graph_.signed() if coefficient > 0):
@@ -272,6 +275,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _keep(self, pca: Any) -> Keep:
         """How many principal directions to keep."""
         wanted = self.n_components or 1
+        automatic = isinstance(self.pca, str)
 
         def keep(values: np.ndarray, total: float) -> int:
             rank = values.size
@@ -280,21 +284,22 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if pca is None:
                 return rank
             if isinstance(pca, Integral):
-                if int(pca) > rank and not isinstance(self.pca, str):
+                kept = int(pca)
+                if kept > rank and not automatic:
                     raise ValueError(
                         f"pca={pca} is more than the rank of the centred data, {rank}; use pca={rank} or less"
                     )
-                kept = min(int(pca), rank)
             else:
-                kept = min(rank, 1 + int(np.searchsorted(np.cumsum(values), pca * total * (1 - 1e-12))))
-            if isinstance(self.pca, str):
-                return max(kept, min(wanted, rank))
-            if kept < min(wanted, rank):
+                low, high = (_count(energy, values, total) for energy in (pca if automatic else (pca, pca)))
+                kept = max(low, min(high, 3 * wanted // 2))
+            if automatic:
+                kept = max(kept, wanted)
+            elif kept < min(wanted, rank):
                 raise ValueError(
                     f"pca={pca} keeps {kept} directions, fewer than n_components={wanted}; raise pca, lower n_components, "
                     'or use pca="auto"'
                 )
-            return kept
+            return min(kept, rank)
 
         return keep
 
@@ -315,6 +320,11 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         graphs = (getattr(self, "graph", None), getattr(self, "penalty", None))
         tags.target_tags.required = any(graph.reads_labels for graph in graphs if isinstance(graph, Graph))
         return tags
+
+
+def _count(energy: float, values: np.ndarray, total: float) -> int:
+    """How many of the descending eigenvalues hold this share of their total."""
+    return 1 + int(np.searchsorted(np.cumsum(values), energy * total * (1 - 1e-12)))
 
 
 def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) -> Graph:
