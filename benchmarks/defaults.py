@@ -3,7 +3,12 @@
     python benchmarks/defaults.py --out out/defaults.jsonl
     python benchmarks/defaults.py --table out/defaults.jsonl
 
-and the same for the scaling of the directions:
+Data sets that had no part in the choice, beside PCA and LDA:
+
+    python benchmarks/defaults.py --pca auto --datasets AR PIE UMIST YaleB Libras --out out/others.jsonl
+    python benchmarks/defaults.py --beside out/others.jsonl
+
+The same for the scaling of the directions:
 
     python benchmarks/defaults.py --pca auto --scaling constraint --out out/constraint.jsonl
     python benchmarks/defaults.py --table out/defaults.jsonl --against out/constraint.jsonl
@@ -23,6 +28,8 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
@@ -45,6 +52,10 @@ METHODS = {
     "MFA": MFA,
     "DNE": DNE,
 }
+BESIDE = {
+    "PCA": lambda k, pca: PCA(k),
+    "LDA": lambda k, pca: LinearDiscriminantAnalysis(n_components=k),
+}
 ASKED = (None, 0.9, 0.95, 0.98, 0.99, "n-c")  # what pca="auto" is held against
 FILES = {
     "ORL": "ORL_32x32",
@@ -55,12 +66,19 @@ FILES = {
     "MFeat": "MFeat",
 }
 DATASETS = ("digits", *FILES)
+OTHERS = {  # not looked at when the defaults were chosen
+    "AR": "AR_100people_32x32",
+    "PIE": "PIE_pose27_32x32",
+    "UMIST": "UMIST_28x23",
+    "YaleB": "YaleB_32x32",
+    "Libras": "Libras",
+}
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     if name == "digits":
         return load_digits(return_X_y=True)
-    data = np.load(Path(os.environ["LAPWING_DATA"]) / f"{FILES[name]}.npz")
+    data = np.load(Path(os.environ["LAPWING_DATA"]) / f"{(FILES | OTHERS)[name]}.npz")
     X, y = data["X"].astype(np.float64), data["y"]
     if name == "USPS":  # the 1,000 images of Gui et al.: the first 100 of each digit
         rows = np.concatenate([np.flatnonzero(y == c)[:100] for c in range(10)])
@@ -77,7 +95,7 @@ def accuracies(name: str, split: int, shares: tuple, scaling: str) -> dict:
     found: dict[str, dict] = {}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for method, build in METHODS.items():
+        for method, build in (METHODS | BESIDE).items():
             found[method] = {}
             for pca in shares:
                 value = train.size - c if pca == "n-c" else pca
@@ -141,6 +159,17 @@ def compare(path: Path, other: Path, at: int) -> None:
         print(f"| {method} | " + " | ".join(f"{a:.1f} / {b:.1f}" for a, b in both) + " |")
 
 
+def beside(path: Path, at: int) -> None:
+    """The defaults, with PCA and LDA."""
+    rows = read(path)
+    names = list(dict.fromkeys(row["dataset"] for row in rows))
+    print("| method | " + " | ".join(names) + " |")
+    print("|---|" + "---|" * len(names))
+    for method in (*BESIDE, *METHODS):
+        found = [means(rows, name, method, at).get("auto", np.nan) for name in names]
+        print(f"| {method} | " + " | ".join("" if np.isnan(value) else f"{value:.1f}" for value in found) + " |")
+
+
 def table(path: Path, at: int) -> None:
     rows = read(path)
     names = [name for name in DATASETS if any(r["dataset"] == name for r in rows)]
@@ -163,12 +192,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/defaults.jsonl"))
     parser.add_argument("--table", type=Path, help="print the table of a finished run")
     parser.add_argument("--twice", action="store_true", help="at 2 (c - 1) components instead of c - 1")
+    parser.add_argument("--beside", type=Path, help="print the defaults of a finished run beside PCA and LDA")
     parser.add_argument("--against", type=Path, help="a second run, to set the defaults of both side by side")
     parser.add_argument("--pca", choices=["all", "auto"], default="all")
     parser.add_argument("--scaling", choices=["unit", "constraint"], default="unit")
     args = parser.parse_args()
     if args.against:
         compare(args.table, args.against, int(args.twice))
+    elif args.beside:
+        beside(args.beside, int(args.twice))
     elif args.table:
         table(args.table, int(args.twice))
     else:

@@ -10,7 +10,7 @@ import numpy as np
 from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample, Scaled
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._linear import Bounds, as_graph, linked
+from ..reducers._linear import as_graph, linked
 from ..solvers import Solution
 
 
@@ -59,10 +59,7 @@ class MMC(_Supervised):
     """
 
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[Bounds, Bounds]] = (
-        (0.99, 0.99),
-        (1.0, 1.0),
-    )  # the margin does not overfit as neighbours do
+    _energies: ClassVar[tuple[float, float]] = (0.99, 1.0)  # the margin does not overfit as neighbourhoods do
 
     def __init__(
         self,
@@ -168,7 +165,8 @@ class MFA(_Supervised):
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`. None is ``ClosestPairs(20)``; an integer sets the number of pairs a class.
     pca, center, scaling, normalize, solver
-        As in :class:`LPP`; ``pca="auto"`` keeps 98 % where classes have fewer than ten samples.
+        As in :class:`LPP`, except that ``pca="auto"`` keeps twice as many directions as components, and 98 % of the variance
+        where classes have fewer than ten samples on average.
 
     Attributes
     ----------
@@ -189,7 +187,8 @@ class MFA(_Supervised):
     (1797, 9)
     """
 
-    _energies: ClassVar[tuple[Bounds, Bounds]] = ((0.9, 0.9), (0.98, 0.98))
+    _energies: ClassVar[tuple[float, float]] = (0.0, 0.98)
+    _directions: ClassVar[float] = 2.0
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ..graphs import KNN, Graph, Repulsion, Sample
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._linear import Bounds, as_graph, linked
+from ..reducers._linear import as_graph, linked
 
 
 class LPP(LinearReducer):
@@ -36,8 +36,8 @@ class LPP(LinearReducer):
     pca : "auto", None, int or float, default="auto"
         Projection on principal components first. A float in (0, 1] is the share of the variance to keep, an integer the
         number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, so ``"auto"`` keeps 90 %
-        (all, where labels alone say what attracts and classes have fewer than ten samples on average), and never fewer directions
-        than ``n_components``. The graph is built before, on X as given.
+        (all, where labels alone say what attracts and classes have fewer than ten samples on average), and at least 1.25
+        directions a component. The graph is built before, on X as given.
     center : "auto", "mean", "degree" or False, default="auto"
         What is subtracted. ``"auto"`` is the mean weighted by the degrees D, which keeps the constant embedding out of (1),
         and the plain mean where there are no degrees (``penalty``).
@@ -147,8 +147,8 @@ class OLPP(LinearReducer):
         None is ``KNN(5)``, an integer k is ``KNN(k)``.
     pca, center, normalize, solver
         As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so ``pca`` decides much:
-        ``"auto"`` keeps half as many directions again as components, but 80 to 90 % of the variance (all, with few samples a
-        class).
+        ``"auto"`` keeps 1.25 directions a component (all, where labels alone say what attracts and classes have fewer than ten
+        samples on average).
 
     Attributes
     ----------
@@ -177,10 +177,7 @@ class OLPP(LinearReducer):
     """
 
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[Bounds, Bounds]] = (
-        (0.8, 0.9),
-        (1.0, 1.0),
-    )  # fewer directions are better, n_components are PCA
+    _energies: ClassVar[tuple[float, float]] = (0.0, 1.0)  # the fewer directions the better, until it is PCA
 
     def _default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)

@@ -8,7 +8,6 @@ from ..graphs import Graph, Reconstruction, Sample
 from ..operators import identity
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import LinearReducer
-from ..reducers._linear import Bounds
 
 
 class NPE(LinearReducer):
@@ -110,10 +109,7 @@ class ONPP(LinearReducer):
     """
 
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[Bounds, Bounds]] = (
-        (0.8, 0.9),
-        (1.0, 1.0),
-    )  # fewer directions are better, n_components are PCA
+    _energies: ClassVar[tuple[float, float]] = (0.0, 1.0)  # the fewer directions the better, until it is PCA
 
     def _default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from math import ceil
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -39,9 +40,6 @@ class Reduced(NamedTuple):
     n_pca: int | None
 
 
-Bounds = tuple[float, float]
-
-
 class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the linear methods; they say what the problem is, this class solves it.
 
@@ -50,9 +48,10 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     _orthogonal: ClassVar[bool] = False
     _n_neighbors: ClassVar[int] = 5  # of the default graph
-    # What pca="auto" keeps of the energy: 1.5 times n_components directions, within these bounds. The second pair holds where
-    # labels alone say what attracts and a class has fewer than ten samples on average. Measured (docs/defaults.md).
-    _energies: ClassVar[tuple[Bounds, Bounds]] = ((0.9, 0.9), (1.0, 1.0))
+    # What pca="auto" keeps: this share of the energy, and at least this many directions a component. The second share holds
+    # where labels alone say what attracts and a class has fewer than ten samples on average. Measured (docs/defaults.md).
+    _energies: ClassVar[tuple[float, float]] = (0.9, 1.0)
+    _directions: ClassVar[float] = 1.25
 
     def __init__(
         self,
@@ -239,9 +238,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         shift = np.zeros(F.shape[1]) if weights is None else weighted_mean(F, weights)
         return Reduced(quadratics(matrices, F, shift), mean, back, F.shape[1])
 
-    def _auto_energy(self, sample: Sample) -> Bounds:
-        """What ``pca="auto"`` keeps."""
-        usual, few = self._energies
+    def _auto_energy(self, sample: Sample) -> float:
+        """The share of the energy that ``pca="auto"`` keeps."""
+        usual, few = self._energies if self.n_components is not None else (0.9, 1.0)
         if not all(graph.reads_labels for coefficient, graph in self.graph_.signed() if coefficient > 0):
             return usual
         return few if np.bincount(sample.classes[sample.classes >= 0]).mean() < 10 else usual
@@ -290,10 +289,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                         f"pca={pca} is more than the rank of the centred data, {rank}; use pca={rank} or less"
                     )
             else:
-                low, high = (_count(energy, values, total) for energy in (pca if automatic else (pca, pca)))
-                kept = max(low, min(high, 3 * wanted // 2))
+                kept = _count(pca, values, total)
             if automatic:
-                kept = max(kept, wanted)
+                kept = max(kept, ceil(self._directions * wanted))
             elif kept < min(wanted, rank):
                 raise ValueError(
                     f"pca={pca} keeps {kept} directions, fewer than n_components={wanted}; raise pca, lower n_components, "
