@@ -188,8 +188,14 @@ def angle(P, Q):
 
 
 def gap_fit(estimator, X, y=None):
-    """The estimator fitted with as many components as lead to a gap."""
-    estimator = clone(estimator).set_params(n_components=1).fit(X, y)
+    """The estimator fitted with as many components as lead to a gap.
+
+    pca="auto" keeps more directions for more components, so what it keeps for three is then kept for all.
+    """
+    automatic = estimator.pca == "auto"
+    estimator = clone(estimator).set_params(n_components=3 if automatic else 1).fit(X, y)
+    if automatic:
+        estimator.set_params(pca=estimator.n_pca_)
     values = estimator.set_params(n_components=estimator.rank_).fit(X, y).eigenvalues_
     return estimator.set_params(n_components=gap(values)).fit(X, y)
 

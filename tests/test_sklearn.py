@@ -52,7 +52,7 @@ def test_estimators_are_complete():
 def test_pipeline(estimator):
     data, classes = load_iris(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), clone(estimator), KNeighborsClassifier(1))
-    assert cross_val_score(pipeline, data, classes, error_score="raise").mean() > 0.85
+    assert cross_val_score(pipeline, data, classes, error_score="raise").mean() > 0.8
     names = pipeline.fit(data, classes)[:-1].get_feature_names_out()
     assert list(names) == [f"{type(estimator).__name__.lower()}{i}" for i in range(2)]
 
