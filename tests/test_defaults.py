@@ -1,0 +1,85 @@
+"""What pca="auto" and ridge="auto" stand for, and the tolerances and tie-breaks that nothing else would notice."""
+
+from math import ceil
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing.graphs import KNN, Repulsion, SameClass
+from lapwing.solvers import fix_signs
+
+X, y = load_digits(return_X_y=True)
+X = X[:300] + np.random.RandomState(0).standard_normal((300, 64))
+MANY = y[:300]  # ten classes of about thirty
+FEW = np.arange(300) // 6  # fifty classes of six
+
+RULES = {  # estimator: energy and directions a component, with many and with few samples a class
+    "LPP": (LPP(), (0.9, 1.25), (0.9, 1.25)),
+    "LPP, repulsion": (LPP(graph=KNN(5) - 0.2 * Repulsion(15)), (0.9, 1.25), (0.9, 1.25)),
+    "LPP, class graph": (LPP(graph=SameClass()), (0.9, 1.25), (1.0, 1.25)),
+    "NPE": (NPE(), (0.9, 1.25), (0.9, 1.25)),
+    "OLPP": (OLPP(), (0.0, 1.25), (0.0, 1.25)),
+    "OLPP, class graph": (OLPP(graph=SameClass()), (0.0, 1.25), (1.0, 1.25)),
+    "ONPP": (ONPP(), (0.0, 1.25), (0.0, 1.25)),
+    "MMC": (MMC(), (0.99, 1.25), (1.0, 1.25)),
+    "LPDP": (LPDP(), (0.9, 1.25), (0.9, 1.25)),
+    "MFA": (MFA(), (0.0, 2.0), (0.98, 2.0)),
+    "DNE": (DNE(), (0.9, 1.25), (1.0, 1.25)),
+}
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("k", [2, 21, 45])
+@pytest.mark.parametrize("name", RULES)
+def test_what_auto_keeps(name, k, few):
+    estimator, *rules = RULES[name]
+    energy, directions = rules[few]
+    shares = np.cumsum(PCA().fit(X).explained_variance_ratio_)
+    expected = min(64, max(1 + int(np.sum(shares < energy - 1e-12)), ceil(directions * k)))
+    fitted = clone(estimator).set_params(n_components=k).fit(X, FEW if few else MANY)
+    assert fitted.n_pca_ == expected
+
+
+def test_all_components_of_an_automatic_projection():
+    """n_components=None has no number of directions to go by: 90 % of the variance."""
+    assert OLPP(None).fit(X).n_pca_ == LPP(None).fit(X).n_pca_ == LPP(2, pca=0.9).fit(X).n_pca_
+
+
+@pytest.fixture
+def text(monkeypatch):
+    """Sparse data that counts as large."""
+    for module in ("_linear", "_principal"):
+        monkeypatch.setattr(f"lapwing.reducers.{module}.DENSE_LIMIT", 100)
+    rows = sparse.random(300, 400, density=0.05, format="csr", random_state=0)
+    return rows + sparse.csr_matrix((np.ones(300), (np.arange(300), MANY)), shape=rows.shape)
+
+
+@pytest.mark.parametrize("estimator", [LPP(3), NPE(3), LPDP(3)], ids=str)
+def test_ridge_of_large_sparse_data(text, estimator):
+    automatic = clone(estimator).fit(text, MANY)
+    assert automatic.n_pca_ is None
+    given = clone(estimator).set_params(ridge=30, pca=None).fit(text, MANY)
+    np.testing.assert_array_equal(automatic.components_, given.components_)
+
+
+@pytest.mark.parametrize("estimator", [OLPP(3), MMC(3), MFA(3), LPP(3, penalty=15)], ids=str)
+def test_directions_of_large_sparse_data(text, estimator):
+    assert estimator.fit(text, MANY).n_pca_ == 100
+    assert estimator.set_params(n_components=55).fit(text, MANY).n_pca_ == 110
+
+
+def test_small_columns_count():
+    """A feature a million times smaller than the others is a direction, not rounding."""
+    data = np.random.RandomState(0).standard_normal((50, 5)) * [1, 1, 1, 1, 1e-6]
+    assert OLPP(2, pca=None).fit(data).rank_ == LPP(2, pca=None).fit(data).rank_ == 5
+
+
+@pytest.mark.parametrize("nearly", [1.0, 1 + 1e-9, 1 - 1e-9])
+def test_first_of_equal_entries_is_positive(nearly):
+    """Rounding must not decide a sign."""
+    np.testing.assert_array_equal(fix_signs(np.array([[0.1, -1.0, nearly]])), [[-0.1, 1.0, -nearly]])
