@@ -83,3 +83,9 @@ def test_small_columns_count():
 def test_first_of_equal_entries_is_positive(nearly):
     """Rounding must not decide a sign."""
     np.testing.assert_array_equal(fix_signs(np.array([[0.1, -1.0, nearly]])), [[-0.1, 1.0, -nearly]])
+
+
+def test_labels_are_required_where_the_graph_reads_them():
+    supervised = [LPP(graph=KNN(5) + SameClass()), LPP(penalty=Repulsion(5)), OLPP(graph=SameClass()), MMC(), DNE()]
+    assert all(estimator.__sklearn_tags__().target_tags.required for estimator in supervised)
+    assert not any(estimator.__sklearn_tags__().target_tags.required for estimator in (LPP(), OLPP(graph=7), NPE()))
