@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
-from lapwing.graphs import KNN, Repulsion, SameClass
+from lapwing.graphs import KNN, Complete, Repulsion, SameClass
 from lapwing.solvers import fix_signs
 
 X, y = load_digits(return_X_y=True)
@@ -89,3 +89,14 @@ def test_labels_are_required_where_the_graph_reads_them():
     supervised = [LPP(graph=KNN(5) + SameClass()), LPP(penalty=Repulsion(5)), OLPP(graph=SameClass()), MMC(), DNE()]
     assert all(estimator.__sklearn_tags__().target_tags.required for estimator in supervised)
     assert not any(estimator.__sklearn_tags__().target_tags.required for estimator in (LPP(), OLPP(graph=7), NPE()))
+
+
+def test_no_attraction_needs_no_labels():
+    assert OLPP(2, graph=-1 * Complete()).fit(X).components_.shape == (2, 64)
+
+
+def test_float32_far_from_the_origin():
+    data = (1e5 + np.random.RandomState(0).standard_normal((200, 5))).astype(np.float32)
+    model = LPP(2).fit(data)
+    exact = (data.astype(float) - model.mean_) @ model.components_.T.astype(float)
+    np.testing.assert_allclose(model.transform(data), exact, atol=1e-4)

@@ -130,7 +130,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         V = self.components_.T.astype(X.dtype, copy=False)
-        return X @ V - (self.mean_ @ self.components_.T).astype(X.dtype)
+        if sparse.issparse(X):
+            return X @ V - (self.mean_ @ self.components_.T).astype(X.dtype)
+        return (X - self.mean_.astype(X.dtype, copy=False)) @ V
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Points of the original space with the given coordinates: exact for orthogonal directions, else the nearest to
@@ -241,7 +243,8 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _auto_energy(self, sample: Sample) -> float:
         """The share of the energy that ``pca="auto"`` keeps."""
         usual, few = self._energies if self.n_components is not None else (0.9, 1.0)
-        if not all(graph.reads_labels for coefficient, graph in self.graph_.signed() if coefficient > 0):
+        pulling = [graph for coefficient, graph in self.graph_.signed() if coefficient > 0]
+        if not pulling or not all(graph.reads_labels for graph in pulling):
             return usual
         return few if np.bincount(sample.classes[sample.classes >= 0]).mean() < 10 else usual
 

@@ -96,7 +96,7 @@ def solve(
             f"n_components={k} is more than the {rank} directions that the data and the constraint leave (the rank); use "
             f"n_components={rank} or less"
         )
-    name = ("lanczos" if rank > 3000 and 30 * k < rank else "dense") if solver == "auto" else solver
+    name = "dense" if solver == "auto" else solver  # Lanczos can miss repeated eigenvalues, so it must be asked for
     if name == "lanczos" and k >= rank:
         raise ValueError(
             f'solver="lanczos" finds fewer than all {rank} directions; use solver="dense" for n_components={k}'
