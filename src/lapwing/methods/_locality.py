@@ -51,7 +51,7 @@ class LPP(LinearReducer):
     normalize : {None, "trace"}, default=None
         ``"trace"`` scales the matrix of each graph in a combination to trace 1 before its coefficient.
     solver : {"auto", "dense", "lanczos"}, default="auto"
-        Of the symmetric eigenproblem.
+        Of the symmetric eigenproblem. ``"auto"`` is dense; ``"lanczos"`` can miss directions of equal eigenvalues.
 
     Attributes
     ----------

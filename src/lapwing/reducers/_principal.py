@@ -42,10 +42,15 @@ def principal(
 
 
 def is_truncated(X: Array, at_most: int | None) -> bool:
-    """Whether so few directions are asked for, or X is so large, that Lanczos is cheaper than a whole decomposition."""
+    """Whether so few directions are asked for, or X is so large, that Lanczos is cheaper than a whole decomposition.
+
+    For dense X it hardly ever is.
+    """
+    if not sparse.issparse(X):
+        return False
     smaller = min(X.shape)
     few = at_most is not None and LANCZOS_SHARE * at_most < smaller > 500
-    return few or (sparse.issparse(X) and smaller > DENSE_LIMIT)
+    return few or smaller > DENSE_LIMIT
 
 
 def leading(gram: np.ndarray, keep: Keep) -> tuple[np.ndarray, np.ndarray]:
