@@ -151,7 +151,7 @@ def solve(X, terms, B=None, center="auto", normalize=None, ridge=0.0):
     the graphs' own matrices.
     """
     Xc = centred(X, B, center)
-    N = basis(Xc, 1e-9)
+    N = basis(Xc if B is not None else centred(X, B), 1e-9)
     parts = [(c, Xc.T @ L @ Xc) for c, L in terms]
     A = sum(c * (M / np.trace(M) if normalize else M) for c, M in parts)
     if B is None:
@@ -188,16 +188,20 @@ def angle(P, Q):
 
 
 def gap_fit(estimator, X, y=None):
-    """The estimator fitted with as many components as lead to a gap.
-
-    pca="auto" keeps more directions for more components, so what it keeps for three is then kept for all.
-    """
-    automatic = estimator.pca == "auto"
-    estimator = clone(estimator).set_params(n_components=3 if automatic else 1).fit(X, y)
-    if automatic:
-        estimator.set_params(pca=estimator.n_pca_)
-    values = estimator.set_params(n_components=estimator.rank_).fit(X, y).eigenvalues_
-    return estimator.set_params(n_components=gap(values)).fit(X, y)
+    """The estimator fitted with as many components as lead to a gap, and all else as given."""
+    if estimator.pca != "auto":
+        estimator = clone(estimator).set_params(n_components=1).fit(X, y)
+        values = estimator.set_params(n_components=estimator.rank_).fit(X, y).eigenvalues_
+        return estimator.set_params(n_components=gap(values)).fit(X, y)
+    gaps = []
+    for k in range(1, 7):  # pca="auto" keeps more directions for more components, so each has eigenvalues of its own
+        fitted = clone(estimator).set_params(n_components=k).fit(X, y)
+        if fitted.rank_ == k:
+            gaps.append(np.inf)
+            continue
+        values = clone(fitted).set_params(pca=fitted.n_pca_, n_components=fitted.rank_).fit(X, y).eigenvalues_
+        gaps.append((values[k] - values[k - 1]) / np.abs(values).max())
+    return clone(estimator).set_params(n_components=1 + int(np.argmax(gaps))).fit(X, y)
 
 
 def blobs(n, d, seed=0, n_classes=3):

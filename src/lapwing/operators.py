@@ -37,14 +37,26 @@ def dense_block(F: Array, rows: slice, shift: np.ndarray | None = None) -> np.nd
 
 
 def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
-    """The mean of the rows under ``weights`` (plain when None), accumulated in float64."""
+    """The mean of the rows under ``weights`` (plain when None), accumulated in float64.
+
+    About the first row, so that the mean of a constant column is that constant and not a rounding away from it.
+    """
     weights = np.ones(X.shape[0]) if weights is None else weights
     if sparse.issparse(X):
-        return np.asarray(X.T.astype(np.float64) @ weights).ravel() / weights.sum()
+        mean = np.asarray(X.T.astype(np.float64) @ weights).ravel() / weights.sum()
+        full = full_columns(X)  # others are about the zero row
+        mean[full] = weighted_mean(X[:, full].toarray(), weights)
+        return mean
+    origin = X[0].astype(np.float64)
     total = np.zeros(X.shape[1])
     for rows in row_blocks(*X.shape):
-        total += weights[rows] @ dense_block(X, rows)
-    return total / weights.sum()
+        total += weights[rows] @ dense_block(X, rows, origin)
+    return origin + total / weights.sum()
+
+
+def full_columns(X: sparse.csr_array) -> np.ndarray:
+    """Columns of a sparse matrix that have no zeros."""
+    return np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,26 +202,27 @@ def quadratics(matrices: Sequence[Structured], F: Array, shift: np.ndarray | Non
     parts of all matrices, so that scatter matrices cost no more than a covariance.
     """
     p = F.shape[1]
+    thin, wide = [A.thin for A in matrices], [A.wide for A in matrices]
     totals = [np.zeros((p, p)) for _ in matrices]
-    sums = [[np.zeros((U.shape[1], p)) for U, _ in A.thin.factors] for A in matrices]
-    constants = [None if A.diag is None or np.ptp(A.diag) else A.diag[0] for A in matrices]
+    sums = [[np.zeros((U.shape[1], p)) for U, _ in A.factors] for A in thin]
+    constants = [None if A.diag is None or np.ptp(A.diag) else A.diag[0] for A in thin]
     gram = np.zeros((p, p))
-    for rows in row_blocks(F.shape[0], p) if any(A.diag is not None or A.thin.factors for A in matrices) else ():
+    for rows in row_blocks(F.shape[0], p) if any(A.diag is not None or A.factors for A in thin) else ():
         block = dense_block(F, rows, shift)
         if any(constants):
             gram += block.T @ block
-        for A, total, constant, products in zip(matrices, totals, constants, sums, strict=True):
+        for A, total, constant, products in zip(thin, totals, constants, sums, strict=True):
             if A.diag is not None and constant is None:
                 total += block.T @ (A.diag[rows, None] * block)
-            for (U, _), UtF in zip(A.thin.factors, products, strict=True):
+            for (U, _), UtF in zip(A.factors, products, strict=True):
                 UtF += U[rows].T @ block
-    for A, total, constant, products in zip(matrices, totals, constants, sums, strict=True):
+    for A, rest, total, constant, products in zip(thin, wide, totals, constants, sums, strict=True):
         if constant:
             total += constant * gram
-        for (_, c), UtF in zip(A.thin.factors, products, strict=True):
+        for (_, c), UtF in zip(A.factors, products, strict=True):
             total += UtF.T @ (c[:, None] * UtF)
-        if not A.wide.is_diagonal:
-            _add_wide(total, A.wide, F, shift)
+        if not rest.is_diagonal:
+            _add_wide(total, rest, F, shift)
     return [(total + total.T) / 2 for total in totals]
 
 

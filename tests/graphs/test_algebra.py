@@ -6,7 +6,7 @@ from operator import add, and_, mul, sub
 import helpers
 import numpy as np
 import pytest
-from helpers import check_sum, check_term, close, laplacian, named, toy
+from helpers import check_sum, check_term, close, knn, laplacian, named, normalized, pairs_matrix, repulsion, toy
 from scipy import sparse
 from scipy.linalg import eigvalsh
 from sklearn.base import clone
@@ -124,13 +124,39 @@ def test_degrees_need_attraction():
         degree_sum((-KNN5 - REPULSION).build(X, Y))
 
 
-@pytest.mark.parametrize("graph", [Pairs([[0, 1]]), Reconstruction(5), KNN5 + KNN7], ids=named)
+@pytest.mark.parametrize("graph", [Reconstruction(5), KNN5 + KNN7, Pairs([[0, 1]])], ids=named)
 def test_not_everything_can_filter(graph):
-    with pytest.raises(ValueError, match=f"{type(graph).__name__} .*&"):
+    with pytest.raises(ValueError, match=f"{type(graph).__name__} .*&|& takes a sum .* on its left only"):
         (KNN5 & graph).build(X, Y)
-    if not isinstance(graph, Combination):
-        with pytest.raises(ValueError, match=f"{type(graph).__name__} .*&"):
-            (graph & KNN5).build(X, Y)
+
+
+def test_reconstruction_has_no_edges_to_keep():
+    with pytest.raises(ValueError, match=r"Reconstruction .*& .*\+ and -"):
+        (Reconstruction(5) & KNN5).build(X, Y)
+
+
+def test_pairs_are_filtered_on_either_side_of_their_sign():
+    near = knn(X, Y, 5, weights="binary") > 0
+    i, j = np.argwhere(near)[0]
+    a, b = np.argwhere(~near & ~np.eye(len(X), dtype=bool))[0]
+    must, cannot = (Pairs([[i, j], [a, b]], [[i, j], [a, b]]) & KNN5).build(X, Y)
+    assert (must.coefficient, cannot.coefficient) == (1.0, -1.0)
+    for term in (must, cannot):
+        check_term(term, pairs_matrix(len(X), [(i, j)]))
+
+
+def test_a_normalised_graph_is_normalised_after_the_filter():
+    kept = Repulsion(9, weights="binary", normalized=True) & KNN(4, weights="binary")
+    W = repulsion(X, Y, 9, weights="binary") * (knn(X, Y, 4, weights="binary") > 0)
+    (term,) = kept.build(X, Y)
+    check_term(term, normalized(W))
+
+
+@pytest.mark.parametrize("name", ["left", "right"])
+@pytest.mark.parametrize("graph", [KNN5 + KNN7, KNN5 & KNN7], ids=named)
+def test_a_part_that_is_no_graph(graph, name):
+    with pytest.raises(ValueError, match=f"{name}=7 must be a graph"):
+        clone(graph).set_params(**{name: 7}).build(X, Y)
 
 
 @pytest.mark.parametrize(("operation", "other"), [(add, 1.0), (sub, "a"), (mul, "a"), (mul, KNN()), (and_, SameClass)])

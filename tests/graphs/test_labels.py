@@ -4,6 +4,7 @@ import re
 
 import helpers
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import check_term, named, toy
 from scipy import sparse
@@ -108,7 +109,11 @@ LABEL_ERRORS = {
     "all-unknown": (np.full(N, -1), "y has no known label: every entry is -1"),
     "short": (Y[:-1], f"y has {N - 1} labels, but X has {N} samples"),
     "nan": (np.where(Y < 0, np.nan, Y), "y contains NaN"),
-    "inf": (np.where(Y < 0, np.inf, Y), "y contains NaN or infinity"),
+    "inf": (np.where(Y < 0, np.inf, Y), "y contains NaN, infinity"),
+    "missing": (np.array(["ape", None] * (N // 2), dtype=object), "y contains NaN.*missing.*mark unknown labels by -1"),
+    "pandas NA": (pd.Series(["ape", pd.NA] * (N // 2), dtype="string"), "y contains NaN.*missing"),
+    "plus-minus-object": (np.where(Y > 0, 1, -1).astype(object), r"labels -1 and \+1.*relabel"),
+    "mixed": (np.array(["ape", 3] * (N // 2), dtype=object), "y mixes labels of kinds that have no order"),
     "continuous": (np.linspace(0, 1, N), "[Uu]nknown label type: continuous|y .*continuous"),
     "two-columns": (np.column_stack([Y, Y]), "y should be a 1d array"),
 }

@@ -51,8 +51,12 @@ class Graph(BaseEstimator):
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """The weights of given pairs; 0 where the graph has no edge."""
         raise ValueError(
-            f"{type(self).__name__} has no single list of edge weights, so & can only have it on its left or not at all"
+            f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
         )
+
+    def term(self, W: sparse.csr_array) -> Term:
+        """The term of this graph's weights W, or of those of them that ``&`` keeps."""
+        return Term(1.0, *laplacian(W))
 
     def __add__(self, other: Graph) -> Graph:
         return _combined(self, other, 1.0)
@@ -88,7 +92,7 @@ class SparseGraph(Graph):
     def terms(self, sample: Sample) -> list[Term]:
         W = self.adjacency(sample)
         assert W is not None
-        return [Term(1.0, *laplacian(W))]
+        return [self.term(W)]
 
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         W = self.adjacency(sample)
@@ -105,13 +109,13 @@ class Scaled(Graph):
 
     @property
     def reads_labels(self) -> bool:
-        return self.graph.reads_labels
+        return _any_reads_labels(self.graph)
 
     def terms(self, sample: Sample) -> list[Term]:
-        return [term.scaled(_finite(self.scale)) for term in self.graph.terms(sample)]
+        return [term.scaled(_finite(self.scale)) for term in _graph("graph", self.graph).terms(sample)]
 
     def signed(self) -> list[tuple[float, Graph]]:
-        return [(_finite(self.scale) * coefficient, graph) for coefficient, graph in self.graph.signed()]
+        return [(_finite(self.scale) * coefficient, leaf) for coefficient, leaf in _graph("graph", self.graph).signed()]
 
     def adjacency(self, sample: Sample) -> sparse.csr_array | None:
         W = self.graph.adjacency(sample)
@@ -141,13 +145,19 @@ class Combination(Graph):
 
     @property
     def reads_labels(self) -> bool:
-        return self.left.reads_labels or self.right.reads_labels
+        return _any_reads_labels(self.left, self.right)
 
     def terms(self, sample: Sample) -> list[Term]:
-        return self.left.terms(sample) + Scaled(self.right, self.scale).terms(sample)
+        return _graph("left", self.left).terms(sample) + self._scaled_right().terms(sample)
 
     def signed(self) -> list[tuple[float, Graph]]:
-        return self.left.signed() + Scaled(self.right, self.scale).signed()
+        return _graph("left", self.left).signed() + self._scaled_right().signed()
+
+    def _scaled_right(self) -> Scaled:
+        return Scaled(_graph("right", self.right), self.scale)
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        raise ValueError("& takes a sum of graphs on its left only: (A + B) & C, not C & (A + B)")
 
 
 class Intersection(Graph):
@@ -159,13 +169,17 @@ class Intersection(Graph):
 
     @property
     def reads_labels(self) -> bool:
-        return self.left.reads_labels or self.right.reads_labels
+        return _any_reads_labels(self.left, self.right)
 
     def terms(self, sample: Sample) -> list[Term]:
-        return [Term(coefficient, *laplacian(graph.adjacency(sample))) for coefficient, graph in self.signed()]
+        return [part.term(part.adjacency(sample)).scaled(coefficient) for coefficient, part in self.signed()]
+
+    def term(self, W: sparse.csr_array) -> Term:
+        return self.left.term(W)
 
     def signed(self) -> list[tuple[float, Graph]]:
-        return [(coefficient, Intersection(graph, self.right)) for coefficient, graph in self.left.signed()]
+        right = _graph("right", self.right)
+        return [(coefficient, Intersection(leaf, right)) for coefficient, leaf in _graph("left", self.left).signed()]
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         W = self.left.adjacency(sample)
@@ -189,6 +203,16 @@ class Intersection(Graph):
 
 def lookup(W: sparse.csr_array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     return np.asarray(W[rows, cols]).ravel()
+
+
+def _graph(name: str, graph: Any) -> Graph:
+    if not isinstance(graph, Graph):
+        raise ValueError(f"{name}={graph!r} must be a graph, such as KNN(5)")
+    return graph
+
+
+def _any_reads_labels(*graphs: Any) -> bool:
+    return any(graph.reads_labels for graph in graphs if isinstance(graph, Graph))
 
 
 def _finite(scale: float) -> float:

@@ -11,8 +11,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from ..operators import Array, Structured, diagonal, laplacian, row_blocks, weighted_mean
 from ..problem import Term
 from ._base import Graph, check_choice, lookup
-from ._sample import Sample, class_members
-from ._weights import Heat, require_nonnegative, require_positive_degrees
+from ._sample import Sample
+from ._search import class_members
+from ._weights import Heat, refuse_negative, require_nonnegative, require_positive_degrees
 
 
 def _indicators(classes: np.ndarray) -> sparse.csr_array:
@@ -71,7 +72,7 @@ class SameClass(Graph):
         members = [rows for rows in class_members(sample.classes) if rows.size > 1]
         if not members:
             raise ValueError('SameClass(weights="heat") needs a pair: every class has one sample; add samples')
-        squared = [euclidean_distances(sample.X[rows], squared=True).astype(np.float64) for rows in members]
+        squared = [euclidean_distances(sample.centred[rows], squared=True).astype(np.float64) for rows in members]
         off_diagonal = [block[~np.eye(len(block), dtype=bool)] for block in squared]
         t = Heat(self.t).width(np.concatenate(off_diagonal), sample)
         rows = np.concatenate([np.repeat(c, c.size) for c in members])
@@ -147,7 +148,7 @@ class Complete(Graph):
         if self.weights == "uniform":
             return both / members.sum()
         weights = both * sample.dots(rows, cols)
-        require_nonnegative("dot", weights)
+        require_nonnegative("dot", weights, 'weights="uniform"')
         return weights
 
     def _members(self, sample: Sample) -> np.ndarray:
@@ -172,8 +173,7 @@ def _require_nonnegative_dots(X: Array, degrees: np.ndarray, members: np.ndarray
         for rows in row_blocks(X.shape[0], X.shape[0]):
             products = X[rows] @ X.T
             negative += int((products < 0).sum())
-        if negative:
-            require_nonnegative("dot", np.repeat([-1.0, 1.0], [negative, int(members.sum()) ** 2 - negative]))
+        refuse_negative("dot", negative / members.sum() ** 2, 'weights="uniform"')
     if (degrees[members > 0] <= 0).any():
         raise ValueError(
             f'weights="dot" gives degree 0 to {int((degrees[members > 0] <= 0).sum())} samples (zero vectors, or orthogonal '

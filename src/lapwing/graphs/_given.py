@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from ..operators import laplacian
 from ..problem import Term
 from ._base import Graph, SparseGraph
-from ._sample import Edges, Sample
+from ._sample import Sample
+from ._search import Edges
 from ._weights import symmetric
 
 
@@ -50,6 +50,17 @@ class Precomputed(SparseGraph):
         return W
 
 
+class _Links(SparseGraph):
+    """One kind of pairs."""
+
+    def __init__(self, name: str, pairs: Any):
+        self.name = name
+        self.pairs = pairs
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        return _pair_matrix(self.name, self.pairs, sample.n)
+
+
 class Pairs(Graph):
     """Pairs that must be close, and pairs that must be apart.
 
@@ -65,16 +76,17 @@ class Pairs(Graph):
         self.must_link = must_link
         self.cannot_link = cannot_link
 
-    def terms(self, sample: Sample) -> list[Term]:
+    def signed(self) -> list[tuple[float, Graph]]:
         given = {"must_link": (1.0, self.must_link), "cannot_link": (-1.0, self.cannot_link)}
-        terms = [
-            Term(sign, *laplacian(_pair_matrix(name, pairs, sample.n)))
-            for name, (sign, pairs) in given.items()
-            if pairs is not None and np.size(pairs)
+        links: list[tuple[float, Graph]] = [
+            (sign, _Links(name, pairs)) for name, (sign, pairs) in given.items() if pairs is not None and np.size(pairs)
         ]
-        if not terms:
+        if not links:
             raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
-        return terms
+        return links
+
+    def terms(self, sample: Sample) -> list[Term]:
+        return [term.scaled(sign) for sign, links in self.signed() for term in links.terms(sample)]
 
 
 def _pair_matrix(name: str, pairs: Any, n: int) -> sparse.csr_array:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
-from ..operators import Structured, diagonal, laplacian
+from ..operators import Structured, diagonal
 from ..problem import Term
 from ._base import SparseGraph, check_choice, check_count, check_positive
-from ._sample import Edges, Sample, class_members
+from ._sample import Sample
+from ._search import Edges, class_members
 from ._weights import SYMMETRY, Heat, edge_weights, require_positive_degrees, symmetric
 
 AMONG = ("all", "same_class", "other_class")
@@ -124,12 +124,11 @@ class Radius(SparseGraph):
         self.metric_params = metric_params
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
-        if self.metric == "cosine":
+        if isinstance(self.metric, str) and self.metric == "cosine":
             sample.require_nonzero_rows('metric="cosine"')
-        index = NearestNeighbors(
-            radius=check_positive("radius", self.radius), metric=self.metric, metric_params=self.metric_params
-        )
-        found = sparse.coo_array(index.fit(sample.X).radius_neighbors_graph(mode="distance"))
+        radius = check_positive("radius", self.radius)
+        index = sample.space(self.metric, self.metric_params).indexed(np.arange(sample.n))
+        found = sparse.coo_array(index.radius_neighbors_graph(radius=radius, mode="distance"))
         if not found.data.size:
             raise ValueError(
                 f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one"
@@ -199,14 +198,14 @@ class Repulsion(SparseGraph):
         relative = np.divide(apart, squares, out=np.zeros_like(apart), where=squares > 0)
         return 1 / (check_positive("sigma", self.sigma) + np.maximum(relative, 0))
 
-    def terms(self, sample: Sample) -> list[Term]:
-        W = self.adjacency(sample)
+    def term(self, W: sparse.csr_array) -> Term:
         if not self.normalized:
-            return [Term(1.0, *laplacian(W))]
+            return super().term(W)
+        n = W.shape[0]
         degrees = np.asarray(W.sum(axis=1)).ravel()
         linked = (degrees > 0).astype(np.float64)
-        scale = sparse.diags_array(np.divide(1.0, np.sqrt(degrees), out=np.zeros(sample.n), where=degrees > 0))
-        return [Term(1.0, Structured(sample.n, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))]
+        scale = sparse.diags_array(np.divide(1.0, np.sqrt(degrees), out=np.zeros(n), where=degrees > 0))
+        return Term(1.0, Structured(n, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))
 
 
 class ClosestPairs(SparseGraph):
@@ -234,7 +233,8 @@ class ClosestPairs(SparseGraph):
         kept = []
         for members in class_members(sample.classes):
             own = np.flatnonzero(np.isin(edges.rows, members))
-            order = np.lexsort((edges.cols[own], edges.rows[own], edges.distances[own]))
+            lengths = np.round(edges.distances[own] / (edges.distances[own].max() or 1.0), 10)  # equal up to rounding
+            order = np.lexsort((edges.cols[own], edges.rows[own], lengths))
             kept.append(own[order[:n_pairs]])
         edges = edges.where(np.concatenate(kept))
         return symmetric(edges, np.ones(edges.rows.size), sample.n)

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import joblib
 import numpy as np
 from scipy import sparse
-from sklearn import config_context
-from sklearn.base import clone
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..operators import Array, row_blocks, row_gram, weighted_mean
+from ..operators import Array, full_columns, row_blocks, row_gram, weighted_mean
+from ._search import AMONG, Edges, Space, is_precomputed, search_with
 
+ROUNDING = 1e-13  # of squared distances that are found by products, as a share of the squared norms
+FAR = 100.0  # how many times its spread X may be away from the origin before a search by products needs it centred
 GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
-
-
-class Edges(NamedTuple):
-    """Directed edges with their distances."""
-
-    rows: np.ndarray
-    cols: np.ndarray
-    distances: np.ndarray
-
-    def where(self, keep: np.ndarray) -> Edges:
-        return Edges(self.rows[keep], self.cols[keep], self.distances[keep])
 
 
 class Sample:
     """Validated X and y. Graphs that are combined share one Sample, so equal neighbour searches run once."""
 
     def __init__(self, X: Array, y: Any = None):
+        if sparse.issparse(X) and not X.has_canonical_format:  # products of rows read each entry once
+            X = X.copy()
+            X.sum_duplicates()
         self.X, self.y = X, y
         self.n: int = X.shape[0]
         self._searches: dict[Any, Edges] = {}
@@ -51,13 +42,12 @@ class Sample:
 
     @cached_property
     def norms(self) -> np.ndarray:
-        every = np.arange(self.n)
-        return np.sqrt(self.dots(every, every))
+        return _norms(self.X)
 
     @cached_property
     def row_gram(self) -> np.ndarray:
         """The Gram matrix of the centred rows, for X of fewer rows than columns; search and projection share it."""
-        return row_gram(self.X, weighted_mean(self.X))
+        return row_gram(self.X, self.mean)
 
     @cached_property
     def _distances(self) -> np.ndarray:
@@ -67,12 +57,36 @@ class Sample:
         np.fill_diagonal(squared, 0)
         return np.sqrt(squared, out=squared)
 
-    def _search_space(self, metric: Any, metric_params: dict | None) -> tuple[Array, Any]:
+    @cached_property
+    def mean(self) -> np.ndarray:
+        return weighted_mean(self.X)
+
+    @cached_property
+    def centred(self) -> Array:
+        """X, moved to its mean where it is so far from the origin that products of its rows drown their distances."""
+        if self.n * (self.mean @ self.mean) <= (1 - FAR**-2) * float(self.norms @ self.norms):
+            return self.X
+        if not sparse.issparse(self.X):
+            return (self.X - self.mean).astype(self.X.dtype)
+        full = np.isin(self.X.indices, full_columns(self.X))  # what is 0 somewhere stays sparse, and is not far from it
+        moved = self.X.copy()
+        moved.data[full] = (moved.data - self.mean[moved.indices])[full]
+        return moved
+
+    @cached_property
+    def squared_norms(self) -> np.ndarray:
+        """Of the rows that are searched."""
+        return self.norms**2 if self.centred is self.X else _norms(self.centred) ** 2
+
+    def space(self, metric: Any, metric_params: dict | None) -> Space:
         """What to search and in which metric: for few long rows, their distances from the Gram matrix they need anyway."""
-        euclidean = isinstance(metric, str) and metric == "euclidean" and not metric_params
-        if euclidean and not sparse.issparse(self.X) and self.n < self.X.shape[1] and self.n <= GRAM_LIMIT:
-            return self._distances, "precomputed"
-        return self.X, metric
+        if is_euclidean(metric) and not metric_params:
+            if not sparse.issparse(self.X) and self.n < self.X.shape[1] and self.n <= GRAM_LIMIT:
+                return Space(self._distances, "precomputed", None, ROUNDING * np.diagonal(self.row_gram))
+            return Space(self.centred, "euclidean", None, ROUNDING * self.squared_norms)
+        if isinstance(metric, str) and metric == "cosine":
+            return Space(self.X, metric, metric_params, np.full(self.n, ROUNDING**2))
+        return Space(self.X, metric, metric_params, None)
 
     def require_nonzero_rows(self, why: str) -> None:
         zero = np.flatnonzero(self.norms == 0)
@@ -83,7 +97,7 @@ class Sample:
             )
 
     def require_features(self, metric: Any, what: str) -> None:
-        if isinstance(metric, str) and metric == "precomputed":
+        if is_precomputed(metric):
             raise ValueError(f'{what} reads features, and with metric="precomputed" X holds distances; use another')
 
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -101,7 +115,7 @@ class Sample:
     def neighbors(
         self, n_neighbors: int, *, metric: Any, metric_params: dict | None, among: str, search: Any = None
     ) -> Edges:
-        """The ``n_neighbors`` nearest rows of each row, itself left out by index."""
+        """The ``n_neighbors`` nearest rows of each row, itself left out; of equally distant ones those of smallest index."""
         if n_neighbors >= self.n:
             raise ValueError(
                 f"n_neighbors={n_neighbors} must be smaller than the number of samples, {self.n}, since a sample is "
@@ -117,77 +131,23 @@ class Sample:
             id(search),
         )
         if key not in self._searches:
-            if search is not None:
-                if among != "all":
-                    raise ValueError(f'search= finds neighbours among all rows; among="{among}" must go without it')
-                self._searches[key] = _search_with(search, self.X, n_neighbors)
+            if search is None:
+                self._searches[key] = AMONG[among](self.space(metric, metric_params), n_neighbors, lambda: self.classes)
+            elif among == "all":
+                self._searches[key] = search_with(search, self.X, n_neighbors)
             else:
-                X, metric = self._search_space(metric, metric_params)
-                index = NearestNeighbors(metric=metric, metric_params=metric_params)
-                self._searches[key] = _AMONG[among](X, index, n_neighbors, self)
+                raise ValueError(f'search= finds neighbours among all rows; among="{among}" must go without it')
         return self._searches[key]
 
 
-def subset(X: Array, rows: np.ndarray, cols: np.ndarray, metric: Any) -> Array:
-    """Rows of X; for precomputed distances, the columns too."""
-    return X[rows][:, cols] if isinstance(metric, str) and metric == "precomputed" else X[rows]
+def _norms(X: Array) -> np.ndarray:
+    if sparse.issparse(X):
+        return np.sqrt(np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel())
+    return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
 
 
-def _among_all(X: Array, index: NearestNeighbors, k: int, sample: Sample) -> Edges:
-    with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
-        distances, cols = index.fit(X).kneighbors(n_neighbors=k)
-    return Edges(np.repeat(np.arange(sample.n), k), cols.ravel(), distances.ravel())
-
-
-def _among_same_class(X: Array, index: NearestNeighbors, k: int, sample: Sample) -> Edges:
-    found = []
-    for members in class_members(sample.classes):
-        if members.size > 1:
-            k_c = min(k, members.size - 1)
-            distances, cols = index.fit(subset(X, members, members, index.metric)).kneighbors(n_neighbors=k_c)
-            found.append(Edges(np.repeat(members, k_c), members[cols.ravel()], distances.ravel()))
-    return _concatenated(found)
-
-
-def _among_other_class(X: Array, index: NearestNeighbors, k: int, sample: Sample) -> Edges:
-    found = []
-    for label, members in enumerate(class_members(sample.classes)):
-        others = np.flatnonzero((sample.classes >= 0) & (sample.classes != label))
-        k_c = min(k, others.size)
-        index.fit(subset(X, others, others, index.metric))
-        distances, cols = index.kneighbors(subset(X, members, others, index.metric), n_neighbors=k_c)
-        found.append(Edges(np.repeat(members, k_c), others[cols.ravel()], distances.ravel()))
-    return _concatenated(found)
-
-
-_AMONG = {"all": _among_all, "same_class": _among_same_class, "other_class": _among_other_class}
-
-
-def _search_with(search: Any, X: Array, k: int) -> Edges:
-    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own."""
-    search = clone(search).set_params(n_neighbors=k)
-    if "mode" in search.get_params():
-        search.set_params(mode="distance")
-    found = sparse.coo_array(search.fit_transform(X))
-    edges = Edges(found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64))
-    edges = edges.where(edges.rows != edges.cols)
-    order = np.lexsort((edges.cols, edges.distances, edges.rows))
-    edges = edges.where(order)
-    counts = np.bincount(edges.rows, minlength=X.shape[0])
-    place = np.arange(edges.rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return edges.where(place < k)
-
-
-def _concatenated(found: list[Edges]) -> Edges:
-    if not found:
-        empty = np.empty(0, dtype=np.intp)
-        return Edges(empty, empty, np.empty(0))
-    return Edges(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
-
-
-def class_members(classes: np.ndarray) -> list[np.ndarray]:
-    """Row indices of each class."""
-    return [np.flatnonzero(classes == label) for label in range(classes.max() + 1)]
+def is_euclidean(metric: Any) -> bool:
+    return isinstance(metric, str) and metric in ("euclidean", "l2")
 
 
 def encode_labels(y: Any, n: int) -> np.ndarray:
@@ -197,21 +157,20 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
             "the graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown one) "
             "or use a graph without labels, such as KNN"
         )
-    if isinstance(y, (list, tuple)) and any(isinstance(label, str) for label in y):
-        y = np.array(y, dtype=object)  # else ["a", -1] becomes ["a", "-1"]
-    y = column_or_1d(y)
+    y = _as_array(y)
     if y.size != n:
         raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label a sample")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity; mark unknown labels by -1")
-    known = np.array([label != -1 for label in y]) if y.dtype == object else np.asarray(y != -1)
+    known = y != -1
     if not known.any():
         raise ValueError(
             "y has no known label: every entry is -1 (unknown); label some samples of at least two classes"
         )
-    check_classification_targets(y[known])
-    names, codes = np.unique(y[known], return_inverse=True)
-    if y.dtype.kind in "if" and names.size == 1 and names[0] == 1 and not known.all():
+    try:
+        names, codes = np.unique(y[known], return_inverse=True)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y[known]}))
+        raise ValueError(f"y mixes labels of kinds that have no order ({kinds}); use one kind") from error
+    if names.size == 1 and names[0] == 1 and not known.all():
         raise ValueError(
             "y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1"
         )
@@ -223,3 +182,29 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     classes = np.full(n, -1, dtype=np.intp)
     classes[known] = codes
     return classes
+
+
+def _as_array(y: Any) -> np.ndarray:
+    """Labels in one dimension; the word "-1", which NumPy makes of -1 among words, is -1."""
+    try:
+        y = column_or_1d(y)
+    except TypeError as error:  # pandas's NA
+        raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
+    if y.dtype.kind == "U":
+        y = y.astype(object)
+        y[y == "-1"] = -1
+    if y.dtype == object:
+        missing = np.array([not _equals_itself(label) for label in y], dtype=bool)
+    else:
+        missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(y.size, dtype=bool)
+    if missing.any():
+        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
+    if y.dtype.kind == "f" and (y != np.round(y)).any():
+        raise ValueError("y is continuous (unknown label type): it holds fractions; pass class labels")
+    return y
+
+
+def _equals_itself(label: Any) -> bool:
+    """Not so NaN, None and pandas's NA."""
+    equal = label == label
+    return label is not None and isinstance(equal, (bool, np.bool_)) and bool(equal)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import pairwise_distances
 
 from ._base import check_choice, check_positive
-from ._sample import Edges, Sample, subset
+from ._sample import Sample, is_euclidean
+from ._search import Edges
 
 T_RULES = ("auto", "half-median")
 
@@ -34,15 +34,14 @@ class Heat(NamedTuple):
             squared = _median_distance(sample, self.metric, self.metric_params) ** 2 / 2
         mean = float(np.mean(squared)) if np.size(squared) else 0.0
         # Searches by products return about eps times the squared norms for equal rows.
-        by_size = isinstance(self.metric, str) and self.metric not in ("cosine", "precomputed")
-        size = float(np.mean(sample.norms**2)) if by_size else 1.0
+        size = float(np.mean(sample.squared_norms)) if is_euclidean(self.metric) else float(self.metric == "cosine")
         return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
 
 
 def _median_distance(sample: Sample, metric: Any, metric_params: dict | None) -> np.ndarray:
     rows = np.sort(np.random.RandomState(0).permutation(sample.n)[:1000])
-    distances = pairwise_distances(subset(sample.X, rows, rows, metric), metric=metric, **(metric_params or {}))
-    return np.median(distances[np.triu_indices(rows.size, 1)])
+    distances, _ = sample.space(metric, metric_params).indexed(rows).kneighbors(n_neighbors=rows.size - 1)
+    return np.median(distances)
 
 
 def _binary(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
@@ -88,13 +87,16 @@ def edge_weights(weights: Any, sample: Sample, edges: Edges, heat: Heat) -> np.n
     return values
 
 
-def require_nonnegative(weights: Any, values: np.ndarray) -> None:
+def require_nonnegative(weights: Any, values: np.ndarray, instead: str = 'weights="heat" or "binary"') -> None:
     """A Laplacian with negative weights is not positive semi-definite: refuse it."""
-    negative = int((values < 0).sum())
-    if negative:
+    refuse_negative(weights, (values < 0).mean() if values.size else 0.0, instead)
+
+
+def refuse_negative(weights: Any, share: float, instead: str) -> None:
+    if share > 0:
         raise ValueError(
-            f"weights={weights!r} gives negative weights on {negative / values.size:.1%} of the edges; a graph Laplacian "
-            'needs weights >= 0: use weights="heat" or "binary", or data without negative entries'
+            f"weights={weights!r} gives negative weights on {share:.1%} of the edges; a graph Laplacian needs weights >= 0: "
+            f"use {instead}, or data without negative entries"
         )
 
 

@@ -38,7 +38,8 @@ class MMC(_Supervised):
     ----------
     n_components : int or None, default=2
     pca, center, solver
-        As in :class:`OLPP`, except that ``pca="auto"`` keeps 99 % of the variance.
+        As in :class:`OLPP`, except that ``pca="auto"`` keeps 99 % of the variance, and all of it where classes have fewer
+        than ten samples on average.
 
     Attributes
     ----------
@@ -98,7 +99,8 @@ class LPDP(_Supervised):
     alpha : float, default=1.0
         Weight of the margin.
     pca, center, scaling, ridge, normalize, solver
-        As in :class:`LPP`.
+        As in :class:`LPP`; ``normalize="trace"`` scales :math:`X^\top L X`, the within-class and the total scatter, one by
+        one.
 
     Attributes
     ----------
@@ -108,7 +110,7 @@ class LPDP(_Supervised):
     References
     ----------
     .. [1] J. Gui, C. Wang and L. Zhu, "Locality preserving discriminant projections", International Conference on
-       Intelligent Computing, Lecture Notes in Computer Science, Springer.
+       Intelligent Computing, Lecture Notes in Computer Science, Springer, 2010.
 
     Examples
     --------
@@ -140,7 +142,7 @@ class LPDP(_Supervised):
         return KNN(n_neighbors, weights="binary")
 
     def _problem(self, sample: Sample) -> Problem:
-        if not (isinstance(self.alpha, Real) and np.isfinite(float(self.alpha))):
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
             raise ValueError(f"alpha={self.alpha!r} must be a finite number")
         local = self._terms(sample)
         margin = Scaled(_margin(), self.alpha).terms(sample)

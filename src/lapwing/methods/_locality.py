@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 from ..graphs import KNN, Graph, Repulsion, Sample
@@ -45,13 +46,14 @@ class LPP(LinearReducer):
         Length of the directions: unit vectors, or such that (1) holds. The space they span is the same; unit vectors give
         better neighbours (docs/defaults.md).
     ridge : "auto" or float, default="auto"
-        Adds this multiple of the mean eigenvalue of :math:`X^\top D X` to its diagonal, and sends what X does not see to
-        eigenvalue 1. ``"auto"`` is 0, but 30 on sparse X with more than 4,000 rows and columns, where it takes the place of
-        ``pca`` and the problem is solved by operators alone.
+        Adds this multiple of :math:`\operatorname{tr}(X^\top D X) / \min(n, d)` to the diagonal of the constraint, and sends
+        what X does not see to the graph's mean eigenvalue (1 for L and D). ``"auto"`` is 0, but 30 on sparse X with more than
+        4,000 rows and columns, where it takes the place of ``pca`` and the problem is solved by operators alone.
     normalize : {None, "trace"}, default=None
         ``"trace"`` scales the matrix of each graph in a combination to trace 1 before its coefficient.
     solver : {"auto", "dense", "lanczos"}, default="auto"
-        Of the symmetric eigenproblem. ``"auto"`` is dense; ``"lanczos"`` can miss directions of equal eigenvalues.
+        Of the symmetric eigenproblem. ``"auto"`` is dense, except on sparse X with more than 4,000 rows and columns, where
+        only ``"lanczos"`` is possible.
 
     Attributes
     ----------
@@ -62,7 +64,8 @@ class LPP(LinearReducer):
     eigenvalues_ : ndarray of shape (n_components,)
         Ascending.
     rank_ : int or None
-        How many directions the data and the constraint leave; None where finding it would need a dense n x n matrix.
+        How many directions the data and the constraint leave; None where finding it would need a dense n x n matrix. A
+        column ten million times smaller than another counts as constant, so scale such columns first.
     n_pca_ : int or None
         Principal directions kept; None where the projection was not needed.
     n_connected_components_ : int
@@ -123,12 +126,13 @@ class LPP(LinearReducer):
         terms = self._terms(sample)
         if self.penalty is None:
             return Problem(terms, degree_sum(terms))  # (1)
-        if self.ridge not in ("auto", 0):
-            raise ValueError(
-                f"ridge={self.ridge} regularises the degrees' constraint, which penalty= replaces; leave one out"
-            )
         penalty = as_graph("penalty", self.penalty, Repulsion, 15)
         return Problem(terms, laplacian_sum(linked("penalty", penalty.terms(sample))))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required |= isinstance(self.penalty, Integral)  # Repulsion
+        return tags
 
 
 class OLPP(LinearReducer):
@@ -148,7 +152,8 @@ class OLPP(LinearReducer):
     pca, center, normalize, solver
         As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so ``pca`` decides much:
         ``"auto"`` keeps 1.25 directions a component (all, where labels alone say what attracts and classes have fewer than ten
-        samples on average).
+        samples on average). The first directions of a fit with more components are therefore not those of one with fewer,
+        unless ``pca`` is given.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,7 +20,7 @@ from ..graphs._base import check_choice, check_count
 from ..operators import Array, Structured, identity, quadratics, weighted_mean
 from ..problem import ORTHOGONAL, Problem, Term, attraction, laplacian_sum
 from ..solvers import SOLVERS, RankError, Solution, fix_signs, solve
-from ._principal import DENSE_LIMIT, Keep, is_truncated, leading, principal
+from ._principal import DENSE_LIMIT, OUT_OF_RANGE, Keep, is_truncated, leading, principal, rounding
 
 # On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups, docs/defaults.md):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
@@ -52,6 +52,12 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     # where labels alone say what attracts and a class has fewer than ten samples on average. Measured (docs/defaults.md).
     _energies: ClassVar[tuple[float, float]] = (0.9, 1.0)
     _directions: ClassVar[float] = 1.25
+    # Parameters that not every method has.
+    graph: Any = None
+    penalty: Any = None
+    normalize: str | None = None
+    scaling: str = "constraint"
+    ridge: Any = None
 
     def __init__(
         self,
@@ -94,19 +100,18 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = self._check_parameters()
         sample = Sample(X, y)
-        problem = self._problem(sample)
-        pca = self._resolved_pca(sample, problem)
+        graph = self._graph(sample)
         try:
-            reduced, solution = self._solved(sample, problem, pca, k)
-        except RankError:
-            if pca is None or not isinstance(self.pca, str) or _is_large(X):
-                raise
-            # What the constraint sees may lie outside the directions of large variance: a default must not fail for that.
-            reduced, solution = self._solved(sample, problem, None, k)
+            with np.errstate(over="raise"):
+                problem = self._problem(sample)
+                reduced, solution = self._truncated(sample, problem, k)
+        except FloatingPointError as error:
+            raise ValueError(OUT_OF_RANGE) from error
         solution = self._selected(solution)
         components = reduced.back(solution.vectors)
-        if getattr(self, "scaling", "constraint") == "unit":
+        if self.scaling == "unit":
             components /= np.linalg.norm(components, axis=1, keepdims=True)
+        self.graph_ = clone(graph) if graph is self.graph else graph
         self.n_connected_components_ = _n_connected_components(problem.minimise, sample.n)
         self.n_pca_ = reduced.n_pca
         self.rank_ = solution.rank
@@ -155,16 +160,10 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _check_parameters(self) -> int | None:
         check_choice("solver", self.solver, ("auto", *SOLVERS))
-        check_choice("normalize", getattr(self, "normalize", None), (None, "trace"))
-        check_choice("scaling", getattr(self, "scaling", "constraint"), ("constraint", "unit"))
+        check_choice("normalize", self.normalize, (None, "trace"))
+        check_choice("scaling", self.scaling, ("constraint", "unit"))
         check_choice("center", self.center, ("auto", "mean", "degree", False))
-        ridge = getattr(self, "ridge", "auto")
-        if not (isinstance(ridge, str) and ridge == "auto") and not (
-            isinstance(ridge, Real) and 0 <= float(ridge) < np.inf
-        ):
-            raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
-        if not isinstance(ridge, str) and float(ridge) > 0 and getattr(self, "normalize", None) is not None:
-            raise ValueError(f'ridge={ridge!r} and normalize="trace" do not go together; leave one out')
+        self._check_ridge()
         pca = self.pca
         whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
         share = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
@@ -174,18 +173,41 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             )
         return None if self.n_components is None else check_count("n_components", self.n_components)
 
+    def _check_ridge(self) -> None:
+        ridge = self.ridge
+        if ridge is None and "ridge" not in self.get_params(deep=False):
+            return
+        number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
+        if not number and not (isinstance(ridge, str) and ridge == "auto"):
+            raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
+        if number and ridge > 0 and self.normalize is not None:
+            raise ValueError(f'ridge={ridge!r} and normalize="trace" do not go together; leave one out')
+        if number and ridge > 0 and self.penalty is not None:
+            raise ValueError(
+                f"ridge={ridge!r} regularises the degrees' constraint, which penalty= replaces; leave one out"
+            )
+
+    def _graph(self, sample: Sample) -> Graph:
+        """``graph=``, resolved."""
+        return as_graph("graph", self.graph, self._default_graph, min(self._n_neighbors, sample.n - 1))
+
     def _terms(self, sample: Sample) -> list[Term]:
-        """The terms of ``graph=``, resolved."""
-        self.graph_ = as_graph(
-            "graph", getattr(self, "graph", None), self._default_graph, min(self._n_neighbors, sample.n - 1)
-        )
-        return linked("graph", self.graph_.terms(sample))
+        return linked("graph", self._graph(sample).terms(sample))
+
+    def _truncated(self, sample: Sample, problem: Problem, k: int | None) -> tuple[Reduced, Solution]:
+        pca = self._resolved_pca(sample, problem)
+        try:
+            return self._solved(sample, problem, pca, k)
+        except RankError:
+            if pca is None or not isinstance(self.pca, str) or _is_large(sample.X):
+                raise
+            # What the constraint sees may lie outside the directions of large variance: a default must not fail for that.
+            return self._solved(sample, problem, None, k)
 
     def _solved(self, sample: Sample, problem: Problem, pca: Any, k: int | None) -> tuple[Reduced, Solution]:
         """The quadratic forms in coordinates, then the eigenproblem."""
         terms, constraint = problem.minimise, problem.subject_to
-        by_trace = getattr(self, "normalize", None) is not None
-        parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
+        parts = [laplacian_sum(terms)] if self.normalize is None else [term.laplacian for term in terms]
         if constraint is ORTHOGONAL:
             reduced = self._reduced(sample, problem, pca, parts)
             return reduced, solve(self._objective(terms, reduced.forms), None, k, solver=self.solver)
@@ -193,21 +215,22 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         A, B = self._objective(terms, reduced.forms[:-1]), reduced.forms[-1]
         large = isinstance(B, LinearOperator)
         diagonal = constraint.quadratic_diagonal(sample.X, reduced.mean) if large else np.diagonal(B)
-        ridge = getattr(self, "ridge", 0.0)
-        ridge = (LARGE_RIDGE if large else 0.0) if isinstance(ridge, str) else float(ridge)
+        ridge = (LARGE_RIDGE if large else 0.0) if isinstance(self.ridge, str) else float(self.ridge or 0.0)
+        b, mean = constraint.diagonal(), reduced.mean
         return reduced, solve(
             A,
             B,
             k,
             ridge=ridge * diagonal.sum() / min(sample.X.shape),
-            shift=np.abs(laplacian_sum(terms).diagonal()).sum() / constraint.diagonal().sum() if ridge else 0.0,
+            shift=np.abs(laplacian_sum(terms).diagonal()).sum() / b.sum() if ridge else 0.0,
+            floor=rounding(sample.X.dtype, diagonal.sum() + b.sum() * (mean @ mean)),
             solver=self.solver,
             diagonal=diagonal,
         )
 
     def _objective(self, terms: Any, forms: list[Any]) -> Any:
         """FᵀAF: the one form of all terms, or, one a term, each scaled to trace 1 before its coefficient."""
-        if getattr(self, "normalize", None) is None:
+        if self.normalize is None:
             return forms[0]
         return np.sum(
             [term.coefficient / (np.trace(M) or 1.0) * M for term, M in zip(terms, forms, strict=True)], axis=0
@@ -220,30 +243,36 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = sample.X
         n, d = X.shape
         weights = self._center_weights(problem)
-        mean = np.zeros(d) if self.center is False else weighted_mean(X, weights)
+        plain = sample.mean
+        mean = np.zeros(d) if self.center is False else plain if weights is None else weighted_mean(X, weights)
         if pca is None and problem.degrees is not None and (d <= n or _is_large(X)):
             if _is_large(X):
                 return Reduced([M.quadratic_operator(X, mean) for M in matrices], mean, np.transpose, None)
             return Reduced(quadratics(matrices, X, mean), mean, np.transpose, None)
-        plain = mean if self.center is False or weights is None else weighted_mean(X)
+        if self.center is False and pca is None and problem.degrees is not None:
+            plain = mean  # the constraint sees where the origin is, and so must what reveals the rank
         at_most = int(pca) if isinstance(pca, Integral) else None
-        if d <= n and not is_truncated(X, at_most) and all(M.wide.is_diagonal for M in matrices):
+        about_mean = self.center is not False or problem.degrees is None
+        if about_mean and d <= n and not is_truncated(X, at_most) and all(M.wide.is_diagonal for M in matrices):
             C, *forms = quadratics([identity(n), *matrices], X, plain)  # one pass over X in all
-            _, N = leading(C, self._keep(pca))
+            _, N = leading(C, self._keep(pca), rounding(X.dtype, np.trace(C) + n * (plain @ plain)))
             forms = [N.T @ M @ N for M in forms]
             if weights is not None:  # the constraint, last, is about another mean; what attracts does not see the mean
                 offset = N.T @ (mean - plain)
                 forms[-1] -= weights.sum() * np.outer(offset, offset)
             return Reduced(forms, mean, lambda V: (N @ V).T, N.shape[1])
-        gram = sample.row_gram if n < d and self.center is not False and not is_truncated(X, at_most) else None
-        F, back = principal(X, plain, self._keep(pca), at_most, gram)
-        shift = np.zeros(F.shape[1]) if weights is None else weighted_mean(F, weights)
+        gram = sample.row_gram if n < d and plain is sample.mean and not is_truncated(X, at_most) else None
+        F, back, along = principal(X, plain, self._keep(pca), at_most, gram)
+        if weights is not None:
+            shift = weighted_mean(F, weights)
+        else:
+            shift = np.zeros(F.shape[1]) if mean is plain or problem.degrees is None else along(mean - plain)
         return Reduced(quadratics(matrices, F, shift), mean, back, F.shape[1])
 
     def _auto_energy(self, sample: Sample) -> float:
         """The share of the energy that ``pca="auto"`` keeps."""
         usual, few = self._energies if self.n_components is not None else (0.9, 1.0)
-        pulling = [graph for coefficient, graph in self.graph_.signed() if coefficient > 0]
+        pulling = [graph for coefficient, graph in self._graph(sample).signed() if coefficient > 0]
         if not pulling or not all(graph.reads_labels for graph in pulling):
             return usual
         return few if np.bincount(sample.classes[sample.classes >= 0]).mean() < 10 else usual
@@ -251,7 +280,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _resolved_pca(self, sample: Sample, problem: Problem) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
         large = _is_large(sample.X)
-        ridge = hasattr(self, "ridge") and problem.degrees is not None and getattr(self, "normalize", None) is None
+        ridge = self.ridge is not None and problem.degrees is not None and self.normalize is None
         if not isinstance(self.pca, str):
             if large and self.pca is None and not ridge:
                 raise ValueError(
@@ -282,7 +311,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         def keep(values: np.ndarray, total: float) -> int:
             rank = values.size
             if rank == 0:
-                raise ValueError("X is constant: all samples are equal, so there is no direction to find")
+                raise ValueError(
+                    "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
+                )
             if pca is None:
                 return rank
             if isinstance(pca, Integral):
@@ -318,8 +349,8 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        graphs = (getattr(self, "graph", None), getattr(self, "penalty", None))
-        tags.target_tags.required = any(graph.reads_labels for graph in graphs if isinstance(graph, Graph))
+        given = [graph for graph in (self.graph, self.penalty) if isinstance(graph, Graph)]
+        tags.target_tags.required = any(graph.reads_labels for graph in given)
         return tags
 
 
@@ -338,7 +369,11 @@ def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) 
         return default(check_count(name, graph))
     if sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
         return Precomputed(graph)
-    raise ValueError(f"{name}={graph!r} must be None, a number of neighbours, a lapwing graph, or a weight matrix")
+    given = repr(graph)
+    given = given if len(given) < 100 else given[:97] + "..."
+    raise ValueError(
+        f"{name}={given} must be None, a number of neighbours, a lapwing graph, or a weight matrix (an array)"
+    )
 
 
 def _n_connected_components(terms: Any, n: int) -> int:
@@ -362,6 +397,8 @@ def linked(name: str, terms: list[Term]) -> list[Term]:
             "the repulsion graph is empty, so nothing is repelled: no sample has one of another class among its nearest; "
             "use more neighbours",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,  # the line that called fit
         )
-    return [term for term, e in zip(terms, empty, strict=True) if not e]
+    # An empty graph may still have degrees, which belong to the constraint, but its Laplacian is 0, not rounding.
+    nothing = Structured(n)
+    return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]

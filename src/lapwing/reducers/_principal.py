@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
-from ..operators import Array, centred, dense_block, identity, row_blocks, row_gram
+from ..operators import Array, centred, dense_block, full_columns, identity, row_blocks, row_gram
 from ..solvers._solve import numerical_rank, single_blas_thread
 
 DENSE_LIMIT = 4000  # the largest Gram matrix of sparse X that is formed and decomposed whole
@@ -18,11 +17,15 @@ MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated deco
 LANCZOS_SHARE = 20  # a dense Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
 
 
+OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
+
+
 class Principal(NamedTuple):
     """Coordinates F of the rows on orthonormal directions, and the way back to features."""
 
     F: np.ndarray
     back: Callable[[np.ndarray], np.ndarray]  # (p, k) in F's space -> (k, n_features)
+    along: Callable[[np.ndarray], np.ndarray]  # a vector of features -> its coordinates on the directions
 
 
 Keep = Callable[[np.ndarray, float], int]  # eigenvalues found (descending), their total over all -> how many to keep
@@ -53,41 +56,57 @@ def is_truncated(X: Array, at_most: int | None) -> bool:
     return few or smaller > DENSE_LIMIT
 
 
-def leading(gram: np.ndarray, keep: Keep) -> tuple[np.ndarray, np.ndarray]:
+def rounding(dtype: np.dtype, squares: float) -> float:
+    """What the rounding of data with this sum of squares, before it is centred, can add to an eigenvalue of its scatter."""
+    if not np.isfinite(squares) or 0 < squares < 1e-280:
+        raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
+    return float(np.finfo(dtype).eps) ** 2 * squares
+
+
+def leading(gram: np.ndarray, keep: Keep, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``keep`` says."""
     values, vectors = np.linalg.eigh(gram)
-    p = keep(values[::-1][: numerical_rank(values)], np.maximum(values, 0).sum())
+    p = keep(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     return values[::-1][:p], vectors[:, ::-1][:, :p]
 
 
 def _from_columns(X: Array, mean: np.ndarray, keep: Keep) -> Principal:
     """N >= d: the d x d covariance."""
-    _, N = leading(identity(X.shape[0]).quadratic(X, mean), keep)
-    return Principal(_project(X, mean, N), lambda V: (N @ V).T)
+    scatter = identity(X.shape[0]).quadratic(X, mean)
+    _, N = leading(scatter, keep, rounding(X.dtype, np.trace(scatter) + X.shape[0] * (mean @ mean)))
+    return Principal(_project(X, mean, N), lambda V: (N @ V).T, lambda v: N.T @ v)
 
 
 def _from_rows(X: Array, mean: np.ndarray, keep: Keep, gram: np.ndarray | None) -> Principal:
     """N < d: the n x n Gram matrix. Directions are combinations of rows, written out only for the components."""
-    values, U = leading(row_gram(X, mean) if gram is None else gram, keep)
-    sigma = np.sqrt(values)
+    gram = row_gram(X, mean) if gram is None else gram
+    values, U = leading(gram, keep, rounding(X.dtype, np.trace(gram) + X.shape[0] * (mean @ mean)))
+    return _combinations(X, mean, U, np.sqrt(values))
+
+
+def _combinations(X: Array, mean: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
+    """Directions that are combinations U / sigma of the rows."""
     return Principal(
-        (U * sigma).astype(X.dtype, copy=False), lambda V: _combine_rows(X, mean, U @ (V / sigma[:, None]))
+        (U * sigma).astype(X.dtype, copy=False),
+        lambda V: _combine_rows(X, mean, U @ (V / sigma[:, None])),
+        lambda v: U.T @ (X @ v - mean @ v) / sigma,
     )
 
 
-def _truncated(X: Array, mean: np.ndarray, keep: Keep, at_most: int | None) -> Principal:
+def _truncated(X: sparse.csr_array, mean: np.ndarray, keep: Keep, at_most: int | None) -> Principal:
     """Lanczos on the smaller Gram matrix, as an operator; twice as many directions until enough."""
     n, d = X.shape
     Xc = centred(X, mean)
     gram = Xc.T @ Xc if d <= n else Xc @ Xc.T
     start = np.random.RandomState(0).standard_normal(min(n, d))
     total = _total_scatter(X, mean)
+    floor = rounding(X.dtype, total + n * (mean @ mean))
     size = min(at_most or 128, min(n, d) - 1)
     while True:
-        with single_blas_thread() if sparse.issparse(X) else nullcontext():
+        with single_blas_thread():
             values, vectors = eigsh(gram, k=size, which="LA", v0=start, tol=1e-10)
         values, vectors = values[::-1], vectors[:, ::-1]
-        found = int((values > 10 * min(n, d) * np.finfo(np.float64).eps * values[0]).sum())
+        found = int((values > max(10 * min(n, d) * np.finfo(np.float64).eps * values[0], floor)).sum())
         p = keep(values[:found], total)
         if p < size or found < size or at_most is not None:
             break
@@ -99,9 +118,8 @@ def _truncated(X: Array, mean: np.ndarray, keep: Keep, at_most: int | None) -> P
         size *= 2
     vectors, sigma = vectors[:, :p], np.sqrt(values[:p])
     if d <= n:
-        return Principal(_project(X, mean, vectors), lambda V: (vectors @ V).T)
-    F = (vectors * sigma).astype(X.dtype, copy=False)
-    return Principal(F, lambda V: _combine_rows(X, mean, vectors @ (V / sigma[:, None])))
+        return Principal(_project(X, mean, vectors), lambda V: (vectors @ V).T, lambda v: vectors.T @ v)
+    return _combinations(X, mean, vectors, sigma)
 
 
 def _project(X: Array, mean: np.ndarray, N: np.ndarray) -> np.ndarray:
@@ -115,11 +133,17 @@ def _project(X: Array, mean: np.ndarray, N: np.ndarray) -> np.ndarray:
 
 
 def _combine_rows(X: Array, mean: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """((X - mean)ᵀ C)ᵀ."""
-    return np.asarray((X.T @ C).T - np.outer(C.sum(axis=0), mean))
-
-
-def _total_scatter(X: Array, mean: np.ndarray) -> float:
+    """((X - mean)ᵀ C)ᵀ, centred before the product where a column has no zeros."""
     if sparse.issparse(X):
-        return float(X.astype(np.float64).power(2).sum() - X.shape[0] * (mean @ mean))
-    return float(sum((dense_block(X, rows, mean) ** 2).sum() for rows in row_blocks(*X.shape)))
+        combined = np.asarray((X.T @ C).T - np.outer(C.sum(axis=0), mean))
+        full = full_columns(X)
+        combined[:, full] = _combine_rows(X[:, full].toarray(), mean[full], C)
+        return combined
+    combined = np.empty((C.shape[1], X.shape[1]))
+    for columns in row_blocks(X.shape[1], X.shape[0]):
+        combined[:, columns] = C.T @ np.subtract(X[:, columns], mean[columns], dtype=np.float64)
+    return combined
+
+
+def _total_scatter(X: sparse.csr_array, mean: np.ndarray) -> float:
+    return float(X.astype(np.float64).power(2).sum() - X.shape[0] * (mean @ mean))

@@ -1,0 +1,232 @@
+"""Data on which careless arithmetic shows: equal distances, far origins, constant columns, repeated eigenvalues."""
+
+import numpy as np
+import oracles as o
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_limits
+
+from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing.graphs import KNN, ClosestPairs, Complete, Repulsion, SameClass, Sample
+from lapwing.reducers import _principal
+
+RNG = np.random.RandomState(0)
+DIGITS = load_digits()
+TIED = {
+    "digits": DIGITS.data,
+    "binary": (RNG.rand(1500, 20) < 0.5).astype(float),
+    "grid": RNG.randint(0, 30, (3000, 2)).astype(float),
+    "repeated": np.repeat(RNG.standard_normal((60, 30)), 12, axis=0),
+    "repeated wide": np.repeat(RNG.standard_normal((15, 300)), 12, axis=0),
+    "sparse": sparse.csr_array((RNG.rand(600, 80) < 0.05).astype(float)),
+}
+TIED["all equal but one"] = np.vstack([np.ones((400, 3)), np.eye(3)])
+
+
+def edges(graph, X, y=None):
+    return graph.adjacency(Sample.validated(X, y))
+
+
+@pytest.mark.parametrize("name", TIED)
+@pytest.mark.parametrize("graph", [KNN(5), Repulsion(5), KNN(3, among="other_class"), ClosestPairs(7)], ids=repr)
+def test_equal_distances_on_any_number_of_threads(graph, name):
+    X = TIED[name]
+    y = np.arange(X.shape[0]) // 12 % 3
+    with threadpool_limits(1):
+        one = edges(graph, X, y)
+    with threadpool_limits(2):
+        two = edges(graph, X, y)
+    assert np.array_equal(one.indptr, two.indptr)
+    assert np.array_equal(one.indices, two.indices)
+    np.testing.assert_allclose(one.data, two.data, rtol=1e-9)
+
+
+def test_of_equally_distant_neighbours_the_first():
+    X = TIED["binary"][:300]
+    apart = np.array([[np.sum(a != b) for b in X] for a in X], dtype=float)
+    np.fill_diagonal(apart, np.inf)
+    W = np.zeros((300, 300))
+    for i, row in enumerate(apart):
+        W[i, np.argsort(row, kind="stable")[:5]] = 1
+    found = edges(KNN(5, weights="binary"), X).toarray()
+    np.testing.assert_array_equal(found, np.maximum(W, W.T))
+
+
+NEIGHBOURLY = [LPP(5), NPE(5), OLPP(5), ONPP(5), LPDP(5), MFA(5), DNE(5)]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [(estimator, name) for estimator in NEIGHBOURLY for name in ("digits", "binary")]
+    + [(estimator, "repeated") for estimator in NEIGHBOURLY[:5]],
+)
+def test_projections_of_tied_data_on_any_number_of_threads(estimator, name):
+    X = TIED[name][:900]
+    y = np.arange(len(X)) // 12 % 3
+    with threadpool_limits(1):
+        one = o.gap_fit(estimator, X, y)
+    with threadpool_limits(2):
+        two = clone(one).fit(X, y)
+    assert o.angle(one.components_, two.components_) < 1e-8
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e8])
+@pytest.mark.parametrize("shape", [(200, 12), (40, 90)])
+@pytest.mark.parametrize("estimator", [LPP(3), OLPP(3), NPE(3), MMC(3), LPDP(3), MFA(3)], ids=repr)
+def test_far_from_the_origin(estimator, shape, offset):
+    """X itself is rounded to eps * offset, so no more than that is asked for."""
+    X, y = o.blobs(*shape)
+    here = o.gap_fit(clone(estimator).set_params(pca=None if shape[0] > shape[1] else 10), X, y)
+    there = clone(here).fit(X + offset, y)
+    assert there.rank_ == here.rank_
+    assert o.angle(here.components_, there.components_) < 1e-9 * offset
+    np.testing.assert_allclose(
+        there.eigenvalues_, here.eigenvalues_, atol=1e-10 * offset * abs(here.eigenvalues_).max()
+    )
+
+
+def test_heat_width_far_from_the_origin():
+    X, _ = o.blobs(100, 6)
+    near, far = edges(KNN(5), X), edges(KNN(5), X + 1e6)
+    np.testing.assert_allclose(far.toarray(), near.toarray(), atol=1e-6)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("value", [0.1, 1e8 + 0.1, -3e10])
+@pytest.mark.parametrize("shape", [(90, 8), (20, 50)])
+@pytest.mark.parametrize(
+    "estimator", [LPP(2, pca=None), OLPP(2, pca=None), NPE(2, pca=None), MMC(2, pca=None)], ids=repr
+)
+def test_constant_columns_are_no_directions(estimator, shape, value, as_sparse):
+    X, y = o.blobs(*shape)
+    plain = clone(estimator).fit(X, y)
+    wide = np.column_stack([X, np.full(len(X), value), np.full(len(X), 7 * value)])
+    with_constants = clone(estimator).fit(sparse.csr_array(wide) if as_sparse else wide, y)
+    assert with_constants.rank_ == plain.rank_
+    assert np.abs(with_constants.components_[:, -2:]).max() < 1e-9
+
+
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1e3])
+@pytest.mark.parametrize("shape", [(300, 7), (30, 60)])
+@pytest.mark.parametrize("estimator", [LPP(2, pca=None), OLPP(2, pca=None), MFA(2, pca=None)], ids=repr)
+def test_collinear_columns_of_float32(estimator, shape, offset):
+    n, d = shape
+    rng = np.random.RandomState(3)
+    X = (rng.standard_normal((n, 5)) @ rng.standard_normal((5, d)) + offset).astype(np.float32)
+    assert clone(estimator).fit(X, np.arange(n) % 3).rank_ == 5
+
+
+@pytest.mark.parametrize(("n_classes", "shape"), [(20, (200, 400)), (10, (60, 90)), (4, (200, 30))])
+@pytest.mark.parametrize("estimator", [OLPP(pca=None), LPP(pca=None)], ids=repr)
+def test_lanczos_finds_repeated_eigenvalues(estimator, n_classes, shape):
+    """The class graph of fewer samples than features has eigenvalue 0 as often as there are classes, less one."""
+    X, y = o.blobs(*shape, n_classes=n_classes)
+    k = n_classes - 1
+    dense, lanczos = (
+        clone(estimator).set_params(graph=SameClass(), n_components=k, solver=solver).fit(X, y)
+        for solver in ("dense", "lanczos")
+    )
+    assert o.angle(dense.components_, lanczos.components_) < 1e-8
+
+
+@pytest.mark.parametrize("estimator", [LPP(3), NPE(3), OLPP(3)], ids=repr)
+def test_entries_of_a_sparse_matrix_stored_in_parts(estimator):
+    X, _ = o.blobs(60, 9)
+    rows, cols = np.nonzero(X)
+    parts = sparse.csr_array(
+        (
+            np.tile(X[rows, cols] / 2, 2),
+            np.tile(cols, 2)[np.argsort(np.tile(rows, 2), kind="stable")],
+            18 * np.arange(61),
+        )
+    )
+    parts.data = np.repeat(X / 2, 1, axis=0).repeat(2, axis=0).ravel()
+    assert not parts.has_canonical_format
+    np.testing.assert_allclose(parts.toarray(), X)
+    before = parts.data.copy(), parts.indices.copy()
+    fitted = o.gap_fit(estimator, parts)
+    assert o.angle(fitted.components_, clone(fitted).fit(X).components_) < 1e-8
+    assert np.array_equal(parts.data, before[0])
+    assert np.array_equal(parts.indices, before[1])
+
+
+@pytest.mark.parametrize("shape", [(90, 8), (20, 50)])
+@pytest.mark.parametrize("pca", [4, 0.8])
+@pytest.mark.parametrize("estimator", [LPP(2), OLPP(2), NPE(2)], ids=repr)
+def test_centring_does_not_move_the_preprojection(estimator, shape, pca):
+    """The principal directions are about the mean whatever ``center`` says."""
+    X, y = o.blobs(*shape)
+    fits = [clone(estimator).set_params(pca=pca, center=center).fit(X, y) for center in ("mean", False)]
+    assert fits[0].n_pca_ == fits[1].n_pca_
+    _, _, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    N = Vt[: fits[0].n_pca_]
+    for fitted in fits:
+        np.testing.assert_allclose(fitted.components_ @ N.T @ N, fitted.components_, atol=1e-9)
+
+
+def test_degrees_of_a_graph_without_links_stay_in_the_constraint():
+    X, _ = o.blobs(40, 6)
+    y = np.arange(40)  # one sample a class: S_w = 0, and the degrees of the class graph are 1
+    fitted = LPP(3, graph=KNN(5) + SameClass(), pca=None, scaling="constraint").fit(X, y)
+    D = np.asarray(edges(KNN(5), X).sum(axis=1)).ravel() + 1
+    Z = fitted.transform(X)
+    np.testing.assert_allclose(Z.T @ (D[:, None] * Z), np.eye(3), atol=1e-10)
+
+
+def test_negative_products_are_counted_without_all_of_them():
+    X = RNG.standard_normal((20_000, 2))
+    with pytest.raises(ValueError, match=r'negative weights on \d\d\.\d% of the edges.*weights="uniform"'):
+        Complete("dot").build(X)
+
+
+@pytest.mark.parametrize("scale", [1e155, 1e-160])
+@pytest.mark.parametrize("estimator", [LPP(), OLPP(), NPE(), MMC(), MFA()], ids=repr)
+def test_squares_out_of_range(estimator, scale):
+    X, y = o.blobs(40, 6)
+    with pytest.raises(ValueError, match="scale X"):
+        estimator.fit(X * scale, y)
+
+
+def test_truncation_doubles_until_the_energy_is_held(monkeypatch):
+    rng = np.random.RandomState(0)
+    X = sparse.random_array((700, 600), density=0.05, rng=rng, format="csr")
+    monkeypatch.setattr(_principal, "DENSE_LIMIT", 500)
+    asked = []
+    eigsh = _principal.eigsh
+    monkeypatch.setattr(_principal, "eigsh", lambda *a, **k: asked.append(k["k"]) or eigsh(*a, **k))
+    truncated = OLPP(3, pca=0.8).fit(X)
+    assert asked == [128, 256, 512][: len(asked)]
+    assert len(asked) > 1
+    dense = OLPP(3, pca=0.8).fit(X.toarray())
+    assert truncated.n_pca_ == dense.n_pca_
+    assert o.angle(truncated.components_, dense.components_) < 1e-6
+    monkeypatch.setattr(_principal, "MOST_DIRECTIONS", 128)
+    with pytest.raises(ValueError, match=r"first 128 directions.*pca=300"):
+        OLPP(3, pca=0.8).fit(X)
+
+
+def test_few_directions_of_sparse_data_are_found_by_lanczos(monkeypatch):
+    X = sparse.random_array((900, 700), density=0.05, rng=np.random.RandomState(0), format="csr")
+    dense = LPP(3, pca=10).fit(X.toarray())
+    monkeypatch.setattr(_principal, "leading", None)  # not to be used
+    assert o.angle(LPP(3, pca=10).fit(X).components_, dense.components_) < 1e-6
+
+
+def test_labels_are_needed_for_a_penalty_of_neighbours():
+    assert LPP(penalty=5).__sklearn_tags__().target_tags.required
+    assert not LPP(penalty=KNN(5)).__sklearn_tags__().target_tags.required
+
+
+def test_the_graph_of_a_fit_is_its_own():
+    X, _ = o.blobs(40, 6)
+    fitted = LPP(graph=KNN(5)).fit(X)
+    fitted.set_params(graph__n_neighbors=7)
+    assert fitted.graph_.n_neighbors == 5
+    with pytest.raises(ValueError, match="n_components"):
+        LPP(7, graph=KNN(5)).fit(X)
+    refused = LPP(7, graph=KNN(5))
+    with pytest.raises(ValueError, match="n_components"):
+        refused.fit(X)
+    assert not hasattr(refused, "graph_")
