@@ -33,13 +33,17 @@ def dense_block(F: Array, rows: slice, shift: np.ndarray | None = None) -> np.nd
     """Rows of F as float64, minus ``shift``: products of float32 rows must accumulate in float64."""
     block = F[rows]
     block = block.toarray() if sparse.issparse(block) else block
-    return np.asarray(block, dtype=np.float64) if shift is None else np.subtract(block, shift, dtype=np.float64)
+    if shift is None:
+        return np.asarray(block, dtype=np.float64)
+    block = block.astype(np.float64)  # then in place: faster than a subtraction of mixed types
+    block -= shift
+    return block
 
 
 def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
     """The mean of the rows under ``weights`` (plain when None), accumulated in float64.
 
-    About the first row, so that the mean of a constant column is that constant and not a rounding away from it.
+    The mean of a constant column is that constant and not a rounding away from it.
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
     if sparse.issparse(X):
@@ -47,11 +51,18 @@ def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
         full = full_columns(X)  # others are about the zero row
         mean[full] = weighted_mean(X[:, full].toarray(), weights)
         return mean
-    origin = X[0].astype(np.float64)
     total = np.zeros(X.shape[1])
     for rows in row_blocks(*X.shape):
-        total += weights[rows] @ dense_block(X, rows, origin)
-    return origin + total / weights.sum()
+        total += weights[rows] @ dense_block(X, rows)
+    mean = total / weights.sum()
+    few = X[:: max(1, X.shape[0] // 100)]
+    flat = np.flatnonzero(np.ptp(few, axis=0) <= 1e-4 * np.abs(mean))
+    if flat.size:  # columns that are large beside their spread are summed about their first entry
+        total = np.zeros(flat.size)
+        for rows in row_blocks(*X.shape):
+            total += weights[rows] @ np.subtract(X[rows, flat], X[0, flat], dtype=np.float64)
+        mean[flat] = X[0, flat] + total / weights.sum()
+    return mean
 
 
 def full_columns(X: sparse.csr_array) -> np.ndarray:

@@ -64,7 +64,9 @@ class Sample:
     @cached_property
     def centred(self) -> Array:
         """X, moved to its mean where it is so far from the origin that products of its rows drown their distances."""
-        if self.n * (self.mean @ self.mean) <= (1 - FAR**-2) * float(self.norms @ self.norms):
+        few = self.X[:: max(1, self.n // 1000)]
+        mean = weighted_mean(few)
+        if few.shape[0] * (mean @ mean) <= (1 - FAR**-2) * np.sum(_norms(few) ** 2):
             return self.X
         if not sparse.issparse(self.X):
             return (self.X - self.mean).astype(self.X.dtype)

@@ -111,9 +111,14 @@ def _settled(
     boundary = squared[:, k - 1 : k]
     slack = TIE * boundary + rounding[:, None]
     tied = squared[:, -1:] <= boundary + slack
-    group = (squared >= boundary - slack).astype(np.int8) + (squared > boundary + slack)
-    order = np.lexsort((found, group), axis=1)[:, :k]
-    return tied[:, 0], np.take_along_axis(found, order, axis=1), np.take_along_axis(d, order, axis=1)
+    nearest, distances = found[:, :k].copy(), d[:, :k].copy()
+    if squared.shape[1] > k:
+        rows = np.flatnonzero(squared[:, k] <= (boundary + slack)[:, 0])
+        group = (squared >= boundary - slack)[rows].astype(np.int8) + (squared > boundary + slack)[rows]
+        order = np.lexsort((found[rows], group), axis=1)[:, :k]
+        nearest[rows] = np.take_along_axis(found[rows], order, axis=1)
+        distances[rows] = np.take_along_axis(d[rows], order, axis=1)
+    return tied[:, 0], nearest, distances
 
 
 def among_all(space: Space, k: int, classes: Callable[[], np.ndarray]) -> Edges:
