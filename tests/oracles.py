@@ -117,6 +117,61 @@ def reconstruction(X, y, k, reg=1e-3, among="all"):
     return residual.T @ residual, np.diag(part)
 
 
+def patch(X, i, k, include_self=True):
+    return [i] * include_self + nearest(squared_distances(X), i, k, range(len(X)))
+
+
+def coding_length(S, D, eps2):
+    """Zhao et al. (2007), eq. 24, with D for its n (NOTES 2): the D x D determinant."""
+    m, mean = len(S), S.mean(axis=0)
+    scatter = sum(np.outer(x - mean, x - mean) for x in S)
+    log_det = np.linalg.slogdet(np.eye(S.shape[1]) + D / (eps2 * m) * scatter)[1]
+    return (m + D) / 2 * log_det + D / 2 * np.log(1 + mean @ mean / eps2)
+
+
+def patch_weights(S, weights, D, eps2):
+    """Eq. 22 and 23; S about the mean of all data."""
+    if weights == "uniform":
+        return np.ones(len(S))
+    if weights == "distance":
+        squares = np.array([np.sum((x - S.mean(axis=0)) ** 2) for x in S])
+        return np.exp(-squares / (squares.mean() or 1.0))
+    whole = coding_length(S, D, eps2)
+    change = np.array([abs(whole - coding_length(np.delete(S, r, axis=0), D, eps2)) for r in range(len(S))])
+    sigma = change.std()
+    return np.exp(-((change - change.mean()) ** 2) / (2 * sigma**2)) if sigma > 1e-9 * change.max() else np.ones(len(S))
+
+
+def local_scatter(X, y, k, weights="coding_length"):
+    """Eq. 6 and 14: sum of S_i L_i S_i^T, and the summed weights of each row."""
+    n, D = X.shape
+    L, degrees = np.zeros((n, n)), np.zeros(n)
+    for i in range(n):
+        rows = patch(X, i, k)
+        w = patch_weights((X - X.mean(axis=0))[rows], weights, D, 10 * D / k)
+        L[np.ix_(rows, rows)] += np.diag(w) - np.outer(w, w) / w.sum()
+        degrees[rows] += w
+    return L, np.diag(degrees)
+
+
+def tangent_alignment(X, y, k, d, weights="coding_length", include_self=True):
+    """Eq. 7 and 17 to 21, with the pseudo-inverse of the local coordinates as printed."""
+    n, D = X.shape
+    L, part = np.zeros((n, n)), np.zeros(n)
+    for i in range(n):
+        rows = patch(X, i, k, include_self)
+        m = len(rows)
+        w = patch_weights((X - X.mean(axis=0))[rows], weights, D, 10 * D / k)
+        H = np.eye(m) - np.outer(w, np.ones(m)) / w.sum()
+        columns = X[rows].T @ H
+        P, sigma, _ = svd(columns * np.sqrt(w), full_matrices=False)
+        Y = P[:, :d][:, sigma[:d] > 1e-6 * sigma[0]].T @ columns if sigma[0] > 1e-12 else np.zeros((1, m))
+        residual = H @ (np.eye(m) - np.linalg.pinv(Y) @ Y)
+        L[np.ix_(rows, rows)] += residual @ residual.T
+        part[rows] = 1
+    return L, np.diag(part)
+
+
 def scatters(X, y):
     """S_b and S_w of the labelled rows: sums, not averages (thesis eq. 2.3 and 2.4)."""
     known = y >= 0

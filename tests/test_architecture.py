@@ -13,10 +13,14 @@ ROOT = Path(lapwing.__file__).parent
 MAY_IMPORT = {
     "operators": set(),
     "problem": {"operators"},
-    "graphs": {"operators", "problem"},
+    "metrics": {"operators"},
+    "graphs": {"operators", "problem", "metrics"},
     "solvers": set(),
     "reducers": {"operators", "problem", "graphs", "solvers"},
     "methods": {"operators", "problem", "graphs", "solvers", "reducers"},
+    "datasets": {"graphs"},
+    "features": {"graphs"},
+    "recognition": {"graphs"},
 }
 
 

@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
-from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing import DNE, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import (
     KNN,
+    CodingLength,
     Complete,
     OtherClass,
     Pairs,
@@ -20,6 +21,7 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
     Sample,
+    TangentAlignment,
 )
 
 
@@ -159,6 +161,35 @@ CASES = {
             (-0.5, o.laplacian(o.knn_weights(X, y, 7, keep=other))),
         ],
         None,
+    ),
+    "LPCA": Case(LPCA(), lambda X, y: [(-1, o.local_scatter(X, y, 5))], None, supervised=False),
+    "LPCA-int": Case(LPCA(graph=2), lambda X, y: [(-1, o.local_scatter(X, y, 2))], None, supervised=False),
+    "LPCA-distance": Case(
+        LPCA(graph=CodingLength(4, weights="distance")),
+        lambda X, y: [(-1, o.local_scatter(X, y, 4, "distance"))],
+        None,
+        supervised=False,
+    ),
+    "LPCA-uniform": Case(
+        LPCA(graph=CodingLength(4, weights="uniform")),
+        lambda X, y: [(-1, o.local_scatter(X, y, 4, "uniform"))],
+        None,
+        supervised=False,
+    ),
+    "LPP-coding-length": Case(
+        LPP(graph=CodingLength(5)), lambda X, y: [(1, o.local_scatter(X, y, 5))], supervised=False
+    ),
+    "OLPP-tangential": Case(
+        OLPP(graph=TangentAlignment(6, n_components=2)),
+        lambda X, y: [(1, o.tangent_alignment(X, y, 6, 2))],
+        None,
+        supervised=False,
+    ),
+    "NPE-tangential": Case(
+        NPE(graph=TangentAlignment(9, n_components=3, weights="uniform", include_self=False)),
+        lambda X, y: [(1, o.tangent_alignment(X, y, 9, 3, "uniform", False))],
+        eye,
+        supervised=False,
     ),
 }
 TABLE = [

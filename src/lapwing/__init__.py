@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from .methods import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from .methods import DNE, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP, TangentialMaps
 
 __version__ = version("lapwing")
-__all__ = ["DNE", "LPDP", "LPP", "MFA", "MMC", "NPE", "OLPP", "ONPP"]
+__all__ = ["DNE", "LPCA", "LPDP", "LPP", "MFA", "MMC", "NPE", "OLPP", "ONPP", "TangentialMaps"]

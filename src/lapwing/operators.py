@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 Array = Any  # a dense ndarray or a SciPy sparse array
+MOST_ENTRIES = 50_000_000  # of a factor multiplied out
 BLOCK_BYTES = 1 << 23  # of float64 rows: large enough for BLAS, small enough to stay in cache (measured)
 
 
@@ -185,6 +186,22 @@ class Structured:
     def toarray(self) -> np.ndarray:
         """The dense matrix; for tests and small n."""
         return self @ np.eye(self.n)
+
+    def tosparse(self) -> Array:
+        """The matrix in sparse form, factors multiplied out: for factors with few entries a column."""
+        total = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse
+        for U, c in self.factors:
+            entries = np.diff(sparse.csc_array(U).indptr) if sparse.issparse(U) else np.full(U.shape[1], self.n)
+            if (entries.astype(np.float64) ** 2).sum() > MOST_ENTRIES:
+                raise ValueError(
+                    f"the graph links up to {entries.max()} samples to one another, too many for a map without a formula, which "
+                    "needs its matrix in sparse form; use a graph of neighbours"
+                )
+            U = sparse.csr_array(U)
+            total = total + U @ sparse.diags_array(c) @ U.T
+        if self.diag is not None:
+            total = total + sparse.diags_array(self.diag)
+        return sparse.csr_array(total)
 
     def n_connected_components(self) -> int:
         """Connected components of the graph whose edges are the off-diagonal entries.

@@ -4,12 +4,15 @@ from ._base import Combination, Graph, Intersection, Scaled, SparseGraph
 from ._classes import Complete, OtherClass, SameClass
 from ._given import Pairs, Precomputed
 from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
+from ._patches import Alignment, CodingLength, TangentAlignment, align
 from ._reconstruction import Reconstruction
 from ._sample import Sample
 
 __all__ = [
     "KNN",
+    "Alignment",
     "ClosestPairs",
+    "CodingLength",
     "Combination",
     "Complete",
     "Graph",
@@ -24,4 +27,6 @@ __all__ = [
     "Sample",
     "Scaled",
     "SparseGraph",
+    "TangentAlignment",
+    "align",
 ]

@@ -32,7 +32,8 @@ class KNN(SparseGraph):
     t : float, "auto" or "half-median", default="auto"
         Heat width; ``"auto"`` is the mean squared distance over the graph's directed edges.
     metric : str or callable, default="euclidean"
-        Any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included.
+        Any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included, and ``"chi2"``, the chi-square
+        distance of histograms (:func:`lapwing.metrics.chi2_distances`).
     metric_params : dict, default=None
         Further parameters of the metric.
     among : {"all", "same_class", "other_class"}, default="all"

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from ..metrics import check_histograms, chi2_distances
 from ..operators import Array, full_columns, row_blocks, row_gram, weighted_mean
 from ._search import AMONG, Edges, Space, is_precomputed, search_with
 
@@ -22,11 +23,11 @@ GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
 class Sample:
     """Validated X and y. Graphs that are combined share one Sample, so equal neighbour searches run once."""
 
-    def __init__(self, X: Array, y: Any = None):
+    def __init__(self, X: Array, y: Any = None, n_components: int | None = None):
         if sparse.issparse(X) and not X.has_canonical_format:  # products of rows read each entry once
             X = X.copy()
             X.sum_duplicates()
-        self.X, self.y = X, y
+        self.X, self.y, self.n_components = X, y, n_components
         self.n: int = X.shape[0]
         self._searches: dict[Any, Edges] = {}
 
@@ -88,7 +89,26 @@ class Sample:
             return Space(self.centred, "euclidean", None, ROUNDING * self.squared_norms)
         if isinstance(metric, str) and metric == "cosine":
             return Space(self.X, metric, metric_params, np.full(self.n, ROUNDING**2))
+        if isinstance(metric, str) and metric == "chi2":
+            X = check_histograms(self.X)
+            return Space(X, metric, None, None) if self.n > GRAM_LIMIT else Space(self._chi2, "precomputed", None, None)
+        if isinstance(metric, str) and metric == "kernel":
+            squares = np.diagonal(self.X)
+            distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.X, 0))
+            np.fill_diagonal(distances, 0)
+            return Space(distances, "precomputed", None, ROUNDING * np.abs(squares))
         return Space(self.X, metric, metric_params, None)
+
+    @cached_property
+    def _chi2(self) -> np.ndarray:
+        return chi2_distances(self.X)
+
+    def require_kernel(self) -> None:
+        X = self.X
+        if sparse.issparse(X) or X.shape[0] != X.shape[1] or np.abs(X - X.T).max() > 1e-8 * np.abs(X).max():
+            raise ValueError(
+                f'kernel="precomputed" needs X to be a symmetric kernel matrix; it has shape {X.shape}, or is not symmetric'
+            )
 
     def require_nonzero_rows(self, why: str) -> None:
         zero = np.flatnonzero(self.norms == 0)

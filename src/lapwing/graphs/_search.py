@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
+from ..metrics import chi2_neighbors
 from ..operators import Array
 
 TIE = 1e-9  # distances that differ by less than this share of themselves are equal
@@ -46,6 +47,11 @@ class Space(NamedTuple):
         return self.X[rows]
 
     def indexed(self, members: np.ndarray) -> NearestNeighbors:
+        if isinstance(self.metric, str) and self.metric == "chi2":
+            raise ValueError(
+                f'metric="chi2" on {self.X.shape[0]} samples can search the nearest, not all within a radius; use KNN, or fewer '
+                "than 5,000 samples"
+            )
         X = self.X if members.size == self.X.shape[0] else self.of(members, members)
         try:
             return NearestNeighbors(metric=self.metric, metric_params=self.metric_params).fit(X)
@@ -63,8 +69,12 @@ def nearest(space: Space, queries: np.ndarray, members: np.ndarray, k: int) -> E
     scikit-learn returns equally distant neighbours in an order that depends on the number of threads, so one more than k is
     asked for, and where the k-th and the next are equal as many more as it takes to see all of them.
     """
-    index = space.indexed(members)
     itself = np.array_equal(queries, members)
+    if isinstance(space.metric, str) and space.metric == "chi2":
+        others = space.X[members]
+        d, found = chi2_neighbors(others if itself else space.X[queries], others, k)
+        return Edges(np.repeat(queries, k), members[found.ravel()], d.ravel())
+    index = space.indexed(members)
     most = members.size - itself
     cols, distances = np.empty((queries.size, k), np.intp), np.empty((queries.size, k))
     open_, m = np.arange(queries.size), k + 1

@@ -1,5 +1,6 @@
 """The maps. Each decides what F is, and so what the fitted estimator can do."""
 
+from ._free import FreeReducer
 from ._linear import LinearReducer
 
-__all__ = ["LinearReducer"]
+__all__ = ["FreeReducer", "LinearReducer"]

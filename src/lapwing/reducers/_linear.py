@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -99,7 +99,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             delattr(self, name)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = self._check_parameters()
-        sample = Sample(X, y)
+        sample = Sample(X, y, k)
         graph = self._graph(sample)
         try:
             with np.errstate(over="raise"):
@@ -111,8 +111,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         components = reduced.back(solution.vectors)
         if self.scaling == "unit":
             components /= np.linalg.norm(components, axis=1, keepdims=True)
+        self._store(sample, problem, reduced, solution)
         self.graph_ = clone(graph) if graph is self.graph else graph
-        self.n_connected_components_ = _n_connected_components(problem.minimise, sample.n)
+        self.n_connected_components_ = connected_components(problem.minimise)
         self.n_pca_ = reduced.n_pca
         self.rank_ = solution.rank
         self.solver_ = solution.solver
@@ -271,7 +272,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _auto_energy(self, sample: Sample) -> float:
         """The share of the energy that ``pca="auto"`` keeps."""
-        usual, few = self._energies if self.n_components is not None else (0.9, 1.0)
+        usual, few = self._energies if self.n_components is not None else (max(self._energies[0], 0.9), 1.0)
         pulling = [graph for coefficient, graph in self._graph(sample).signed() if coefficient > 0]
         if not pulling or not all(graph.reads_labels for graph in pulling):
             return usual
@@ -338,6 +339,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _selected(self, solution: Solution) -> Solution:
         return solution
 
+    def _store(self, sample: Sample, problem: Problem, reduced: Reduced, solution: Solution) -> None:
+        """What a method reports beside the projection."""
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
@@ -376,9 +380,9 @@ def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) 
     )
 
 
-def _n_connected_components(terms: Any, n: int) -> int:
-    """Of the graph that attracts; all samples are apart where none does."""
-    first, *rest = [term.laplacian for term in attraction(terms)] or [Structured(n)]
+def connected_components(terms: Sequence[Term]) -> int:
+    """Of the graph that attracts, or of the one that repels where nothing attracts."""
+    first, *rest = [term.laplacian for term in attraction(terms) or terms]
     return sum(rest, start=first).n_connected_components()
 
 

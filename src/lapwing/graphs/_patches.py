@@ -1,0 +1,494 @@
+"""Local geometry: a patch a sample, a matrix a patch, and their alignment to one n x n matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..operators import Array, Structured, diagonal, row_blocks
+from ..problem import Term
+from ._base import Graph, check_choice, check_count, check_positive
+from ._sample import Sample
+
+ENTRIES = 1 << 22  # of local matrices that are aligned at a time
+WEIGHTS = ("coding_length", "distance", "uniform")
+
+
+class Patches(NamedTuple):
+    """Rows of X by patch, and their weights: both (n_patches, n_points)."""
+
+    rows: np.ndarray
+    weights: np.ndarray
+
+
+def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
+    r"""The alignment of local matrices, :math:`L(I_i, I_i) \leftarrow L(I_i, I_i) + L_i`.
+
+    Parameters
+    ----------
+    patches : array-like of shape (n_patches, n_points), or list of arrays
+        :math:`I_i`: the rows of X in each patch.
+    matrices : array-like of shape (n_patches, n_points, n_points), or list of arrays
+        :math:`L_i`.
+    n_samples : int
+        Rows and columns of the result.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
+
+    Examples
+    --------
+    >>> from lapwing.graphs import align
+    >>> align([[0, 1], [1, 2]], [[[1, -1], [-1, 1]]] * 2, 3).toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
+    """
+    total = sparse.csr_array((n_samples, n_samples))
+    for rows, local in _stacks(patches, matrices):
+        _check_patches(rows, local, n_samples)
+        total = total + assembled(rows, local, n_samples)
+    return total
+
+
+def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
+    """One stack of local matrices, a part at a time so that the list of entries stays short."""
+    m = rows.shape[1]
+    total = sparse.csr_array((n, n))
+    for start in range(0, len(rows), max(1, ENTRIES // (m * m))):
+        part = slice(start, start + max(1, ENTRIES // (m * m)))
+        r = rows[part].astype(np.int32)
+        shape = (len(r), m, m)
+        i, j = (np.broadcast_to(index, shape).ravel() for index in (r[:, :, None], r[:, None, :]))
+        total = total + sparse.coo_array((local[part].ravel(), (i, j)), shape=(n, n)).tocsr()
+    return total
+
+
+def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Patches of the same size, with their matrices."""
+    if len(patches) != len(matrices):
+        raise ValueError(
+            f"patches has {len(patches)} entries, but matrices has {len(matrices)}; give one matrix a patch"
+        )
+    sizes = np.array([len(patch) for patch in patches])
+    for size in np.unique(sizes):
+        which = np.flatnonzero(sizes == size)
+        yield np.array([patches[i] for i in which]), np.array([matrices[i] for i in which], dtype=np.float64)
+
+
+def _check_patches(rows: np.ndarray, local: np.ndarray, n: int) -> None:
+    if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
+        raise ValueError(
+            f"patches must hold rows of X, whole numbers from 0 to {n - 1}; got {rows.dtype} {rows.ravel()[:5]}"
+        )
+    if local.shape != (*rows.shape, rows.shape[1]):
+        raise ValueError(
+            f"matrices must be {rows.shape[1]} x {rows.shape[1]} for patches of {rows.shape[1]} rows; got {local.shape[1:]}"
+        )
+    if not np.isfinite(local).all():
+        raise ValueError("matrices contain NaN or infinity")
+    if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > 1e-10 * np.abs(local).max(initial=1):
+        raise ValueError("matrices must be symmetric; pass (M + M.T) / 2")
+
+
+class Alignment(Graph):
+    """Local matrices of your own, aligned by :func:`align`.
+
+    Parameters
+    ----------
+    patches : array-like of shape (n_patches, n_points), or list of arrays
+        The rows of X in each patch. They fit one data set and no cross-validation fold of it.
+    matrices : array-like of shape (n_patches, n_points, n_points), or list of arrays
+        One symmetric matrix a patch.
+    """
+
+    def __init__(self, patches: Any, matrices: Any):
+        self.patches = patches
+        self.matrices = matrices
+
+    def terms(self, sample: Sample) -> list[Term]:
+        return [aligned_term(align(self.patches, self.matrices, sample.n))]
+
+
+def aligned_term(L: sparse.csr_array) -> Term:
+    """L with degrees of 1 for the rows that take part."""
+    n = L.shape[0]
+    taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
+    return Term(1.0, Structured(n, sparse=L), diagonal(taking_part))
+
+
+class _Patched(Graph):
+    """A graph on the patches of each row and its nearest neighbours, with weights inside the patch."""
+
+    n_neighbors: int
+    weights: str
+    distortion: Any
+    dimension: Any
+    metric: Any
+    kernel: Any
+
+    def patches(self, sample: Sample) -> Patches:
+        """The patches of all rows and their weights."""
+        check_choice("weights", self.weights, WEIGHTS)
+        rows = self.rows(sample)
+        weights = np.ones(rows.shape)
+        if self.weights != "uniform":
+            dimension, squared_distortion = self._dimension(sample), self._squared_distortion(sample)
+            for part, G in self.grams(sample, rows):
+                weights[part] = (
+                    distance_weights(G)
+                    if self.weights == "distance"
+                    else coding_length_weights(G, dimension, squared_distortion)
+                )
+        return Patches(rows, weights)
+
+    def rows(self, sample: Sample) -> np.ndarray:
+        """Each row first, then its neighbours, nearest first."""
+        k = check_count("n_neighbors", self.n_neighbors)
+        if check_choice("kernel", self.kernel, (None, "precomputed")) is not None:
+            sample.require_kernel()
+            metric: Any = "kernel"
+        else:
+            sample.require_features(self.metric, type(self).__name__)
+            metric = self.metric
+        edges = sample.neighbors(k, metric=metric, metric_params=None, among="all")
+        return np.column_stack([np.arange(sample.n), edges.cols.reshape(sample.n, k)])
+
+    def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
+        yield from patch_grams(sample, rows, self.kernel is not None)
+
+    def _dimension(self, sample: Sample) -> float:
+        if self.dimension is not None:
+            return check_positive("dimension", self.dimension)
+        if self.kernel is not None:
+            raise ValueError(
+                'kernel="precomputed" has no dimension of its own; give dimension= and distortion= for weights="coding_length", '
+                'or use weights="uniform"'
+            )
+        return float(sample.X.shape[1])
+
+    def _squared_distortion(self, sample: Sample) -> float:
+        if self.distortion is not None:
+            return check_positive("distortion", self.distortion) ** 2
+        if self.kernel is not None:
+            raise ValueError(
+                'kernel="precomputed" needs distortion= for weights="coding_length": its values have no unit'
+            )
+        return 10 * self._dimension(sample) / self.n_neighbors
+
+
+def patch_grams(sample: Sample, rows: np.ndarray, kernel: bool = False) -> Iterator[tuple[slice, np.ndarray]]:
+    X, m = sample.X, rows.shape[1]
+    if kernel:
+        means = X.mean(axis=0)
+        for part in row_blocks(len(rows), m * m):
+            r = rows[part]
+            yield part, X[r[:, :, None], r[:, None, :]] - means[r][:, :, None] - means[r][:, None, :] + means.mean()
+    elif sparse.issparse(X):
+        cross, square = X @ sample.mean, sample.mean @ sample.mean
+        for part in row_blocks(len(rows), m * m):
+            r = rows[part]
+            i, j = (np.broadcast_to(a, (len(r), m, m)).ravel() for a in (r[:, :, None], r[:, None, :]))
+            yield part, (sample.dots(i, j) - cross[i] - cross[j] + square).reshape(len(r), m, m)
+    else:
+        for part in row_blocks(len(rows), m * X.shape[1]):
+            points = X[rows[part]].astype(np.float64)
+            points -= sample.mean
+            yield part, points @ points.transpose(0, 2, 1)
+
+
+def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    r"""Gram matrices about the (weighted) mean of the patch, :math:`H_w^\top G H_w`."""
+    means = (
+        G.mean(axis=2) if weights is None else np.einsum("bij,bj->bi", G, weights) / weights.sum(axis=1, keepdims=True)
+    )
+    shares = np.full(G.shape[:2], 1 / G.shape[1]) if weights is None else weights / weights.sum(axis=1, keepdims=True)
+    total = np.einsum("bi,bi->b", means, shares)
+    return G - means[:, :, None] - means[:, None, :] + total[:, None, None]
+
+
+def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
+    r"""Weights by reductive coding length (eq. 22 to 25), from the Gram matrices of the patches alone.
+
+    :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
+    :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
+    :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \cdot \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
+    """
+    m, D = G.shape[1], dimension
+    means, Gc = G.mean(axis=2), centred_grams(G)
+    total = means.mean(axis=1)
+    a, a_less = D / (squared_distortion * m), D / (squared_distortion * max(m - 1, 1))
+    identity = np.eye(m)
+    whole = (m + D) / 2 * np.linalg.slogdet(identity + a * Gc)[1] + D / 2 * np.log1p(
+        np.maximum(total, 0) / squared_distortion
+    )
+    # e is an eigenvector of B of value 1; moved among the others, B^-1 - e e^T / m does not cancel.
+    tau = a_less * np.trace(Gc, axis1=1, axis2=2) / m
+    B = identity + a_less * Gc + tau[:, None, None] / m
+    inverse = np.diagonal(np.linalg.inv(B), axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None]
+    log_det = np.linalg.slogdet(B)[1] - np.log1p(tau)
+    mean_less = (m**2 * total[:, None] - 2 * m * means + np.diagonal(G, axis1=1, axis2=2)) / (m - 1) ** 2
+    less = (m - 1 + D) / 2 * (log_det[:, None] + np.log(m / (m - 1) * inverse)) + D / 2 * np.log1p(
+        np.maximum(mean_less, 0) / squared_distortion
+    )
+    change = np.abs(whole[:, None] - less)
+    apart = change - change.mean(axis=1, keepdims=True)
+    variance = np.mean(apart**2, axis=1, keepdims=True)
+    equal = variance <= (1e-10 * np.abs(change).max(axis=1, keepdims=True)) ** 2
+    return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
+
+
+def distance_weights(G: np.ndarray) -> np.ndarray:
+    r"""Weights by distance from the centre of the patch, :math:`\exp(-d^2 / t)` with t the patch's mean squared distance."""
+    squared = np.maximum(np.diagonal(centred_grams(G), axis1=1, axis2=2), 0)
+    mean = squared.mean(axis=1, keepdims=True)
+    return np.exp(-squared / np.where(mean > 0, mean, 1.0))
+
+
+class CodingLength(_Patched):
+    r"""Weighted scatter of the patches of each sample and its neighbours.
+
+    .. math:: L = \sum_i S_i L_i S_i^\top, \qquad L_i = W_i - \frac{W_i e e^\top W_i}{e^\top W_i e}
+
+    where :math:`S_i` selects sample i and its nearest neighbours. A sample that does not fit the shape of a patch changes the
+    length of its code by more than others do, and gets little weight there [1]_. :class:`lapwing.LPCA` maximises this
+    scatter; as any other graph it may also attract, and be combined.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        K; a patch has K + 1 samples.
+    weights : {"coding_length", "distance", "uniform"}, default="coding_length"
+        The diagonal of :math:`W_i`. ``"coding_length"`` is eq. 23; ``"distance"`` is :math:`\exp(-d^2/t)` of the distance d
+        from the centre of the patch, t its mean square, for comparison; ``"uniform"`` is 1.
+    distortion : float, default=None
+        :math:`\epsilon` of the coding length, in units of X; None is :math:`\sqrt{10 D / K}`.
+    dimension : float, default=None
+        D; None is the number of features.
+    metric : str or callable, default="euclidean"
+        Of the neighbour search, ``"chi2"`` included.
+    kernel : {None, "precomputed"}, default=None
+        ``"precomputed"``: X is a kernel matrix, neighbours are by kernel distances, and ``dimension`` and ``distortion`` must
+        be given.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, sections 2 and 4.
+
+    Examples
+    --------
+    >>> from lapwing.datasets import make_patch
+    >>> from lapwing.graphs import CodingLength, Sample
+    >>> X, stray = make_patch()
+    >>> rows, weights = CodingLength(5).patches(Sample.validated(X))
+    >>> dict(zip(rows[0].tolist(), weights[0].round(2).tolist()))
+    {0: 0.93, 1: 0.73, 2: 0.62, 3: 0.74, 5: 0.17, 4: 0.96}
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: str = "coding_length",
+        distortion: Any = None,
+        dimension: Any = None,
+        metric: Any = "euclidean",
+        kernel: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.distortion = distortion
+        self.dimension = dimension
+        self.metric = metric
+        self.kernel = kernel
+
+    def terms(self, sample: Sample) -> list[Term]:
+        rows, weights = self.patches(sample)
+        M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), sample.n)
+        degrees = np.bincount(rows.ravel(), weights.ravel(), minlength=sample.n)
+        factor = (sparse.csr_array(M.T), -np.ones(sample.n))
+        return [Term(1.0, Structured(sample.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        rows, weights = self.patches(sample)
+        M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), sample.n)
+        W = sparse.csr_array(M.T @ M)
+        W.setdiag(0)
+        W.eliminate_zeros()
+        return W
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return np.asarray(self.adjacency(sample)[rows, cols]).ravel()
+
+
+def _selection(rows: np.ndarray, values: np.ndarray, n: int) -> sparse.csr_array:
+    """Row i holds the values of patch i at its samples."""
+    indptr = np.arange(len(rows) + 1) * rows.shape[1]
+    return sparse.csr_array((values.ravel(), rows.ravel(), indptr), shape=(len(rows), n))
+
+
+class Local(NamedTuple):
+    """Local subspaces by Theorem 1: one a patch."""
+
+    rows: np.ndarray  # (n, m)
+    weights: np.ndarray  # (n, m)
+    means: np.ndarray  # (n, D)
+    components: np.ndarray  # (n, d, D), orthonormal rows
+    coordinates: np.ndarray  # (n, m, d)
+
+
+def local_subspaces(X: Array, patches: Patches, n_components: int) -> Local:
+    """The leading weighted principal directions of each patch, and the coordinates of its points (Theorem 1)."""
+    rows, weights = patches
+    (n, m), D = rows.shape, X.shape[1]
+    if n_components > min(m - 1, D):
+        raise ValueError(
+            f"n_components={n_components} is more than a patch of {m} samples in {D} dimensions has, {min(m - 1, D)}; use fewer "
+            "components or more neighbours"
+        )
+    local = Local(rows, weights, np.empty((n, D)), np.empty((n, n_components, D)), np.empty((n, m, n_components)))
+    for part in row_blocks(n, 4 * m * D):
+        w, points = weights[part], X[rows[part]].astype(np.float64)
+        local.means[part] = means = np.einsum("bi,bid->bd", w, points) / w.sum(axis=1, keepdims=True)
+        points -= means[:, None, :]
+        _, _, Vt = np.linalg.svd(np.sqrt(w)[:, :, None] * points, full_matrices=False)
+        local.components[part] = Vt[:, :n_components]
+        local.coordinates[part] = points @ Vt[:, :n_components].transpose(0, 2, 1)
+    return local
+
+
+class TangentAlignment(_Patched):
+    r"""How badly a map fits the tangent coordinates of each patch.
+
+    .. math::
+        L = \sum_i S_i Z_i S_i^\top, \qquad
+        Z_i = H_w (I - \tilde Q_i (\tilde Q_i^\top \tilde Q_i)^{-1} \tilde Q_i^\top) H_w^\top
+
+    with :math:`\tilde Q_i = W_i^{-1/2} Q_i` from the leading right singular vectors of the weighted, centred patch: Theorem 2
+    of [1]_. A map Y with small :math:`\operatorname{tr}(Y^\top L Y)` is close to an affine function of the tangent
+    coordinates on every patch. With uniform weights it is local tangent space alignment (LTSA) [2]_.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=12
+        K.
+    n_components : int, default=None
+        Dimension of the tangent spaces, less than K; None is the ``n_components`` of the estimator.
+    weights : {"coding_length", "distance", "uniform"}, default="coding_length"
+        As in :class:`CodingLength`.
+    include_self : bool, default=True
+        Whether a patch has the sample it belongs to, as in the papers. scikit-learn's LTSA leaves it out.
+    distortion, dimension, metric, kernel
+        As in :class:`CodingLength`.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, section 3.
+    .. [2] Z. Zhang and H. Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent space alignment", SIAM
+       J. Scientific Computing 26, 2004. https://doi.org/10.1137/S1064827502419154
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 12,
+        *,
+        n_components: int | None = None,
+        weights: str = "coding_length",
+        include_self: bool = True,
+        distortion: Any = None,
+        dimension: Any = None,
+        metric: Any = "euclidean",
+        kernel: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.weights = weights
+        self.include_self = include_self
+        self.distortion = distortion
+        self.dimension = dimension
+        self.metric = metric
+        self.kernel = kernel
+
+    def rows(self, sample: Sample) -> np.ndarray:
+        rows = super().rows(sample)
+        return rows if self.include_self else rows[:, 1:]
+
+    def terms(self, sample: Sample) -> list[Term]:
+        d = self._n_components(sample)
+        rows, weights = self.patches(sample)
+        L = sparse.csr_array((sample.n, sample.n))
+        step = max(1, ENTRIES // rows.shape[1] ** 2)
+        for part in (slice(start, start + step) for start in range(0, sample.n, step)):
+            Z = np.concatenate(list(self._local_matrices(sample, rows[part], weights[part], d)))
+            L = L + assembled(rows[part], Z, sample.n)
+        return [aligned_term(L)]
+
+    def _n_components(self, sample: Sample) -> int:
+        d = sample.n_components if self.n_components is None else check_count("n_components", self.n_components)
+        if d is None:
+            raise ValueError(
+                "TangentAlignment needs the dimension of the tangent spaces: give its n_components, or use it in an estimator "
+                "that has n_components"
+            )
+        if d >= self.n_neighbors:
+            raise ValueError(
+                f"n_components={d} must be smaller than n_neighbors={self.n_neighbors}, or every map fits the patches; use more "
+                "neighbours"
+            )
+        return d
+
+    def _local_matrices(self, sample: Sample, rows: np.ndarray, weights: np.ndarray, d: int) -> Iterator[np.ndarray]:
+        """Z of Theorem 2, from whichever of the two scatter matrices of a patch is smaller."""
+        if self.kernel is None and not sparse.issparse(sample.X) and sample.X.shape[1] < rows.shape[1]:
+            for part in row_blocks(len(rows), 2 * rows.shape[1] ** 2):
+                yield tangent_matrices(_coordinates_of_points(sample.X[rows[part]], weights[part], d), weights[part])
+        else:
+            for part, G in self.grams(sample, rows):
+                yield tangent_matrices(_coordinates_of_grams(G, weights[part], d), weights[part])
+
+
+def _coordinates_of_points(points: np.ndarray, weights: np.ndarray, d: int) -> np.ndarray:
+    """Tangent coordinates (patches, points, d) by the principal directions of the weighted patch."""
+    points = points.astype(np.float64)
+    points -= (np.einsum("bi,bid->bd", weights, points) / weights.sum(axis=1, keepdims=True))[:, None, :]
+    scatter = np.einsum("bi,bid,bie->bde", weights, points, points, optimize=True)
+    return points @ np.linalg.eigh(scatter)[1][:, :, ::-1][:, :, :d]
+
+
+def _coordinates_of_grams(G: np.ndarray, weights: np.ndarray, d: int) -> np.ndarray:
+    """The same from Gram matrices (Theorem 1): ``W^-1/2 Q D``."""
+    roots = np.sqrt(weights)
+    values, Q = np.linalg.eigh(roots[:, :, None] * centred_grams(G, weights) * roots[:, None, :])
+    values, Q = values[:, ::-1][:, :d], Q[:, :, ::-1][:, :, :d]
+    values = np.where(values > 1e-12 * values[:, :1], values, 0.0)
+    return Q * np.sqrt(values)[:, None, :] / roots[:, :, None]
+
+
+def tangent_matrices(coordinates: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What is left of a map on each patch when its best affine fit by the coordinates is taken away."""
+    C, m = coordinates, weights.shape[1]
+    inverse = np.linalg.pinv(C.transpose(0, 2, 1) @ C, hermitian=True, rcond=1e-12)  # a patch may have fewer dimensions
+    R = np.eye(m) - C @ inverse @ C.transpose(0, 2, 1)
+    u = weights / weights.sum(axis=1, keepdims=True)
+    sums = R.sum(axis=2)
+    cross = u[:, :, None] * sums[:, None, :]
+    return R - cross - cross.transpose(0, 2, 1) + sums.sum(axis=1)[:, None, None] * u[:, :, None] * u[:, None, :]
+
+
+def affine_extension(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+    """New rows placed by the affine map from tangent coordinates to Y on the patch of their neighbours."""
+    placed, d = np.empty((len(X_new), Y.shape[1])), Y.shape[1]
+    for part in row_blocks(len(X_new), 4 * neighbors.shape[1] * X.shape[1]):
+        points, targets = X[neighbors[part]].astype(np.float64), Y[neighbors[part]]
+        means, centres = points.mean(axis=1, keepdims=True), targets.mean(axis=1, keepdims=True)
+        _, _, Vt = np.linalg.svd(points - means, full_matrices=False)
+        axes = Vt[:, :d].transpose(0, 2, 1)
+        C = (points - means) @ axes
+        slope = np.linalg.pinv(C, rcond=1e-6) @ (targets - centres)
+        placed[part] = (((X_new[part, None] - means) @ axes) @ slope + centres)[:, 0]
+    return placed

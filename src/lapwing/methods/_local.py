@@ -1,0 +1,165 @@
+"""Methods built on local subspaces."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..graphs import CodingLength, Graph, Sample, TangentAlignment
+from ..graphs._base import check_count
+from ..graphs._patches import Local, local_subspaces
+from ..operators import diagonal
+from ..problem import ORTHOGONAL, Problem, degree_sum
+from ..reducers import FreeReducer, LinearReducer
+from ..reducers._linear import Reduced
+from ..solvers import Solution
+
+
+class LPCA(LinearReducer):
+    r"""Laplacian PCA: principal directions of local, weighted scatter.
+
+    .. math:: \max_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I            \tag{1}
+
+    where L adds up the scatter of the patches of each sample and its nearest neighbours, and samples that do not fit a patch
+    weigh little in it [1]_: a PCA that few stray samples do not turn, and whose neighbourhoods may be in any metric.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        None is ``CodingLength(5)``, an integer K is ``CodingLength(K)``; of any other graph the Laplacian takes the place of L.
+    pca, center, normalize, solver
+        As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal rows, those of largest scatter first.
+    explained_ratio_ : float
+        The share of the scatter, the trace of :math:`X^\top L X`, that the components keep.
+    mean_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`OLPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of :math:`-X^\top L X`, ascending.
+
+    See Also
+    --------
+    TangentialMaps : Unfolds a curved surface by the same patches.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPCA
+    >>> LPCA(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    _orthogonal: ClassVar[bool] = True
+    _energies: ClassVar[tuple[float, float]] = (1.0, 1.0)
+
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return CodingLength(n_neighbors)
+
+    def _problem(self, sample: Sample) -> Problem:
+        return Problem([term.scaled(-1.0) for term in self._terms(sample)], ORTHOGONAL)  # (1)
+
+    def _store(self, sample: Sample, problem: Problem, reduced: Reduced, solution: Solution) -> None:
+        total = np.trace(self._objective(problem.minimise, reduced.forms))
+        size = sum(term.degrees.diagonal() @ sample.squared_norms for term in problem.minimise)
+        if self.normalize is None and -solution.values[0] <= 1e-14 * size:
+            raise ValueError("the patches have no scatter: samples and their neighbours are equal; use more neighbours")
+        self.explained_ratio_ = float(solution.values.sum() / total)
+
+    def local_subspaces(self, X: Any, n_components: int | None = None) -> Local:
+        """The local subspace of each row of X, and the coordinates of its patch in it (Theorem 1).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Patches are those of ``graph_`` on these rows.
+        n_components : int, default=None
+            Dimension of the subspaces; None is that of the projection.
+
+        Returns
+        -------
+        rows, weights : ndarrays of shape (n_samples, K + 1)
+            The rows of X in each patch, and their weights.
+        means : ndarray of shape (n_samples, n_features)
+            Weighted means of the patches.
+        components : ndarray of shape (n_samples, n_components, n_features)
+            Orthonormal rows.
+        coordinates : ndarray of shape (n_samples, K + 1, n_components)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, ensure_min_samples=2)
+        if not isinstance(self.graph_, CodingLength):
+            raise ValueError(f"graph={self.graph_!r} has no patches; use CodingLength")
+        d = len(self.components_) if n_components is None else check_count("n_components", n_components)
+        return local_subspaces(X, self.graph_.patches(Sample(X)), d)
+
+
+class TangentialMaps(FreeReducer):
+    r"""Unfolds a surface: coordinates that are close to an affine map of the tangent coordinates on every patch.
+
+    .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top Y = I,\ Y^\top 1 = 0       \tag{1}
+
+    with L the alignment of the patches' tangent spaces (:class:`lapwing.graphs.TangentAlignment`), whose weights by coding
+    length keep stray samples from turning them [1]_. With uniform weights it is LTSA. Coordinates are determined up to an
+    affine map.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the surface, less than the number of neighbours.
+    graph : None, int, graph or matrix, default=None
+        None is ``TangentAlignment(12)``, an integer K is ``TangentAlignment(K)``.
+    extension : {"affine", "barycentric"}, default="affine"
+        How :meth:`transform` places a new sample among its nearest fitted ones: by the affine map from their tangent
+        coordinates to theirs in the embedding, or by the weights that best reconstruct it from them.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the fitted samples. In each column the entry of largest absolute value is positive.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Ascending; 0 again for each further piece of a surface in several.
+    n_connected_components_ : int
+        Pieces of the surface. The first coordinates of a surface in several only tell them apart.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The fitted samples.
+    graph_ : Graph
+        The graph that was used.
+    solver_ : str
+        The solver that was used.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LPCA : The linear projection of the same patches.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, section 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from lapwing import TangentialMaps
+    >>> X, _ = make_swiss_roll(1000, random_state=0)
+    >>> TangentialMaps(2, graph=12).fit_transform(X).shape
+    (1000, 2)
+    """
+
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return TangentAlignment(n_neighbors)
+
+    def _problem(self, sample: Sample) -> Problem:
+        terms = self._terms(sample)
+        return Problem(terms, diagonal(degree_sum(terms).diagonal() > 0))  # (1), for the samples that have links

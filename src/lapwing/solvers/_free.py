@@ -1,0 +1,93 @@
+"""The eigenproblem of a free map: one unknown a sample, and a sparse matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
+
+from ._solve import RankError, Solution, single_blas_thread
+
+DENSE_SAMPLES = 400  # up to here a dense decomposition is as fast
+SHIFT = 1e-9  # of the mean of the diagonal: the factorisation of a matrix with a null space needs one
+Apply = Callable[[np.ndarray], np.ndarray]
+
+
+def solve_free(A: sparse.csr_array, b: np.ndarray, k: int, *, semidefinite: bool = True) -> Solution:
+    """The k smallest eigenpairs of ``A y = lambda B y`` with ``1ᵀ B y = 0``, B = diag(b); rows with b = 0 stay at 0.
+
+    The constant is kept out by deflation, so the other null vectors of a graph in several pieces come first. A that is
+    ``semidefinite`` is factorised (the eigenvalues of a surface crowd at 0, where Lanczos alone is slow); else Lanczos works
+    on A itself.
+    """
+    live = np.flatnonzero(b > 0)
+    if k >= live.size:
+        raise RankError(
+            f"n_components={k} is more than {live.size} samples leave beside the constant, {live.size - 1}; use fewer"
+        )
+    roots = np.sqrt(b[live])
+    scale = sparse.diags_array(1 / roots)
+    M = sparse.csr_array(scale @ A[live][:, live] @ scale)
+    constant = roots[:, None] / np.linalg.norm(roots)
+    if live.size <= DENSE_SAMPLES or 3 * k > live.size:
+        values, vectors, name = *_dense(M.toarray(), constant, k), "dense"
+    elif semidefinite:
+        values, vectors, name = *_shift_invert(M, constant, k), "shift-invert"
+    else:
+        values, vectors, name = *_lanczos(M, constant, k), "lanczos"
+    Y = np.zeros((b.size, k))
+    Y[live] = vectors / roots[:, None]
+    return Solution(values, Y, live.size - 1, name)
+
+
+def _dense(M: np.ndarray, constant: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    Q = np.linalg.qr(np.hstack([constant, np.eye(len(M))[:, 1:]]))[0][:, 1:]  # all that is orthogonal to the constant
+    values, vectors = np.linalg.eigh(Q.T @ M @ Q)
+    return values[:k], Q @ vectors[:, :k]
+
+
+def _shift_invert(M: sparse.csr_array, constant: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    shifted = M + SHIFT * M.diagonal().mean() * sparse.eye_array(M.shape[0])
+    factor = splu(
+        sparse.csc_array(shifted), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+    )
+    _, V = _largest(factor.solve, M.shape[0], constant, k)
+    # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
+    values, rotation = np.linalg.eigh(V.T @ (M @ V))
+    return values, V @ rotation
+
+
+def _lanczos(M: sparse.csr_array, constant: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    bound = float(abs(M).sum(axis=1).max())
+    values, vectors = _largest(lambda v: bound * v - M @ v, M.shape[0], constant, k)
+    return bound - values, vectors
+
+
+def _largest(apply: Apply, n: int, deflated: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are."""
+    start = np.random.RandomState(0).standard_normal(n)
+    values, vectors = _krylov(apply, start, deflated, k)
+    while True:
+        # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger.
+        value, vector = _krylov(apply, start, np.hstack([deflated, vectors]), 1)
+        if value[0] <= values[-1] * (1 + 1e-8):
+            return values, vectors
+        order = np.argsort(-np.append(values, value), kind="stable")[:k]
+        values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]
+
+
+def _krylov(apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def project(v: np.ndarray) -> np.ndarray:
+        return v - deflated @ (deflated.T @ v)
+
+    def matvec(v: np.ndarray) -> np.ndarray:
+        return project(apply(project(np.ravel(v))))
+
+    n = start.size
+    with single_blas_thread():
+        values, vectors = eigsh(
+            LinearOperator((n, n), matvec=matvec, dtype=np.float64), k=k, which="LA", v0=project(start), tol=1e-12
+        )
+    return values[::-1], vectors[:, ::-1]

@@ -1,0 +1,526 @@
+"""Patches, their weights and alignment; LPCA beyond its definition; tangential maps."""
+
+import numpy as np
+import oracles as o
+import pytest
+from scipy import sparse
+from scipy.linalg import subspace_angles
+from sklearn.base import clone
+from sklearn.datasets import make_swiss_roll
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.manifold import LocallyLinearEmbedding
+from sklearn.metrics.pairwise import additive_chi2_kernel
+from threadpoolctl import threadpool_limits
+
+from lapwing import LPCA, LPP, NPE, OLPP, TangentialMaps
+from lapwing.datasets import make_patch, make_perturbed_line, make_scherk
+from lapwing.graphs import (
+    KNN,
+    Alignment,
+    CodingLength,
+    Precomputed,
+    Reconstruction,
+    Repulsion,
+    SameClass,
+    Sample,
+    TangentAlignment,
+    align,
+)
+from lapwing.metrics import chi2_distances, chi2_neighbors, procrustes_error
+
+RNG = np.random.RandomState(0)
+X, Y = o.blobs(60, 5)
+PLANE = RNG.standard_normal((500, 2)) @ RNG.standard_normal((2, 6)) + 3
+
+
+def sample(X):
+    return Sample.validated(X)
+
+
+def roll(n, seed=0):
+    """A Swiss roll and its arc length and height."""
+    S, t = make_swiss_roll(n, random_state=seed)
+    return S, np.column_stack([(t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2, S[:, 1]])
+
+
+# Weights
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 15])
+@pytest.mark.parametrize("weights", ["coding_length", "distance", "uniform"])
+@pytest.mark.parametrize("data", ["tall", "wide", "sparse_wide", "offset"])
+def test_weights_agree_with_their_definition(data, weights, k):
+    S = o.blobs(40, 5)[0] + 1e4 if data == "offset" else o.REGIMES[data]()[0]
+    rows, found = CodingLength(k, weights=weights).patches(sample(S))
+    D = o.dense(S)
+    for i in range(0, len(D), 7):
+        assert list(rows[i]) == o.patch(D, i, k)
+        expected = o.patch_weights((D - D.mean(axis=0))[rows[i]], weights, D.shape[1], 10 * D.shape[1] / k)
+        np.testing.assert_allclose(found[i], expected, atol=1e-8)
+
+
+def test_weights_of_a_kernel_are_those_of_its_features():
+    centred = X - X.mean(axis=0)
+    given = CodingLength(6, kernel="precomputed", dimension=5, distortion=2.0)
+    plain = CodingLength(6, distortion=2.0)
+    for K in (X @ X.T, centred @ centred.T):
+        rows, weights = given.patches(sample(K))
+        assert np.array_equal(rows, plain.patches(sample(X)).rows)
+        np.testing.assert_allclose(weights, plain.patches(sample(X)).weights, atol=1e-9)
+        np.testing.assert_allclose(
+            given.build(K)[0].laplacian.toarray(), plain.build(X)[0].laplacian.toarray(), atol=1e-9
+        )
+    tangent = TangentAlignment(6, n_components=2, weights="uniform")
+    of_kernel = clone(tangent).set_params(kernel="precomputed").build(X @ X.T)[0].laplacian.toarray()
+    np.testing.assert_allclose(of_kernel, tangent.build(X)[0].laplacian.toarray(), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("graph", "K", "message"),
+    [
+        (CodingLength(5, kernel="precomputed"), X @ X.T, "dimension="),
+        (CodingLength(5, kernel="precomputed", dimension=5), X @ X.T, "distortion="),
+        (CodingLength(5, kernel="precomputed", dimension=5, distortion=1.0), X, "symmetric kernel matrix"),
+        (CodingLength(5, kernel="precomputed", dimension=5, distortion=1.0), np.triu(X @ X.T), "symmetric"),
+        (CodingLength(5, kernel="rbf"), X, "kernel='rbf' must be one of"),
+        (CodingLength(5, weights="heat"), X, "weights='heat' must be one of"),
+        (CodingLength(5, distortion=0.0), X, "distortion=0.0"),
+        (CodingLength(5, dimension=-1), X, "dimension=-1"),
+        (CodingLength(0), X, "n_neighbors=0"),
+        (CodingLength(60), X, "n_neighbors=60 must be smaller than the number of samples"),
+        (CodingLength(5, metric="chi2"), X - 5, "negative entries"),
+        (CodingLength(5, metric="precomputed"), X, "reads features"),
+        (TangentAlignment(5), X, "n_components"),
+        (TangentAlignment(5, n_components=5), X, "n_components=5 must be smaller than n_neighbors=5"),
+        (TangentAlignment(1, n_components=1), X, "n_components=1 must be smaller than n_neighbors=1"),
+        (Alignment([[0, 1]], [[[1.0, -1], [-1, 1]]] * 2), X, "one matrix a patch"),
+        (Alignment([[0, 99]], [[[1.0, -1], [-1, 1]]]), X, "rows of X"),
+        (Alignment([[0, 1]], [[[1.0, -1, 0], [-1, 1, 0], [0, 0, 0]]]), X, "2 x 2"),
+        (Alignment([[0, 1]], [[[1.0, -1], [1, 1]]]), X, "symmetric"),
+        (Alignment([[0, 1]], [[[np.nan, -1], [-1, 1]]]), X, "NaN"),
+    ],
+)
+def test_bad_graphs(graph, K, message):
+    with pytest.raises(ValueError, match=message):
+        graph.build(K)
+
+
+def test_equal_changes_give_equal_weights():
+    """The corners of a simplex are alike, so are four equal points: sigma is 0 (NOTES 2)."""
+    for S in (np.eye(4), np.ones((4, 3)) + np.arange(2)[:, None].repeat(2, axis=0) * 0):
+        np.testing.assert_allclose(CodingLength(3).patches(sample(S)).weights, 1.0)
+
+
+def test_figure_2():
+    """Coding length keeps the ends of the line and drops the stray point; distances drop the ends."""
+    S, stray = make_patch()
+    weights = {
+        name: CodingLength(5, weights=name).patches(sample(S)).weights[2] for name in ("coding_length", "distance")
+    }
+    rows = CodingLength(5).patches(sample(S)).rows[2]
+    by_row = {name: w[np.argsort(rows)] for name, w in weights.items()}
+    line = np.delete(np.arange(6), stray)
+    coding, distance = by_row["coding_length"], by_row["distance"]
+    assert coding[stray] < 0.3 < coding[line].min()
+    assert np.argsort(-coding)[:2].tolist() in ([0, 4], [4, 0])
+    assert distance[[0, 4]].max() < distance[line[1:4]].min()
+    truth = PCA(1).fit(S[line]).components_
+
+    def turn(w):
+        centred = S - w @ S / w.sum()
+        return np.degrees(subspace_angles(truth.T, np.linalg.eigh(centred.T @ (w[:, None] * centred))[1][:, -1:])[0])
+
+    assert turn(coding) < 3 < 8 < turn(distance)
+
+
+# Alignment
+
+
+def test_align_adds_local_matrices():
+    patches = [RNG.permutation(30)[:m] for m in (3, 3, 5, 1, 4)]
+    matrices = [(lambda A: A + A.T)(RNG.standard_normal((len(p), len(p)))) for p in patches]
+    expected = np.zeros((30, 30))
+    for rows, M in zip(patches, matrices, strict=True):
+        expected[np.ix_(rows, rows)] += M
+    np.testing.assert_allclose(align(patches, matrices, 30).toarray(), expected)
+    (term,) = Alignment(patches, matrices).build(RNG.standard_normal((30, 2)))
+    np.testing.assert_allclose(term.laplacian.toarray(), expected)
+
+
+def test_alignment_in_parts(monkeypatch):
+    from lapwing.graphs import _patches
+
+    whole = TangentAlignment(7, n_components=2).build(X)[0].laplacian.toarray()
+    monkeypatch.setattr(_patches, "ENTRIES", 200)
+    np.testing.assert_allclose(TangentAlignment(7, n_components=2).build(X)[0].laplacian.toarray(), whole, atol=1e-12)
+
+
+def test_aligned_laplacians_of_pairs_are_a_graph():
+    """Local matrices of two points each, w (1, -1; -1, 1), are the edges of any graph."""
+    W = KNN(4).adjacency(sample(X))
+    edges = sparse.coo_array(sparse.triu(W))
+    local = edges.data[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    fits = [
+        OLPP(3, pca=None, graph=g).fit(X) for g in (Alignment(np.column_stack([edges.row, edges.col]), local), KNN(4))
+    ]
+    assert o.angle(fits[0].components_, fits[1].components_) < 1e-9
+
+
+def test_coding_length_in_the_algebra():
+    near = KNN(3, weights="binary")
+    W = o.local_scatter(X, Y, 5)[0]
+    W = np.diag(np.diag(W)) - W
+    (term,) = (CodingLength(5) & near).build(X)
+    kept = W * (near.adjacency(sample(X)).toarray() > 0)
+    np.testing.assert_allclose(term.laplacian.toarray(), np.diag(kept.sum(axis=1)) - kept, atol=1e-12)
+    (term,) = (near & CodingLength(5)).build(X)
+    np.testing.assert_allclose(term.degrees.diagonal(), (near.adjacency(sample(X)).toarray() * (W > 0)).sum(axis=1))
+    fitted = LPP(2, graph=CodingLength(5) + SameClass() - 0.1 * Repulsion(20)).fit(X, Y)
+    assert fitted.components_.shape == (2, 5)
+
+
+# LPCA
+
+
+def test_lpca_of_one_patch_is_pca():
+    """All samples in every patch, uniform weights: n times the total scatter."""
+    fitted = LPCA(3, graph=CodingLength(len(X) - 1, weights="uniform")).fit(X)
+    pca = PCA(3).fit(X)
+    assert o.angle(fitted.components_, pca.components_) < 1e-8
+    assert fitted.explained_ratio_ == pytest.approx(pca.explained_variance_ratio_.sum())
+    np.testing.assert_allclose(fitted.transform(X) ** 2, pca.transform(X) ** 2, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_components", [1, 3, 5, None])
+@pytest.mark.parametrize("normalize", [None, "trace"])
+def test_explained_ratio(n_components, normalize):
+    fitted = LPCA(n_components, graph=4, normalize=normalize).fit(X)
+    L = o.local_scatter(X, Y, 4)[0]
+    V = fitted.components_.T
+    assert fitted.explained_ratio_ == pytest.approx(np.trace(V.T @ X.T @ L @ X @ V) / np.trace(X.T @ L @ X))
+    assert fitted.explained_ratio_ <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(("shape", "k"), [((40, 3), 6), ((40, 30), 6), ((12, 100), 4)])
+def test_local_subspaces_are_theorem_1(shape, k):
+    S, _ = o.blobs(*shape)
+    d = 2
+    local = LPCA(d, graph=k).fit(S).local_subspaces(S)
+    assert local.components.shape == (len(S), d, S.shape[1])
+    for i in range(0, len(S), 5):
+        w = local.weights[i]
+        assert list(local.rows[i]) == o.patch(S, i, k)
+        L_i = np.diag(w) - np.outer(w, w) / w.sum()  # eq. 6
+        scatter = S[local.rows[i]].T @ L_i @ S[local.rows[i]]  # eq. 9
+        U = np.linalg.eigh(scatter)[1][:, ::-1][:, :d]
+        assert o.angle(local.components[i], U.T) < 1e-6
+        mean = w @ S[local.rows[i]] / w.sum()
+        np.testing.assert_allclose(local.means[i], mean)
+        np.testing.assert_allclose(local.coordinates[i], (S[local.rows[i]] - mean) @ local.components[i].T, atol=1e-9)
+
+
+def test_local_subspaces_refuse():
+    fitted = LPCA(2, graph=3).fit(X)
+    with pytest.raises(ValueError, match=r"n_components=4 is more than a patch of 4 samples in 5 dimensions has, 3"):
+        fitted.local_subspaces(X, 4)
+    with pytest.raises(ValueError, match="no patches"):
+        LPCA(2, graph=KNN(5)).fit(X).local_subspaces(X)
+    with pytest.raises(NotFittedError):
+        LPCA(2).local_subspaces(X)
+
+
+def test_figure_1():
+    """One or two points moved far off turn PCA's first direction, and LPCA's by much less."""
+    for n_perturbed in (1, 2):
+        turned = np.empty((20, 2))
+        for seed in range(20):
+            S, direction = make_perturbed_line(n_perturbed=n_perturbed, random_state=seed)
+            axes = PCA(1).fit(S).components_, LPCA(1, graph=5).fit(S).components_
+            turned[seed] = [np.degrees(o.angle(axis, direction[None])) for axis in axes]
+        pca, lpca = np.median(turned, axis=0)
+        assert pca > 8
+        assert lpca < 4
+        assert (turned[:, 1] < turned[:, 0]).mean() >= 0.9
+
+
+@pytest.mark.parametrize("metric", ["chi2", "cosine", "manhattan"])
+def test_neighbourhoods_use_the_metric(metric):
+    S = RNG.poisson(3.0, (80, 12)).astype(float) + RNG.rand(80, 12)
+    d = -additive_chi2_kernel(S) if metric == "chi2" else None
+    rows = CodingLength(6, metric=metric).patches(sample(S)).rows
+    if d is not None:
+        np.fill_diagonal(d, -1)
+        assert np.array_equal(rows, np.argsort(d, axis=1)[:, :7])
+    assert not np.array_equal(rows, CodingLength(6).patches(sample(S)).rows)
+    assert LPCA(3, graph=CodingLength(6, metric=metric)).fit(S).components_.shape == (3, 12)
+
+
+def test_duplicates_have_no_scatter():
+    S = np.repeat(RNG.standard_normal((20, 4)), 3, axis=0)
+    with pytest.raises(ValueError, match=r"no scatter.*more neighbours"):
+        LPCA(2, graph=2).fit(S)
+    fitted = LPCA(2, graph=5).fit(S)
+    assert np.isfinite(fitted.components_).all()
+    maps = TangentialMaps(2, graph=8).fit(S)
+    assert np.isfinite(maps.embedding_).all()
+    np.testing.assert_allclose(np.ptp(maps.embedding_.reshape(20, 3, 2), axis=1), 0, atol=1e-6)
+
+
+# Chi-square
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(3, 1), (70, 9), (600, 130)])
+def test_chi2_distances(shape, dtype):
+    S = RNG.poisson(1.0, shape).astype(dtype)
+    T = RNG.poisson(1.0, (41, shape[1])).astype(dtype)
+    tol = 1e-12 if dtype == np.float64 else 1e-5
+    exact = -additive_chi2_kernel(S.astype(float)), -additive_chi2_kernel(S.astype(float), T.astype(float))
+    np.testing.assert_allclose(chi2_distances(S), exact[0], atol=tol * S.sum(axis=1).max())
+    np.testing.assert_allclose(chi2_distances(S, T), exact[1], atol=tol * S.sum(axis=1).max())
+
+
+@pytest.mark.parametrize("repeated", [1, 20])
+def test_chi2_neighbors_are_exact_in_float32_too(repeated):
+    S = np.repeat(RNG.poisson(1.0, (600 // repeated, 25)), repeated, axis=0).astype(np.float32)
+    exact = -additive_chi2_kernel(S.astype(float)).round(10)
+    np.fill_diagonal(exact, np.inf)
+    order = np.argsort(exact, axis=1, kind="stable")[:, :6]
+    distances, indices = chi2_neighbors(S, S, 6)
+    np.testing.assert_allclose(distances, np.take_along_axis(exact, order, axis=1), atol=1e-8)
+    if repeated > 1:
+        assert np.array_equal(indices, order)
+    distances, _ = chi2_neighbors(S[:50].copy(), S, 3)
+    np.testing.assert_allclose(distances, 0, atol=1e-12) if repeated > 1 else None
+    np.testing.assert_allclose(distances[:, 0], 0, atol=1e-12)
+
+
+def test_chi2_graph_of_many_rows(monkeypatch):
+    from lapwing.graphs import _sample
+
+    S = RNG.poisson(2.0, (300, 20)).astype(float)
+    small = KNN(5, metric="chi2").adjacency(sample(S)).toarray()
+    y = np.arange(300) % 3
+    among = KNN(4, metric="chi2", among="other_class").adjacency(Sample.validated(S, y)).toarray()
+    monkeypatch.setattr(_sample, "GRAM_LIMIT", 100)
+    np.testing.assert_allclose(KNN(5, metric="chi2").adjacency(sample(S)).toarray(), small, atol=1e-9)
+    large = KNN(4, metric="chi2", among="other_class").adjacency(Sample.validated(S, y)).toarray()
+    np.testing.assert_allclose(large, among, atol=1e-9)
+
+
+def test_chi2_refuses():
+    with pytest.raises(ValueError, match="negative entries"):
+        chi2_distances(X - 5)
+    with pytest.raises(ValueError, match="5 bins, but Y has 4"):
+        chi2_distances(X, X[:, :4])
+
+
+# Tangential maps
+
+
+@pytest.mark.parametrize(("n", "k", "d"), [(300, 10, 2), (900, 12, 2), (500, 8, 1)])
+def test_uniform_weights_without_the_point_is_ltsa(n, k, d):
+    S, _ = roll(n)
+    maps = TangentialMaps(d, graph=TangentAlignment(k, weights="uniform", include_self=False)).fit(S)
+    ltsa = LocallyLinearEmbedding(n_neighbors=k, n_components=d, method="ltsa", eigen_solver="dense").fit(S)
+    assert subspace_angles(maps.embedding_, ltsa.embedding_).max() < 1e-6
+
+
+@pytest.mark.parametrize("n", [200, 700])
+@pytest.mark.parametrize("weights", ["coding_length", "uniform", "distance"])
+def test_maps_solve_their_problem(n, weights):
+    """Smallest eigenvectors of the aligned matrix, the constant left out, by a dense solver."""
+    S, _ = make_scherk(n, random_state=0)
+    maps = TangentialMaps(3, graph=TangentAlignment(9, weights=weights)).fit(S)
+    assert maps.solver_ == ("dense" if n <= 400 else "shift-invert")
+    (term,) = TangentAlignment(9, n_components=3, weights=weights).build(S)
+    H = np.eye(n) - 1 / n
+    values, V = np.linalg.eigh(H @ term.laplacian.toarray() @ H + 100 * np.ones((n, n)) / n)
+    assert subspace_angles(maps.embedding_, V[:, :3]).max() < 1e-6
+    np.testing.assert_allclose(maps.eigenvalues_, values[:3], atol=1e-10)
+    np.testing.assert_allclose(maps.embedding_.T @ maps.embedding_, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(maps.embedding_.sum(axis=0), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "data", [PLANE, PLANE[:300], PLANE @ RNG.standard_normal((6, 40))], ids=["large", "small", "wide"]
+)
+def test_a_plane_is_found_whole(data):
+    """Its coordinates are two null vectors of one repeated eigenvalue; patches may have fewer points than dimensions."""
+    maps = TangentialMaps(2, graph=8).fit(data)
+    coordinates = PCA(2).fit_transform(data)
+    assert subspace_angles(maps.embedding_, coordinates).max() < 1e-5
+    np.testing.assert_allclose(maps.eigenvalues_, 0, atol=1e-10)
+
+
+def test_linear_tangential_maps_come_from_the_frame():
+    """The same matrix with the linear map: a plane in noise-free features is found by a projection."""
+    for estimator in (OLPP(2, pca=None), NPE(2, pca=None)):
+        S = np.column_stack([PLANE[:, :2], 0.02 * PLANE[:, :2] ** 2])
+        fitted = clone(estimator).set_params(graph=TangentAlignment(8)).fit(S)
+        (term,) = TangentAlignment(8, n_components=2).build(S)
+        B = None if isinstance(estimator, OLPP) else np.eye(len(S))
+        values, V = o.solve(S, [(1, term.laplacian.toarray())], B)
+        assert o.angle(fitted.components_, V[:, :2].T) < 1e-6
+        np.testing.assert_allclose(fitted.eigenvalues_, values[:2], atol=1e-8)
+
+
+def held_out(make, seed, **options):
+    S, truth = make(2000, seed)
+    test = np.arange(len(S)) % 5 == 0
+    maps = TangentialMaps(2, graph=12, **options).fit(S[~test])
+    reference = truth[~test]
+    return (
+        procrustes_error(maps.embedding_, reference, affine=True),
+        procrustes_error(maps.embedding_, reference, maps.transform(S[test]), truth[test], affine=True),
+    )
+
+
+@pytest.mark.parametrize("extension", ["affine", "barycentric"])
+@pytest.mark.parametrize("make", [roll, lambda n, seed: make_scherk(n, random_state=seed)], ids=["roll", "scherk"])
+def test_held_out_rows(make, extension):
+    for seed in range(3):
+        fitted, new = held_out(make, seed, extension=extension)
+        assert new < 2 * fitted
+
+
+def test_surfaces_in_two_pieces():
+    S = np.vstack([PLANE[:250], PLANE[250:] + 100])
+    maps = TangentialMaps(2, graph=8).fit(S)
+    assert maps.n_connected_components_ == 2
+    np.testing.assert_allclose(maps.eigenvalues_, 0, atol=1e-9)
+    piece = np.repeat([1.0, -1.0], 250)
+    # Five null vectors beside the constant (two coordinates a piece, and which piece); all are equally good.
+    everything = TangentialMaps(5, graph=TangentAlignment(8, n_components=2)).fit(S)
+    np.testing.assert_allclose(everything.eigenvalues_, 0, atol=1e-9)
+    Z = everything.embedding_
+    assert subspace_angles(Z, piece[:, None])[0] < 1e-5
+    curved = np.vstack([make_scherk(300, random_state=0)[0], make_scherk(300, random_state=1)[0] + 100])
+    maps = TangentialMaps(2, graph=10).fit(curved)
+    assert maps.n_connected_components_ == 2
+    assert abs(np.corrcoef(maps.embedding_[:, 0], np.repeat([1.0, -1.0], 300))[0, 1]) > 0.999
+    assert maps.eigenvalues_[0] < 1e-10
+
+
+def test_samples_without_links_are_placed_at_zero():
+    stray = np.vstack([PLANE[:100], PLANE[:1] + 1e3])
+    with pytest.warns(UserWarning, match=r"samples without links: \d \(the first is row"):
+        maps = TangentialMaps(2, graph=TangentAlignment(8, include_self=False)).fit(stray)
+    np.testing.assert_array_equal(maps.embedding_[100], 0)
+
+
+def test_transform_of_fitted_rows():
+    S, _ = roll(400)
+    S = np.vstack([S, S[:20]])
+    maps = TangentialMaps(2, graph=10).fit(S)
+    again = maps.transform(S)
+    np.testing.assert_allclose(again[20:400], maps.embedding_[20:400])
+    np.testing.assert_allclose(again[:20], (maps.embedding_[:20] + maps.embedding_[400:]) / 2)
+    np.testing.assert_allclose(again[400:], again[:20])
+    np.testing.assert_array_equal(clone(maps).fit_transform(S), again)
+    np.testing.assert_array_equal(maps.transform(S[5:6]), again[5:6])
+    negative_zero = np.where(S == 0, -0.0, S)
+    np.testing.assert_array_equal(maps.transform(negative_zero), again)
+
+
+@pytest.mark.parametrize("extension", ["affine", "barycentric"])
+def test_a_plane_extends_exactly(extension):
+    maps = TangentialMaps(2, graph=8, extension=extension).fit(PLANE[:400])
+    A = np.column_stack([PCA(2).fit(PLANE).transform(PLANE), np.ones(500)])
+    B = np.linalg.lstsq(A[:400], maps.embedding_, rcond=None)[0]
+    np.testing.assert_allclose(maps.transform(PLANE[400:]), A[400:] @ B, atol=1e-8 if extension == "affine" else 2e-2)
+
+
+@pytest.mark.parametrize("graph", [Precomputed(np.ones((60, 60))), Alignment([[0, 1, 2]] * 2, [np.eye(3) - 1 / 3] * 2)])
+@pytest.mark.filterwarnings("ignore:samples without links:UserWarning")
+def test_new_rows_need_a_search(graph):
+    maps = TangentialMaps(1, graph=graph).fit(X)
+    maps.transform(X)
+    with pytest.raises(ValueError, match=r"not fitted.*no neighbour search"):
+        maps.transform(X + 1)
+
+
+def test_other_graphs_in_a_free_map():
+    for graph in (KNN(6), Reconstruction(6), CodingLength(6), KNN(6) + CodingLength(3)):
+        maps = TangentialMaps(2, graph=graph).fit(X)
+        A = sum((t.coefficient * t.laplacian.toarray() for t in graph.build(X)), np.zeros((60, 60)))
+        values = np.linalg.eigvalsh(A + 1e3 * np.ones((60, 60)) / 60)[:2]
+        np.testing.assert_allclose(maps.eigenvalues_, values, atol=1e-9)
+        assert np.isfinite(maps.transform(X + 0.01)).all()
+    S, y = o.blobs(450, 5)
+    graph = KNN(6) - 0.3 * Repulsion(10)
+    maps = TangentialMaps(2, graph=graph).fit(S, y)
+    assert maps.solver_ == "lanczos"
+    A = sum(t.coefficient * t.laplacian.toarray() for t in graph.build(S, y))
+    np.testing.assert_allclose(maps.eigenvalues_, np.linalg.eigvalsh(A + 1e3 * np.ones(A.shape) / 450)[:2], atol=1e-8)
+    with pytest.raises(ValueError, match="too many for a map without a formula"):
+        TangentialMaps(2, graph=SameClass()).fit(*o.blobs(15_000, 3))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 0}, "n_components=0"),
+        ({"n_components": 12}, "n_components=12 must be smaller than n_neighbors=12"),
+        ({"n_components": 60, "graph": KNN(5)}, "n_components=60 .*59"),
+        ({"graph": 60}, "n_neighbors=60 must be smaller"),
+        ({"graph": "knn"}, "graph='knn'"),
+        ({"extension": "nearest"}, "extension='nearest' must be one of"),
+        ({"graph": TangentAlignment(5, metric="nonsense")}, "nonsense"),
+        ({"graph": SameClass()}, "requires y"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        TangentialMaps().set_params(**options).fit(X)
+
+
+@pytest.mark.parametrize("bad", [np.full((20, 3), np.nan), np.full((20, 3), "a"), np.ones((1, 3)), X[:, 0]])
+def test_bad_data(bad):
+    for estimator in (TangentialMaps(), LPCA()):
+        fitted = clone(estimator).fit(X)
+        with pytest.raises(ValueError):  # noqa: PT011
+            fitted.fit(bad)
+        with pytest.raises(NotFittedError):
+            fitted.transform(X)
+
+
+def test_threads_and_bits():
+    S, _ = make_scherk(1500, n_outliers=5, random_state=0)
+    fits = []
+    for threads in (1, 2, 2):
+        with threadpool_limits(threads):
+            fits.append((TangentialMaps(2, graph=12).fit(S), LPCA(2, graph=12).fit(S)))
+    assert subspace_angles(fits[0][0].embedding_, fits[1][0].embedding_).max() < 1e-8
+    assert o.angle(fits[0][1].components_, fits[1][1].components_) < 1e-8
+    assert fits[1][0].embedding_.tobytes() == fits[2][0].embedding_.tobytes()
+    assert fits[1][1].components_.tobytes() == fits[2][1].components_.tobytes()
+
+
+@pytest.mark.parametrize("n_outliers", [5, 10])
+def test_figure_7(n_outliers):
+    """A few points off the Scherk surface: coding-length weights recover the parameters better than LTSA, over 20 seeds."""
+    errors = np.empty((20, 2))
+    for seed in range(20):
+        S, truth = make_scherk(1200, n_outliers=n_outliers, random_state=seed)
+        on = slice(0, 1200 - n_outliers)
+        for j, weights in enumerate(("uniform", "coding_length")):
+            Y2 = TangentialMaps(2, graph=TangentAlignment(15, weights=weights)).fit(S).embedding_
+            errors[seed, j] = procrustes_error(Y2[on], truth[on])
+    assert (errors[:, 1] < errors[:, 0]).mean() >= 0.9
+    assert np.median(errors[:, 1]) < 0.9 * np.median(errors[:, 0])
+
+
+def test_float32():
+    S, _ = roll(600)
+    for estimator in (
+        TangentialMaps(2, graph=10),
+        TangentialMaps(2, graph=10, extension="barycentric"),
+        LPCA(2, graph=5),
+    ):
+        single, double = clone(estimator).fit(S.astype(np.float32)), clone(estimator).fit(S)
+        assert single.transform(S[:5].astype(np.float32)).dtype == np.float32
+        assert single.transform(S[:5].astype(np.float32) + 1).dtype == np.float32
+        if hasattr(single, "components_"):
+            assert o.angle(single.components_, double.components_) < 1e-4
