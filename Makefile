@@ -5,10 +5,14 @@ READY := .venv/ready
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint bench defaults clean
+.PHONY: demo gallery test lint bench defaults clean
 
 demo: $(READY)
 	$(BIN)/python examples/digits.py
+
+gallery: $(READY)
+	$(BIN)/python examples/lpca.py
+	$(BIN)/python examples/scherk.py
 
 test: $(READY)
 	$(THREADS) $(BIN)/python -m pytest -n 2 --dist worksteal

@@ -1,4 +1,4 @@
-"""lapwing beside what a competent user writes by hand: scikit-learn's neighbour graph and SciPy's eigh.
+"""lapwing beside what a competent user writes by hand, scikit-learn's neighbour graph and SciPy's eigh, and beside others.
 
     python benchmarks/speed.py            all cases; the largest takes minutes
     python benchmarks/speed.py mid wide   some of them
@@ -23,12 +23,27 @@ SHAPES = {  # n, d, classes, dtype, runs
     "mid": (10_000, 256, 10, np.float32, 3),
     "wide": (2_000, 20_000, 20, np.float64, 2),
     "large": (100_000, 256, 10, np.float32, 1),
+    "local": (20_000, 256, 10, np.float32, 3),
 }
-N_COMPONENTS, N_NEIGHBORS = 20, 10
+SURFACES = {"roll": (20_000, 2), "scherk": (20_000, 2), "roll100k": (100_000, 1), "scherk100k": (100_000, 1)}  # n, runs
+HISTOGRAMS = {"chi2": (2_000, 1), "chi2_10k": (10_000, 1)}
+N_COMPONENTS, N_NEIGHBORS, PATCH = 20, 10, 15
 
 
 def data(case: str) -> tuple[np.ndarray, np.ndarray]:
-    """Classes on curved patches of 8 dimensions, a decaying spectrum, and noise."""
+    """Classes on curved patches of 8 dimensions, a decaying spectrum, and noise; or a surface; or histograms."""
+    if case in SURFACES:
+        n = SURFACES[case][0]
+        if case.startswith("roll"):
+            from sklearn.datasets import make_swiss_roll
+
+            return make_swiss_roll(n, random_state=0)[0], np.zeros(n)
+        from lapwing.datasets import make_scherk
+
+        return make_scherk(n, random_state=0)[0], np.zeros(n)
+    if case in HISTOGRAMS:
+        n = HISTOGRAMS[case][0]
+        return np.random.default_rng(0).poisson(1.5, (n, 2_891)).astype(np.float32), np.zeros(n)
     n, d, c, dtype, _ = SHAPES[case]
     rng = np.random.default_rng(0)
     y = rng.integers(c, size=n)
@@ -127,11 +142,60 @@ def lapwing_class_lpp(X: np.ndarray, y: np.ndarray) -> None:
     LPP(9, graph=SameClass()).fit(X, y)
 
 
+def search_15(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.neighbors import kneighbors_graph
+
+    kneighbors_graph(X, PATCH)
+
+
+def lapwing_lpca(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import LPCA
+
+    LPCA(N_COMPONENTS, graph=PATCH).fit(X)
+
+
+def scikit_learn_ltsa(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.manifold import LocallyLinearEmbedding
+
+    LocallyLinearEmbedding(n_neighbors=PATCH, n_components=2, method="ltsa", random_state=0).fit(X)
+
+
+def tapkee_ltsa(X: np.ndarray, y: np.ndarray) -> None:
+    import tapkee  # pip install tapkee
+
+    tapkee.embed(np.asfortranarray(X.T), method="ltsa", num_neighbors=PATCH, target_dimension=2)
+
+
+def lapwing_maps(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import TangentialMaps
+
+    TangentialMaps(2, graph=PATCH).fit(X)
+
+
+def scikit_learn_chi2(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.metrics.pairwise import additive_chi2_kernel
+
+    np.argpartition(-additive_chi2_kernel(X), PATCH)[:, :PATCH]
+
+
+def lapwing_chi2(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing.graphs import KNN, Sample
+
+    KNN(PATCH, metric="chi2").adjacency(Sample(X))
+
+
 CASES = {  # case: (bar, [(what, against the bar at most)])
     "faces": (by_hand_after_pca, [(lapwing_lpp, 1.0)]),
     "mid": (by_hand, [(search, None), (lapwing_lpp, 1.1), (lapwing_lpp_whole, 1.1)]),
     "wide": (by_hand_after_svd, [(lapwing_lpp, 1 / 6)]),
     "classes": (pca, [(lapwing_mmc, 3.0), (lapwing_class_lpp, 3.0), (lapwing_given_graph, None)]),
+    "local": (search_15, [(lapwing_lpca, 1.5)]),
+    "roll": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
+    "scherk": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
+    "roll100k": (lapwing_maps, []),
+    "scherk100k": (lapwing_maps, []),
+    "chi2": (scikit_learn_chi2, [(lapwing_chi2, 1.0)]),
+    "chi2_10k": (lapwing_chi2, []),
     "large": (by_hand, [(lapwing_lpp, 1.1)]),
 }
 
@@ -147,7 +211,7 @@ def measure(case: str, function: str, folder: str) -> dict:
     import lapwing  # noqa: F401
 
     before = memory("VmRSS")
-    runs = 5 if case == "classes" else SHAPES[shape][-1]
+    runs = 5 if case == "classes" else (SHAPES | SURFACES | HISTOGRAMS)[shape][-1]
     times = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -175,7 +239,7 @@ def main() -> None:
 
 
 def run(cases: list[str], folder: str) -> None:
-    print(f"{'case':9}{'':22}{'seconds':>9}{'ratio':>8}{'at most':>9}{'MB more':>9}")
+    print(f"{'case':11}{'':22}{'seconds':>9}{'ratio':>8}{'at most':>9}{'MB more':>9}")
     for case in cases:
         X, y = data(_shape(case))
         np.save(f"{folder}/{_shape(case)}-X.npy", X)
@@ -185,12 +249,16 @@ def run(cases: list[str], folder: str) -> None:
         base = None
         for function, most in [(bar, None), *others]:
             command = [sys.executable, os.path.abspath(__file__), "--measure", case, function.__name__, folder]
-            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                print(f"{case:11}{function.__name__:22}  failed: {done.stderr.strip().splitlines()[-1]}", flush=True)
+                continue
+            found = json.loads(done.stdout)
             base = base or found["seconds"]
             ratio = found["seconds"] / base
             bound = "" if most is None else f"{most:.2f}"
             print(
-                f"{case:9}{function.__name__:22}{found['seconds']:9.3f}{ratio:8.2f}{bound:>9}{found['megabytes']:9.0f}",
+                f"{case:11}{function.__name__:22}{found['seconds']:9.3f}{ratio:8.2f}{bound:>9}{found['megabytes']:9.0f}",
                 flush=True,
             )
 

@@ -136,14 +136,17 @@ class _Patched(Graph):
         check_choice("weights", self.weights, WEIGHTS)
         rows = self.rows(sample)
         weights = np.ones(rows.shape)
-        if self.weights != "uniform":
-            dimension, squared_distortion = self._dimension(sample), self._squared_distortion(sample)
+        if self.weights == "distance":
             for part, G in self.grams(sample, rows):
-                weights[part] = (
-                    distance_weights(G)
-                    if self.weights == "distance"
-                    else coding_length_weights(G, dimension, squared_distortion)
-                )
+                weights[part] = distance_weights(G)
+        elif self.weights == "coding_length":
+            size = self._dimension(sample), self._squared_distortion(sample)
+            if self._has_few_dimensions(sample, rows):
+                for part in row_blocks(len(rows), 2 * rows.shape[1] * sample.X.shape[1]):
+                    weights[part] = coding_length_weights_of_points(sample.X[rows[part]] - sample.mean, *size)
+            else:
+                for part, G in self.grams(sample, rows):
+                    weights[part] = coding_length_weights(G, *size)
         return Patches(rows, weights)
 
     def rows(self, sample: Sample) -> np.ndarray:
@@ -161,6 +164,10 @@ class _Patched(Graph):
     def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
         yield from patch_grams(sample, rows, self.kernel is not None)
+
+    def _has_few_dimensions(self, sample: Sample, rows: np.ndarray) -> bool:
+        """Whether the scatter matrix of a patch is smaller than its Gram matrix."""
+        return self.kernel is None and not sparse.issparse(sample.X) and sample.X.shape[1] < rows.shape[1]
 
     def _dimension(self, sample: Sample) -> float:
         if self.dimension is not None:
@@ -219,27 +226,50 @@ def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: f
     :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
     :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \cdot \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
     """
-    m, D = G.shape[1], dimension
+    m = G.shape[1]
     means, Gc = G.mean(axis=2), centred_grams(G)
     total = means.mean(axis=1)
-    a, a_less = D / (squared_distortion * m), D / (squared_distortion * max(m - 1, 1))
-    identity = np.eye(m)
-    whole = (m + D) / 2 * np.linalg.slogdet(identity + a * Gc)[1] + D / 2 * np.log1p(
-        np.maximum(total, 0) / squared_distortion
-    )
+    a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
+    whole = np.linalg.slogdet(np.eye(m) + a * Gc)[1]
     # e is an eigenvector of B of value 1; moved among the others, B^-1 - e e^T / m does not cancel.
     tau = a_less * np.trace(Gc, axis1=1, axis2=2) / m
-    B = identity + a_less * Gc + tau[:, None, None] / m
+    B = np.eye(m) + a_less * Gc + tau[:, None, None] / m
     inverse = np.diagonal(np.linalg.inv(B), axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None]
-    log_det = np.linalg.slogdet(B)[1] - np.log1p(tau)
-    mean_less = (m**2 * total[:, None] - 2 * m * means + np.diagonal(G, axis1=1, axis2=2)) / (m - 1) ** 2
-    less = (m - 1 + D) / 2 * (log_det[:, None] + np.log(m / (m - 1) * inverse)) + D / 2 * np.log1p(
-        np.maximum(mean_less, 0) / squared_distortion
-    )
-    change = np.abs(whole[:, None] - less)
+    less = (np.linalg.slogdet(B)[1] - np.log1p(tau))[:, None] + np.log(m / (m - 1) * inverse)
+    total_less = (m**2 * total[:, None] - 2 * m * means + np.diagonal(G, axis1=1, axis2=2)) / (m - 1) ** 2
+    return _from_determinants(whole, less, total, total_less, dimension, squared_distortion)
+
+
+def coding_length_weights_of_points(points: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
+    r"""The same by the smaller D x D scatter S of patches with more points than dimensions.
+
+    Here the determinant without point r is :math:`\det B \, (1 - a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r)`.
+    """
+    m, d = points.shape[1:]
+    mean = points.mean(axis=1, keepdims=True)
+    centred = points - mean
+    S = centred.transpose(0, 2, 1) @ centred
+    a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
+    whole = np.linalg.slogdet(np.eye(d) + a * S)[1]
+    B = np.eye(d) + a_less * S
+    leverage = a_less * np.sum((centred @ np.linalg.inv(B)) * centred, axis=2)
+    less = np.linalg.slogdet(B)[1][:, None] + np.log(np.maximum(1 - m / (m - 1) * leverage, 1e-300))
+    total = np.sum(mean[:, 0] ** 2, axis=1)
+    total_less = np.sum((mean - centred / (m - 1)) ** 2, axis=2)
+    return _from_determinants(whole, less, total, total_less, dimension, squared_distortion)
+
+
+def _from_determinants(
+    whole: np.ndarray, less: np.ndarray, total: np.ndarray, total_less: np.ndarray, D: float, squared_distortion: float
+) -> np.ndarray:
+    """Eq. 22 and 23 from log-determinants and squared means, with all points and without each."""
+    m = less.shape[1]
+    length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
+    length_less = (m - 1 + D) / 2 * less + D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
+    change = np.abs(length[:, None] - length_less)
     apart = change - change.mean(axis=1, keepdims=True)
     variance = np.mean(apart**2, axis=1, keepdims=True)
-    equal = variance <= (1e-10 * np.abs(change).max(axis=1, keepdims=True)) ** 2
+    equal = variance <= (1e-10 * change.max(axis=1, keepdims=True)) ** 2
     return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
 
 
@@ -444,7 +474,7 @@ class TangentAlignment(_Patched):
 
     def _local_matrices(self, sample: Sample, rows: np.ndarray, weights: np.ndarray, d: int) -> Iterator[np.ndarray]:
         """Z of Theorem 2, from whichever of the two scatter matrices of a patch is smaller."""
-        if self.kernel is None and not sparse.issparse(sample.X) and sample.X.shape[1] < rows.shape[1]:
+        if self._has_few_dimensions(sample, rows):
             for part in row_blocks(len(rows), 2 * rows.shape[1] ** 2):
                 yield tangent_matrices(_coordinates_of_points(sample.X[rows[part]], weights[part], d), weights[part])
         else:
