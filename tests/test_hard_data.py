@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsTransformer
 from threadpoolctl import threadpool_limits
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
@@ -230,3 +231,43 @@ def test_the_graph_of_a_fit_is_its_own():
     with pytest.raises(ValueError, match="n_components"):
         refused.fit(X)
     assert not hasattr(refused, "graph_")
+
+
+def exact_neighbours(X, k):
+    """By differences, of equally distant ones the first."""
+    d = np.array([np.sum((X - x) ** 2, axis=1) for x in X])
+    np.fill_diagonal(d, np.inf)
+    W = np.zeros(d.shape, dtype=bool)
+    W[np.arange(len(X))[:, None], np.argsort(d, axis=1, kind="stable")[:, :k]] = True
+    return W | W.T
+
+
+def metres():
+    """Places in a country, some of them a few metres apart."""
+    rng = np.random.RandomState(0)
+    towns = np.column_stack([5e5 + 2e5 * rng.rand(300), 4e6 + 6e5 * rng.rand(300)])
+    return np.vstack([towns, *(towns[i] + 3 * rng.rand(60, 2) for i in range(5))])
+
+
+def two_clusters(d, apart, n=200):
+    rng = np.random.RandomState(1)
+    return np.vstack([rng.standard_normal((n, d)), rng.standard_normal((n, d)) + apart])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [metres(), two_clusters(3, 1e6), two_clusters(20, 1e5), two_clusters(20, 1e6), two_clusters(600, 1e5)],
+    ids=["metres", "3-D", "20-D", "20-D far", "wide"],
+)
+def test_neighbours_are_exact_where_clusters_are_far_apart(X):
+    found = edges(KNN(5, weights="binary"), X).toarray() > 0
+    assert np.array_equal(found, exact_neighbours(X, 5))
+
+
+def test_a_sparse_matrix_of_distances():
+    X = RNG.standard_normal((100, 4))
+    G = KNeighborsTransformer(n_neighbors=5, mode="distance").fit_transform(X)
+    found = edges(KNN(5, metric="precomputed", weights="binary"), G)
+    assert np.array_equal(found.toarray() > 0, exact_neighbours(X, 5))
+    with pytest.raises(ValueError, match="neighbors per samples are required"):
+        edges(KNN(7, metric="precomputed"), G)

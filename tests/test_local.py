@@ -524,3 +524,116 @@ def test_float32():
         assert single.transform(S[:5].astype(np.float32) + 1).dtype == np.float32
         if hasattr(single, "components_"):
             assert o.angle(single.components_, double.components_) < 1e-4
+
+
+# What a review found
+
+
+@pytest.mark.parametrize("n", [300, 600])
+def test_local_matrices_may_be_indefinite(n):
+    rng = np.random.RandomState(0)
+    patches = np.array([[i, (i + 1) % n, (i + 7) % n] for i in range(n)])
+    M = rng.standard_normal((n, 3, 3))
+    M = M + M.transpose(0, 2, 1)
+    M -= M.mean(axis=1, keepdims=True)
+    M -= M.mean(axis=2, keepdims=True)
+    maps = TangentialMaps(2, graph=Alignment(patches, M)).fit(rng.standard_normal((n, 3)))
+    L = align(patches, M, n).toarray()
+    np.testing.assert_allclose(maps.eigenvalues_, np.linalg.eigvalsh(L + 1e3 * np.ones((n, n)) / n)[:2], atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e7, 1e8])
+@pytest.mark.parametrize("shape", [(60, 5), (60, 30)])
+def test_weights_of_large_data(shape, scale):
+    """Where patches are much larger than the distortion, weights tend to a limit, and nothing overflows."""
+    S = o.blobs(*shape)[0]
+    at = [CodingLength(7).patches(sample(S * s)).weights for s in (scale, 10 * scale)]
+    assert np.isfinite(at[0]).all()
+    np.testing.assert_allclose(*at, atol=0.05)
+    S[7] *= 1e9
+    assert np.isfinite(TangentialMaps(2, graph=8).fit(S).embedding_).all()
+
+
+def test_both_determinants_agree():
+    from lapwing.graphs import _patches
+
+    G = next(_patches.patch_grams(sample(o.blobs(40, 30)[0]), CodingLength(6).rows(sample(o.blobs(40, 30)[0]))))[1]
+    Gc = _patches.centred_grams(G)
+    for plain, by_modes in zip(
+        _patches._determinants(Gc, 0.3, 0.4), _patches._determinants_by_modes(Gc, 0.3, 0.4), strict=True
+    ):
+        np.testing.assert_allclose(plain, by_modes, atol=1e-9)
+
+
+def test_new_rows_are_placed_one_by_one():
+    """Whatever else is in the batch."""
+    S = np.column_stack([make_scherk(300, random_state=0)[0], np.zeros((300, 400))])
+    new = S[:30] + 0.01
+    maps = TangentialMaps(2, graph=10).fit(S)
+    alone = maps.transform(new)
+    np.testing.assert_allclose(maps.transform(np.vstack([new, np.full((1, 403), 1e8)]))[:30], alone, atol=1e-10)
+
+
+def test_new_rows_use_the_metric_of_the_graph():
+    given = TangentialMaps(2, graph=KNN(5, metric="minkowski", metric_params={"p": 1})).fit(X)
+    named = TangentialMaps(2, graph=KNN(5, metric="manhattan")).fit(X)
+    np.testing.assert_allclose(given.transform(X + 0.1), named.transform(X + 0.1), atol=1e-9)
+    maps = TangentialMaps(1, graph=TangentAlignment(8, metric="cosine")).fit(X)
+    with pytest.raises(ValueError, match="zero vectors"):
+        maps.transform(np.zeros((1, 5)))
+    both = TangentialMaps(2, graph=-0.1 * Repulsion(15) + KNN(5)).fit(X, Y)
+    plain = TangentialMaps(2, graph=KNN(5) - 0.1 * Repulsion(15)).fit(X, Y)
+    np.testing.assert_allclose(np.abs(both.transform(X + 0.1)), np.abs(plain.transform(X + 0.1)), atol=1e-6)
+    params = CodingLength(5, metric="mahalanobis", metric_params={"VI": np.eye(5)})
+    assert np.array_equal(params.patches(sample(X)).rows, CodingLength(5).patches(sample(X)).rows)
+
+
+def test_links_for_new_rows():
+    W = KNN(5).adjacency(sample(X))
+    maps = TangentialMaps(2, graph=W).fit(X)
+    links = np.zeros((2, 60))
+    links[0, 3], links[1, [4, 5]] = 1.0, [1.0, 3.0]
+    placed = maps.transform(X[:2] + 1, links=links)
+    np.testing.assert_allclose(placed[0], maps.embedding_[3])
+    np.testing.assert_allclose(placed[1], maps.embedding_[4] / 4 + 3 * maps.embedding_[5] / 4)
+    for bad in (links[:1], -links):
+        with pytest.raises(ValueError, match="links must be of shape"):
+            maps.transform(X[:2] + 1, links=bad)
+
+
+@pytest.mark.parametrize("bad", [X * 1e200, X * 1e-200, np.ones((30, 3))], ids=["large", "small", "constant"])
+def test_free_maps_of_data_out_of_range(bad):
+    with pytest.raises(ValueError, match=r"scale X|constant"):
+        TangentialMaps(2, graph=8).fit(bad)
+
+
+def test_no_scatter_whatever_the_normalisation():
+    S = np.repeat(RNG.standard_normal((5, 5)), 10, axis=0)
+    for normalize in (None, "trace"):
+        with pytest.raises(ValueError, match="no scatter"):
+            LPCA(1, graph=2, normalize=normalize).fit(S)
+
+
+def test_figure_6():
+    """Without noise all three weights unfold the surface about as well, and LLE does not."""
+    S, truth = make_scherk(1200, random_state=0)
+    errors = [
+        procrustes_error(TangentialMaps(2, graph=TangentAlignment(15, weights=w)).fit_transform(S), truth)
+        for w in ("uniform", "coding_length", "distance")
+    ]
+    assert max(errors) < 0.32
+    lle = LocallyLinearEmbedding(n_neighbors=15, n_components=2, random_state=0).fit_transform(S)
+    assert procrustes_error(lle, truth) > 0.6
+
+
+def test_procrustes_error():
+    R = RNG.standard_normal((30, 2))
+    turn = np.linalg.qr(RNG.standard_normal((2, 2)))[0]
+    assert procrustes_error(5 * R @ turn + 3, R) == pytest.approx(0, abs=1e-12)
+    assert procrustes_error(R @ [[1.0, 2.0], [0.0, 1.0]], R) > 0.1
+    assert procrustes_error(R @ [[1.0, 2.0], [0.0, 1.0]], R, affine=True) == pytest.approx(0, abs=1e-12)
+    noise = RNG.standard_normal((3000, 2))
+    assert procrustes_error(noise, RNG.standard_normal((3000, 2))) == pytest.approx(1, abs=0.05)
+    for bad in ((R, R[:5]), (R * 0, R), (R, R, R)):
+        with pytest.raises(ValueError, match=r"samples|point|together"):
+            procrustes_error(*bad)

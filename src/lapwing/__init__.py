@@ -2,7 +2,35 @@
 
 from importlib.metadata import version
 
-from .methods import DNE, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP, TangentialMaps
+from .methods import (
+    DNE,
+    LPCA,
+    LPDP,
+    LPP,
+    MFA,
+    MMC,
+    NPE,
+    OLPP,
+    ONPP,
+    KernelLPP,
+    KernelNPE,
+    LaplacianEigenmaps,
+    TangentialMaps,
+)
 
 __version__ = version("lapwing")
-__all__ = ["DNE", "LPCA", "LPDP", "LPP", "MFA", "MMC", "NPE", "OLPP", "ONPP", "TangentialMaps"]
+__all__ = [
+    "DNE",
+    "LPCA",
+    "LPDP",
+    "LPP",
+    "MFA",
+    "MMC",
+    "NPE",
+    "OLPP",
+    "ONPP",
+    "KernelLPP",
+    "KernelNPE",
+    "LaplacianEigenmaps",
+    "TangentialMaps",
+]

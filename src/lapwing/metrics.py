@@ -41,14 +41,17 @@ def chi2_distances(X: Any, Y: Any = None) -> np.ndarray:
     >>> chi2_distances([[1.0, 3.0, 0.0]], [[1.0, 1.0, 0.0], [0.0, 3.0, 2.0]])
     array([[1., 3.]])
     """
-    X = check_histograms(X)
+    X = check_histograms(X).astype(np.float64, copy=False)
     if Y is None:
         distances = np.empty((len(X), len(X)))
         for rows, cols, tile in _tiles(X, X):
             distances[rows, cols] = tile
             distances[cols, rows] = tile.T
+            if rows == cols:
+                distances[rows, cols] = (tile + tile.T) / 2
+        np.fill_diagonal(distances, 0)
         return distances
-    Y = check_histograms(Y)
+    Y = check_histograms(Y).astype(np.float64, copy=False)
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"X has {X.shape[1]} bins, but Y has {Y.shape[1]}")
     distances = np.empty((len(X), len(Y)))
@@ -66,8 +69,10 @@ def chi2_neighbors(X: np.ndarray, Y: np.ndarray, k: int) -> tuple[np.ndarray, np
     """
     itself = X is Y
     m = min(k + MORE, len(Y) - itself)
-    single = X.astype(np.float32, copy=False)
-    rough, indices = _rough_neighbors(single, single if itself else Y.astype(np.float32, copy=False), m)
+    scale = max(X.max(), Y.max(), TINY)  # float32 has a small range
+    single = (X / scale).astype(np.float32)
+    rough, indices = _rough_neighbors(single, single if itself else (Y / scale).astype(np.float32), m)
+    rough *= scale
     distances = np.empty(indices.shape)
     for rows in row_blocks(len(X), 2 * m * X.shape[1]):
         x, y = X[rows, None].astype(np.float64), Y[indices[rows]].astype(np.float64)
@@ -75,7 +80,8 @@ def chi2_neighbors(X: np.ndarray, Y: np.ndarray, k: int) -> tuple[np.ndarray, np
     order = np.lexsort((indices, _rounded(distances)), axis=1)[:, :k]
     distances, indices = (np.take_along_axis(a, order, axis=1) for a in (distances, indices))
     if m < len(Y) - itself:
-        error = 1e-5 * (X.sum(axis=1, dtype=np.float64) + Y.sum(axis=1, dtype=np.float64).max())
+        sums = Y.sum(axis=1, dtype=np.float64)
+        error = 1e-5 * (X.sum(axis=1, dtype=np.float64) + 2 * sums[indices].max(axis=1))
         for row in np.flatnonzero(rough[:, -1] < distances[:, -1] + error):
             whole = _exact(X[row], Y)
             if itself:
@@ -197,6 +203,10 @@ def procrustes_error(
     if Y.shape[0] != R.shape[0]:
         raise ValueError(f"embedding has {Y.shape[0]} samples, but reference has {R.shape[0]}")
     Y_mean, R_mean = Y.mean(axis=0), R.mean(axis=0)
+    if not np.ptp(Y, axis=0).any() or not np.ptp(R, axis=0).any():
+        raise ValueError("embedding and reference must not be a single point")
+    if (new is None) != (new_reference is None):
+        raise ValueError("new and new_reference go together; give both or neither")
     if affine:
         A = np.linalg.lstsq(Y - Y_mean, R - R_mean, rcond=None)[0]
     else:

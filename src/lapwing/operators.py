@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
 Array = Any  # a dense ndarray or a SciPy sparse array
+OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
 MOST_ENTRIES = 50_000_000  # of a factor multiplied out
 BLOCK_BYTES = 1 << 23  # of float64 rows: large enough for BLAS, small enough to stay in cache (measured)
 

@@ -224,7 +224,9 @@ class RandomSubspaceLDA(ClassifierMixin, BaseEstimator):
             else:
                 check_count(name, value, 0)
         check_count("n_estimators", self.n_estimators)
-        if self.reducer is not None and not (hasattr(self.reducer, "fit") and hasattr(self.reducer, "transform")):
+        if self.reducer is not None and (
+            isinstance(self.reducer, type) or not (hasattr(self.reducer, "fit") and hasattr(self.reducer, "transform"))
+        ):
             raise ValueError(f"reducer={self.reducer!r} must have fit and transform, or be None for PCA")
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -241,7 +243,7 @@ def _usable(Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """The components that vary inside classes by more than rounding; in others an analysis would find noise."""
     means = np.array([Z[codes == c].mean(axis=0) for c in range(codes.max() + 1)])
     within, between = (Z - means[codes]).std(axis=0), means.std(axis=0)
-    rounding = len(Z) * np.finfo(Z.dtype).eps * Z.std(axis=0).max()
+    rounding = np.sqrt(len(Z)) * np.finfo(Z.dtype).eps * Z.std(axis=0, dtype=np.float64).max()
     usable = np.flatnonzero(within > rounding)
     if usable.size == 0:
         raise ValueError("no class varies: a class of two or more different samples is needed to learn from")

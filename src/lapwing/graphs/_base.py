@@ -24,6 +24,7 @@ class Graph(BaseEstimator):
     """
 
     reads_labels: Any = False
+    is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
@@ -52,6 +53,17 @@ class Graph(BaseEstimator):
         """The weights of given pairs; 0 where the graph has no edge."""
         raise ValueError(
             f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
+        )
+
+    def resolved(self, sample: Sample) -> Graph:
+        """The graph with the parameters that it takes from the data written out, for :meth:`links`."""
+        return self
+
+    def links(self, both: Sample) -> sparse.csr_array:
+        """Weights from the rows of ``both`` behind the fitted ones to those: how new samples are tied to fitted ones."""
+        raise ValueError(
+            f"{type(self).__name__} has no links for new rows: it is no search among features; give links= to transform, or use "
+            "KNN or Radius"
         )
 
     def term(self, W: sparse.csr_array) -> Term:
@@ -121,6 +133,12 @@ class Scaled(Graph):
         W = self.graph.adjacency(sample)
         return None if W is None else W * self.scale
 
+    def resolved(self, sample: Sample) -> Graph:
+        return Scaled(self.graph.resolved(sample), self.scale)
+
+    def links(self, both: Sample) -> sparse.csr_array:
+        return self.scale * self.graph.links(both)
+
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return self.scale * self.graph.weights_at(sample, rows, cols)
 
@@ -152,6 +170,14 @@ class Combination(Graph):
 
     def signed(self) -> list[tuple[float, Graph]]:
         return _graph("left", self.left).signed() + self._scaled_right().signed()
+
+    def resolved(self, sample: Sample) -> Graph:
+        return Combination(self.left.resolved(sample), self.right.resolved(sample), self.scale)
+
+    def links(self, both: Sample) -> sparse.csr_array:
+        """Of what attracts: new rows have no label."""
+        pulling = [coefficient * leaf.links(both) for coefficient, leaf in self.signed() if coefficient > 0]
+        return sum(pulling[1:], start=pulling[0]) if pulling else super().links(both)
 
     def _scaled_right(self) -> Scaled:
         return Scaled(_graph("right", self.right), self.scale)

@@ -6,18 +6,50 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ._base import SparseGraph, check_choice, check_count, check_positive
+from ._base import Graph, SparseGraph, check_choice, check_count, check_positive
 from ._sample import Sample
-from ._search import Edges, class_members
+from ._search import Edges, class_members, is_precomputed, nearest
 from ._weights import SYMMETRY, Heat, edge_weights, require_positive_degrees, symmetric
 
 AMONG = ("all", "same_class", "other_class")
 
 
-class KNN(SparseGraph):
+class _Weighted(SparseGraph):
+    """Graphs whose edges are weighted by their length."""
+
+    weights: Any
+    t: Any
+    metric: Any
+    metric_params: dict | None
+
+    @property
+    def _heat(self) -> Heat:
+        return Heat(self.t, self.metric, self.metric_params)
+
+    def _edges(self, sample: Sample) -> Edges:
+        raise NotImplementedError
+
+    def resolved(self, sample: Sample) -> Graph:
+        if not (isinstance(self.weights, str) and self.weights == "heat" and isinstance(self.t, str)):
+            return self
+        squared = self._edges(sample).distances.astype(np.float64) ** 2
+        return clone(self).set_params(t=self._heat.width(squared, sample))
+
+    def _check_rows(self, sample: Sample) -> None:
+        if isinstance(self.metric, str) and self.metric == "cosine":
+            sample.require_nonzero_rows('metric="cosine"')
+
+    def _linked(self, both: Sample, edges: Edges) -> sparse.csr_array:
+        values = edge_weights(self.weights, both, edges, self._heat)
+        shape = (both.n - both.n_fitted, both.n_fitted)
+        return sparse.csr_array((values, (edges.rows - both.n_fitted, edges.cols)), shape=shape)
+
+
+class KNN(_Weighted):
     r"""The k nearest neighbours.
 
     Rows i and j are linked when i is among the k nearest of j **or** j among those of i. A row is never its own
@@ -80,24 +112,34 @@ class KNN(SparseGraph):
     def reads_labels(self) -> bool:
         return self.among != "all"
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
-        check_choice("among", self.among, AMONG)
-        check_choice("symmetry", self.symmetry, SYMMETRY)
-        edges = sample.neighbors(
+    def _edges(self, sample: Sample) -> Edges:
+        return sample.neighbors(
             check_count("n_neighbors", self.n_neighbors),
             metric=self.metric,
             metric_params=self.metric_params,
             among=self.among,
             search=self.search,
         )
-        values = edge_weights(self.weights, sample, edges, Heat(self.t, self.metric, self.metric_params))
+
+    def links(self, both: Sample) -> sparse.csr_array:
+        if is_precomputed(self.metric) or self.search is not None:
+            return super().links(both)
+        self._check_rows(both)
+        new, fitted = np.arange(both.n_fitted, both.n), np.arange(both.n_fitted)
+        return self._linked(both, nearest(both.space(self.metric, self.metric_params), new, fitted, self.n_neighbors))
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        check_choice("among", self.among, AMONG)
+        check_choice("symmetry", self.symmetry, SYMMETRY)
+        edges = self._edges(sample)
+        values = edge_weights(self.weights, sample, edges, self._heat)
         W = symmetric(edges, values, sample.n, self.symmetry)
         if self.symmetry != "and":  # "and" leaves rows alone on purpose
             require_positive_degrees(self.weights, edges.rows, W)
         return W
 
 
-class Radius(SparseGraph):
+class Radius(_Weighted):
     r"""All pairs within a distance.
 
     Parameters
@@ -124,18 +166,32 @@ class Radius(SparseGraph):
         self.metric = metric
         self.metric_params = metric_params
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
-        if isinstance(self.metric, str) and self.metric == "cosine":
-            sample.require_nonzero_rows('metric="cosine"')
+    def _edges(self, sample: Sample) -> Edges:
+        self._check_rows(sample)
         radius = check_positive("radius", self.radius)
         index = sample.space(self.metric, self.metric_params).indexed(np.arange(sample.n))
         found = sparse.coo_array(index.radius_neighbors_graph(radius=radius, mode="distance"))
-        if not found.data.size:
+        return Edges(found.row, found.col, found.data)
+
+    def links(self, both: Sample) -> sparse.csr_array:
+        if is_precomputed(self.metric):
+            return super().links(both)
+        self._check_rows(both)
+        space, fitted = both.space(self.metric, self.metric_params), np.arange(both.n_fitted)
+        found = sparse.coo_array(
+            space.indexed(fitted).radius_neighbors_graph(
+                space.of(np.arange(both.n_fitted, both.n), fitted), radius=self.radius, mode="distance"
+            )
+        )
+        return self._linked(both, Edges(found.row + both.n_fitted, found.col, found.data))
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        edges = self._edges(sample)
+        if not edges.rows.size:
             raise ValueError(
                 f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one"
             )
-        edges = Edges(found.row, found.col, found.data)
-        values = edge_weights(self.weights, sample, edges, Heat(self.t, self.metric, self.metric_params))
+        values = edge_weights(self.weights, sample, edges, self._heat)
         W = symmetric(edges, values, sample.n)
         require_positive_degrees(self.weights, edges.rows, W)
         return W

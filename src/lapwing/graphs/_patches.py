@@ -11,9 +11,10 @@ from scipy import sparse
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
 from ._base import Graph, check_choice, check_count, check_positive
-from ._sample import Sample
+from ._sample import KERNEL, Sample
 
 ENTRIES = 1 << 22  # of local matrices that are aligned at a time
+LARGE = 1e9  # patches this much larger than the distortion need care
 WEIGHTS = ("coding_length", "distance", "uniform")
 
 
@@ -70,6 +71,8 @@ def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
 
 def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Patches of the same size, with their matrices."""
+    if not hasattr(patches, "__len__") or not hasattr(matrices, "__len__"):
+        raise ValueError("patches and matrices must be arrays or lists: the rows of each patch, and a matrix for each")
     if len(patches) != len(matrices):
         raise ValueError(
             f"patches has {len(patches)} entries, but matrices has {len(matrices)}; give one matrix a patch"
@@ -77,21 +80,21 @@ def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarra
     sizes = np.array([len(patch) for patch in patches])
     for size in np.unique(sizes):
         which = np.flatnonzero(sizes == size)
+        shapes = {np.shape(matrices[i]) for i in which}
+        if shapes != {(size, size)}:
+            raise ValueError(f"matrices must be {size} x {size} for patches of {size} rows; got {sorted(shapes)}")
         yield np.array([patches[i] for i in which]), np.array([matrices[i] for i in which], dtype=np.float64)
 
 
 def _check_patches(rows: np.ndarray, local: np.ndarray, n: int) -> None:
     if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
         raise ValueError(
-            f"patches must hold rows of X, whole numbers from 0 to {n - 1}; got {rows.dtype} {rows.ravel()[:5]}"
-        )
-    if local.shape != (*rows.shape, rows.shape[1]):
-        raise ValueError(
-            f"matrices must be {rows.shape[1]} x {rows.shape[1]} for patches of {rows.shape[1]} rows; got {local.shape[1:]}"
+            f"patches must hold rows of X, whole numbers from 0 to {n - 1} (they cannot be used where X is split, as in "
+            f"cross-validation); got {rows.dtype} {rows.ravel()[:5]}"
         )
     if not np.isfinite(local).all():
         raise ValueError("matrices contain NaN or infinity")
-    if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > 1e-10 * np.abs(local).max(initial=1):
+    if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > 1e-10 * np.abs(local).max(initial=0):
         raise ValueError("matrices must be symmetric; pass (M + M.T) / 2")
 
 
@@ -109,6 +112,13 @@ class Alignment(Graph):
     def __init__(self, patches: Any, matrices: Any):
         self.patches = patches
         self.matrices = matrices
+
+    @property
+    def is_semidefinite(self) -> bool:
+        return all(
+            np.linalg.eigvalsh(local).min() >= -1e-10 * np.abs(local).max()
+            for _, local in _stacks(self.patches, self.matrices)
+        )
 
     def terms(self, sample: Sample) -> list[Term]:
         return [aligned_term(align(self.patches, self.matrices, sample.n))]
@@ -129,6 +139,7 @@ class _Patched(Graph):
     distortion: Any
     dimension: Any
     metric: Any
+    metric_params: dict | None
     kernel: Any
 
     def patches(self, sample: Sample) -> Patches:
@@ -153,12 +164,11 @@ class _Patched(Graph):
         """Each row first, then its neighbours, nearest first."""
         k = check_count("n_neighbors", self.n_neighbors)
         if check_choice("kernel", self.kernel, (None, "precomputed")) is not None:
-            sample.require_kernel()
-            metric: Any = "kernel"
+            metric: Any = KERNEL
         else:
             sample.require_features(self.metric, type(self).__name__)
             metric = self.metric
-        edges = sample.neighbors(k, metric=metric, metric_params=None, among="all")
+        edges = sample.neighbors(k, metric=metric, metric_params=self.metric_params, among="all")
         return np.column_stack([np.arange(sample.n), edges.cols.reshape(sample.n, k)])
 
     def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -167,7 +177,7 @@ class _Patched(Graph):
 
     def _has_few_dimensions(self, sample: Sample, rows: np.ndarray) -> bool:
         """Whether the scatter matrix of a patch is smaller than its Gram matrix."""
-        return self.kernel is None and not sparse.issparse(sample.X) and sample.X.shape[1] < rows.shape[1]
+        return self.kernel is None and not sparse.issparse(sample.X) and sample.X.shape[1] < rows.shape[1] - 1
 
     def _dimension(self, sample: Sample) -> float:
         if self.dimension is not None:
@@ -192,6 +202,7 @@ class _Patched(Graph):
 def patch_grams(sample: Sample, rows: np.ndarray, kernel: bool = False) -> Iterator[tuple[slice, np.ndarray]]:
     X, m = sample.X, rows.shape[1]
     if kernel:
+        X = X.astype(np.float64, copy=False)
         means = X.mean(axis=0)
         for part in row_blocks(len(rows), m * m):
             r = rows[part]
@@ -203,7 +214,7 @@ def patch_grams(sample: Sample, rows: np.ndarray, kernel: bool = False) -> Itera
             i, j = (np.broadcast_to(a, (len(r), m, m)).ravel() for a in (r[:, :, None], r[:, None, :]))
             yield part, (sample.dots(i, j) - cross[i] - cross[j] + square).reshape(len(r), m, m)
     else:
-        for part in row_blocks(len(rows), m * X.shape[1]):
+        for part in row_blocks(len(rows), m * max(m, X.shape[1])):
             points = X[rows[part]].astype(np.float64)
             points -= sample.mean
             yield part, points @ points.transpose(0, 2, 1)
@@ -230,14 +241,35 @@ def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: f
     means, Gc = G.mean(axis=2), centred_grams(G)
     total = means.mean(axis=1)
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
+    total_less = (m**2 * total[:, None] - 2 * m * means + np.diagonal(G, axis1=1, axis2=2)) / (m - 1) ** 2
+    if a_less * np.trace(Gc, axis1=1, axis2=2).max(initial=0) > LARGE:
+        determinants = _determinants_by_modes(Gc, a, a_less)
+    else:
+        determinants = _determinants(Gc, a, a_less)
+    return _from_determinants(*determinants, total, total_less, dimension, squared_distortion)
+
+
+def _determinants(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
+    """Logarithms of the determinants with all points and without each."""
+    m = Gc.shape[1]
     whole = np.linalg.slogdet(np.eye(m) + a * Gc)[1]
     # e is an eigenvector of B of value 1; moved among the others, B^-1 - e e^T / m does not cancel.
     tau = a_less * np.trace(Gc, axis1=1, axis2=2) / m
     B = np.eye(m) + a_less * Gc + tau[:, None, None] / m
     inverse = np.diagonal(np.linalg.inv(B), axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None]
-    less = (np.linalg.slogdet(B)[1] - np.log1p(tau))[:, None] + np.log(m / (m - 1) * inverse)
-    total_less = (m**2 * total[:, None] - 2 * m * means + np.diagonal(G, axis1=1, axis2=2)) / (m - 1) ** 2
-    return _from_determinants(whole, less, total, total_less, dimension, squared_distortion)
+    return whole, (np.linalg.slogdet(B)[1] - np.log1p(tau))[:, None] + np.log(m / (m - 1) * inverse)
+
+
+def _determinants_by_modes(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same by eigenvectors: slower, and nothing cancels however large the patches are."""
+    m = Gc.shape[1]
+    trace = np.trace(Gc, axis1=1, axis2=2)
+    values, Q = np.linalg.eigh(Gc + 10 * np.maximum(trace, 1.0)[:, None, None] / m)  # so that e comes last
+    values, Q = values[:, :-1], Q[:, :, :-1]
+    values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
+    inverse = np.einsum("bij,bj->bi", Q**2, 1 / (1 + a_less * values))
+    less = np.log1p(a_less * values).sum(axis=1)[:, None] + np.log(m / (m - 1) * np.maximum(inverse, 1e-300))
+    return np.log1p(a * values).sum(axis=1), less
 
 
 def coding_length_weights_of_points(points: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
@@ -286,8 +318,9 @@ class CodingLength(_Patched):
     .. math:: L = \sum_i S_i L_i S_i^\top, \qquad L_i = W_i - \frac{W_i e e^\top W_i}{e^\top W_i e}
 
     where :math:`S_i` selects sample i and its nearest neighbours. A sample that does not fit the shape of a patch changes the
-    length of its code by more than others do, and gets little weight there [1]_. :class:`lapwing.LPCA` maximises this
-    scatter; as any other graph it may also attract, and be combined.
+    length of its code by more than others do, and gets little weight there [1]_. Code lengths are taken about the mean of all
+    samples, so that they do not depend on the origin. :class:`lapwing.LPCA` maximises this scatter; as any other graph it may
+    also attract, and be combined.
 
     Parameters
     ----------
@@ -302,6 +335,8 @@ class CodingLength(_Patched):
         D; None is the number of features.
     metric : str or callable, default="euclidean"
         Of the neighbour search, ``"chi2"`` included.
+    metric_params : dict, default=None
+        Further parameters of the metric.
     kernel : {None, "precomputed"}, default=None
         ``"precomputed"``: X is a kernel matrix, neighbours are by kernel distances, and ``dimension`` and ``distortion`` must
         be given.
@@ -328,6 +363,7 @@ class CodingLength(_Patched):
         distortion: Any = None,
         dimension: Any = None,
         metric: Any = "euclidean",
+        metric_params: dict | None = None,
         kernel: Any = None,
     ):
         self.n_neighbors = n_neighbors
@@ -335,6 +371,7 @@ class CodingLength(_Patched):
         self.distortion = distortion
         self.dimension = dimension
         self.metric = metric
+        self.metric_params = metric_params
         self.kernel = kernel
 
     def terms(self, sample: Sample) -> list[Term]:
@@ -413,7 +450,7 @@ class TangentAlignment(_Patched):
         As in :class:`CodingLength`.
     include_self : bool, default=True
         Whether a patch has the sample it belongs to, as in the papers. scikit-learn's LTSA leaves it out.
-    distortion, dimension, metric, kernel
+    distortion, dimension, metric, metric_params, kernel
         As in :class:`CodingLength`.
 
     References
@@ -433,6 +470,7 @@ class TangentAlignment(_Patched):
         distortion: Any = None,
         dimension: Any = None,
         metric: Any = "euclidean",
+        metric_params: dict | None = None,
         kernel: Any = None,
     ):
         self.n_neighbors = n_neighbors
@@ -442,6 +480,7 @@ class TangentAlignment(_Patched):
         self.distortion = distortion
         self.dimension = dimension
         self.metric = metric
+        self.metric_params = metric_params
         self.kernel = kernel
 
     def rows(self, sample: Sample) -> np.ndarray:
@@ -459,6 +498,8 @@ class TangentAlignment(_Patched):
         return [aligned_term(L)]
 
     def _n_components(self, sample: Sample) -> int:
+        check_count("n_neighbors", self.n_neighbors)
+        check_choice("include_self", self.include_self, (True, False))
         d = sample.n_components if self.n_components is None else check_count("n_components", self.n_components)
         if d is None:
             raise ValueError(

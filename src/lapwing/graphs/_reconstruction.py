@@ -108,7 +108,7 @@ def _affine(G: np.ndarray, reg: float) -> np.ndarray:
 def _local_grams(sample: Sample, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
     """Gram matrices of ``x_j - x_i`` over the neighbours j of i."""
     X, (b, k) = sample.X, neighbors.shape
-    if not sparse.issparse(X):
+    if sample.has_features and not sparse.issparse(X):
         apart = X[neighbors].astype(np.float64) - X[rows].astype(np.float64)[:, None, :]
         return apart @ apart.transpose(0, 2, 1)
     points = np.concatenate([rows[:, None], neighbors], axis=1)

@@ -8,33 +8,44 @@ from typing import Any
 import joblib
 import numpy as np
 from scipy import sparse
+from sklearn.neighbors import sort_graph_by_row_values
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ..metrics import check_histograms, chi2_distances
-from ..operators import Array, full_columns, row_blocks, row_gram, weighted_mean
+from ..operators import OUT_OF_RANGE, Array, full_columns, row_blocks, row_gram, weighted_mean
 from ._search import AMONG, Edges, Space, is_precomputed, search_with
 
 ROUNDING = 1e-13  # of squared distances that are found by products, as a share of the squared norms
 FAR = 100.0  # how many times its spread X may be away from the origin before a search by products needs it centred
+TREE_DIMENSIONS = 15  # up to here a tree is searched, by differences
 GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
+
+
+KERNEL = object()  # the metric of a kernel matrix
 
 
 class Sample:
     """Validated X and y. Graphs that are combined share one Sample, so equal neighbour searches run once."""
 
-    def __init__(self, X: Array, y: Any = None, n_components: int | None = None):
+    def __init__(self, X: Array, y: Any = None, n_components: int | None = None, n_fitted: int | None = None):
         if sparse.issparse(X) and not X.has_canonical_format:  # products of rows read each entry once
             X = X.copy()
             X.sum_duplicates()
         self.X, self.y, self.n_components = X, y, n_components
         self.n: int = X.shape[0]
+        self.n_fitted = self.n if n_fitted is None else n_fitted  # rows behind these are new, and searched for only
         self._searches: dict[Any, Edges] = {}
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Sample:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         return cls(X, y)
+
+    @property
+    def has_features(self) -> bool:
+        """Whether X holds features, not a kernel."""
+        return True
 
     @cached_property
     def classes(self) -> np.ndarray:
@@ -60,12 +71,12 @@ class Sample:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        return weighted_mean(self.X)
+        return weighted_mean(self.X[: self.n_fitted])
 
     @cached_property
     def centred(self) -> Array:
         """X, moved to its mean where it is so far from the origin that products of its rows drown their distances."""
-        few = self.X[:: max(1, self.n // 1000)]
+        few = self.X[: self.n_fitted : max(1, self.n_fitted // 1000)]
         mean = weighted_mean(few)
         if few.shape[0] * (mean @ mean) <= (1 - FAR**-2) * np.sum(_norms(few) ** 2):
             return self.X
@@ -83,25 +94,40 @@ class Sample:
 
     def space(self, metric: Any, metric_params: dict | None) -> Space:
         """What to search and in which metric: for few long rows, their distances from the Gram matrix they need anyway."""
+        all_pairs = self.n == self.n_fitted <= GRAM_LIMIT
         if is_euclidean(metric) and not metric_params:
-            if not sparse.issparse(self.X) and self.n < self.X.shape[1] and self.n <= GRAM_LIMIT:
-                return Space(self._distances, "precomputed", None, ROUNDING * np.diagonal(self.row_gram))
-            return Space(self.centred, "euclidean", None, ROUNDING * self.squared_norms)
+            with np.errstate(over="ignore"):
+                if not np.isfinite(self.norms).all():
+                    raise ValueError(OUT_OF_RANGE)
+            if not sparse.issparse(self.X) and self.X.shape[1] <= TREE_DIMENSIONS:
+                return Space(self.X, "euclidean", algorithm="kd_tree")
+            if not sparse.issparse(self.X) and self.n < self.X.shape[1] and all_pairs:
+                return Space(self._distances, "precomputed", None, ROUNDING * np.diagonal(self.row_gram), self.X)
+            return Space(self.centred, "euclidean", None, ROUNDING * self.squared_norms, self.X)
         if isinstance(metric, str) and metric == "cosine":
             return Space(self.X, metric, metric_params, np.full(self.n, ROUNDING**2))
         if isinstance(metric, str) and metric == "chi2":
+            if sparse.issparse(self.X):
+                raise ValueError('metric="chi2" is for dense histograms; pass X.toarray(), or use another metric')
             X = check_histograms(self.X)
-            return Space(X, metric, None, None) if self.n > GRAM_LIMIT else Space(self._chi2, "precomputed", None, None)
-        if isinstance(metric, str) and metric == "kernel":
-            squares = np.diagonal(self.X)
-            distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.X, 0))
-            np.fill_diagonal(distances, 0)
-            return Space(distances, "precomputed", None, ROUNDING * np.abs(squares))
-        return Space(self.X, metric, metric_params, None)
+            return Space(self._chi2, "precomputed") if all_pairs else Space(X, metric)
+        if is_precomputed(metric) and sparse.issparse(self.X):
+            return Space(sort_graph_by_row_values(self.X, copy=True, warn_when_not_sorted=False), metric)
+        return Space(self.X, metric, metric_params)
 
     @cached_property
     def _chi2(self) -> np.ndarray:
         return chi2_distances(self.X)
+
+    @cached_property
+    def kernel_space(self) -> Space:
+        """Where X is a kernel matrix: its distances."""
+        self.require_kernel()
+        K = self.X.astype(np.float64, copy=False)
+        squares = np.diagonal(K)
+        distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * K, 0))
+        np.fill_diagonal(distances, 0)
+        return Space(distances, "precomputed")
 
     def require_kernel(self) -> None:
         X = self.X
@@ -154,12 +180,47 @@ class Sample:
         )
         if key not in self._searches:
             if search is None:
-                self._searches[key] = AMONG[among](self.space(metric, metric_params), n_neighbors, lambda: self.classes)
+                space = self.kernel_space if metric is KERNEL else self.space(metric, metric_params)
+                self._searches[key] = AMONG[among](space, n_neighbors, lambda: self.classes)
             elif among == "all":
                 self._searches[key] = search_with(search, self.X, n_neighbors)
             else:
                 raise ValueError(f'search= finds neighbours among all rows; among="{among}" must go without it')
         return self._searches[key]
+
+
+class KernelSample(Sample):
+    """Rows that are known by their kernel matrix alone."""
+
+    def __init__(self, K: np.ndarray, y: Any = None, n_components: int | None = None):
+        super().__init__(K, y, n_components)
+        self.require_kernel()
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        return np.sqrt(np.maximum(np.diagonal(self.X), 0).astype(np.float64))
+
+    @cached_property
+    def squared_norms(self) -> np.ndarray:
+        return self.norms**2
+
+    def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self.X[rows, cols].astype(np.float64)
+
+    def space(self, metric: Any, metric_params: dict | None) -> Space:
+        if is_euclidean(metric) and not metric_params:
+            return self.kernel_space
+        if isinstance(metric, str) and metric == "cosine":
+            self.require_nonzero_rows('metric="cosine"')
+            return Space(np.maximum(1 - self.X / np.outer(self.norms, self.norms), 0), "precomputed")
+        raise ValueError(
+            f'metric={metric!r} needs features, and kernel="precomputed" gives none; use "euclidean", the kernel\'s own '
+            'distance, or "cosine"'
+        )
+
+    @property
+    def has_features(self) -> bool:
+        return False
 
 
 def _norms(X: Array) -> np.ndarray:

@@ -30,15 +30,30 @@ class Edges(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What is searched: rows, their metric, and the rounding of the squared distances from each row."""
+    """What is searched: rows and their metric; where distances come from products, features to check them by."""
 
     X: Array
     metric: Any
-    metric_params: dict | None
-    rounding: np.ndarray | None
+    metric_params: dict | None = None
+    rounding: np.ndarray | None = None  # of the squared distances from each row
+    features: Array | None = None  # Euclidean distances of these are exact
+    algorithm: str = "auto"
 
     def rounding_of(self, rows: np.ndarray) -> np.ndarray:
         return np.zeros(rows.size) if self.rounding is None else self.rounding[rows]
+
+    def squared(self, rows: np.ndarray, cols: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """Squared distances of each row from its ``cols``: by differences of features, or those found."""
+        squared = d.astype(np.float64) ** 2
+        if self.features is not None:
+            F = self.features
+            for i in range(0, rows.size, max(1, REQUERIED // (cols.shape[1] * F.shape[1]))):
+                part = slice(i, i + max(1, REQUERIED // (cols.shape[1] * F.shape[1])))
+                a, b = F[np.repeat(rows[part], cols.shape[1])], F[cols[part].ravel()]
+                apart = (a.astype(np.float64) - b.astype(np.float64)) ** (1 if sparse.issparse(F) else 2)
+                sums = apart.power(2).sum(axis=1) if sparse.issparse(F) else apart.sum(axis=1)
+                squared[part] = np.asarray(sums).reshape(-1, cols.shape[1])
+        return squared
 
     def of(self, rows: np.ndarray, cols: np.ndarray | None = None) -> Array:
         """Rows of X; for precomputed distances, the columns too."""
@@ -46,15 +61,24 @@ class Space(NamedTuple):
             return self.X[rows] if cols is None else self.X[rows][:, cols]
         return self.X[rows]
 
+    def most(self, members: np.ndarray) -> int:
+        """How many neighbours can be asked for: a sparse matrix of distances holds so many a row."""
+        if is_precomputed(self.metric) and sparse.issparse(self.X):
+            return int(np.diff(self.X.indptr).min())
+        return members.size
+
     def indexed(self, members: np.ndarray) -> NearestNeighbors:
         if isinstance(self.metric, str) and self.metric == "chi2":
             raise ValueError(
-                f'metric="chi2" on {self.X.shape[0]} samples can search the nearest, not all within a radius; use KNN, or fewer '
-                "than 5,000 samples"
+                f'metric="chi2" on {self.X.shape[0]} samples can search the nearest, not all within a radius; use KNN, or at '
+                "most 5,000 samples"
             )
         X = self.X if members.size == self.X.shape[0] else self.of(members, members)
+        params = dict(self.metric_params or {})
+        p = params.pop("p", 2)
         try:
-            return NearestNeighbors(metric=self.metric, metric_params=self.metric_params).fit(X)
+            index = NearestNeighbors(metric=self.metric, metric_params=params or None, p=p, algorithm=self.algorithm)
+            return index.fit(X)
         except TypeError as error:
             raise ValueError(f"metric={self.metric!r}, metric_params={self.metric_params!r}: {error}") from error
 
@@ -67,7 +91,8 @@ def nearest(space: Space, queries: np.ndarray, members: np.ndarray, k: int) -> E
     """The k nearest of ``members`` to each of ``queries``, itself left out; of equally distant ones the first.
 
     scikit-learn returns equally distant neighbours in an order that depends on the number of threads, so one more than k is
-    asked for, and where the k-th and the next are equal as many more as it takes to see all of them.
+    asked for. Where the k-th and the next are equal, or too near for products of rows to tell, their distances are taken by
+    differences, and more are asked for until all that are equal are seen.
     """
     itself = np.array_equal(queries, members)
     if isinstance(space.metric, str) and space.metric == "chi2":
@@ -75,7 +100,7 @@ def nearest(space: Space, queries: np.ndarray, members: np.ndarray, k: int) -> E
         d, found = chi2_neighbors(others if itself else space.X[queries], others, k)
         return Edges(np.repeat(queries, k), members[found.ravel()], d.ravel())
     index = space.indexed(members)
-    most = members.size - itself
+    most = max(space.most(members) - itself, k)
     cols, distances = np.empty((queries.size, k), np.intp), np.empty((queries.size, k))
     open_, m = np.arange(queries.size), k + 1
     while open_.size:
@@ -85,10 +110,26 @@ def nearest(space: Space, queries: np.ndarray, members: np.ndarray, k: int) -> E
         for start in range(0, open_.size, step):
             part = open_[start : start + step]
             found, d = _query(space, index, queries, members, part, m, itself)
-            tied, cols[part], distances[part] = _settled(found, d, k, space.rounding_of(queries[part]))
-            still.append(part[tied] if m < most else part[:0])
-        open_, m = np.concatenate(still), 4 * m
+            cols[part], distances[part] = found[:, :k], d[:, :k]
+            squared, rounding = d.astype(np.float64) ** 2, space.rounding_of(queries[part])
+            if m > k:
+                rows = np.flatnonzero(squared[:, k] <= squared[:, k - 1] * (1 + TIE) + rounding)
+                exact = space.squared(queries[part[rows]], members[found[rows]], d[rows])
+                chosen, boundary = _first(found[rows], exact, k)
+                cols[part[rows]] = np.take_along_axis(found[rows], chosen, axis=1)
+                distances[part[rows]] = np.sqrt(np.take_along_axis(exact, chosen, axis=1))
+                all_tied = exact.max(axis=1, initial=0) <= boundary
+                in_doubt = squared[rows, -1] <= boundary + rounding[rows]
+                still.append(part[rows[all_tied | (in_doubt & (m < 16 * (k + 1)))]])
+        open_, m = np.concatenate(still) if still and m < most else open_[:0], 4 * m
     return Edges(np.repeat(queries, k), members[cols.ravel()], distances.ravel())
+
+
+def _first(found: np.ndarray, squared: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the k nearest, of equally distant ones those of smallest index; and up to where distances are equal."""
+    boundary = np.partition(squared, k - 1, axis=1)[:, k - 1 : k]
+    group = (squared >= boundary * (1 - TIE)).astype(np.int8) + (squared > boundary * (1 + TIE))
+    return np.lexsort((found, group), axis=1)[:, :k], boundary[:, 0] * (1 + TIE)
 
 
 def _query(
@@ -111,24 +152,6 @@ def _query(
     own = found == part[:, None]
     own[~own.any(axis=1), -1] = True  # so many equal rows that it did not find itself
     return found[~own].reshape(part.size, m), d[~own].reshape(part.size, m)
-
-
-def _settled(
-    found: np.ndarray, d: np.ndarray, k: int, rounding: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Whether more ties may lie beyond those found; the k nearest, of equally distant ones those of smallest index."""
-    squared = d.astype(np.float64) ** 2
-    boundary = squared[:, k - 1 : k]
-    slack = TIE * boundary + rounding[:, None]
-    tied = squared[:, -1:] <= boundary + slack
-    nearest, distances = found[:, :k].copy(), d[:, :k].copy()
-    if squared.shape[1] > k:
-        rows = np.flatnonzero(squared[:, k] <= (boundary + slack)[:, 0])
-        group = (squared >= boundary - slack)[rows].astype(np.int8) + (squared > boundary + slack)[rows]
-        order = np.lexsort((found[rows], group), axis=1)[:, :k]
-        nearest[rows] = np.take_along_axis(found[rows], order, axis=1)
-        distances[rows] = np.take_along_axis(d[rows], order, axis=1)
-    return tied[:, 0], nearest, distances
 
 
 def among_all(space: Space, k: int, classes: Callable[[], np.ndarray]) -> Edges:

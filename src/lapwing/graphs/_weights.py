@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..metrics import chi2_distances
 from ._base import check_choice, check_positive
 from ._sample import Sample, is_euclidean
 from ._search import Edges
@@ -40,6 +41,9 @@ class Heat(NamedTuple):
 
 def _median_distance(sample: Sample, metric: Any, metric_params: dict | None) -> np.ndarray:
     rows = np.sort(np.random.RandomState(0).permutation(sample.n)[:1000])
+    if isinstance(metric, str) and metric == "chi2":
+        distances = chi2_distances(sample.X[rows])
+        return np.median(distances[np.triu_indices(rows.size, 1)])
     distances, _ = sample.space(metric, metric_params).indexed(rows).kneighbors(n_neighbors=rows.size - 1)
     return np.median(distances)
 
@@ -121,5 +125,6 @@ SYMMETRY: dict[str, Callable[[sparse.csr_array], sparse.csr_array]] = {
 
 def symmetric(edges: Edges, values: np.ndarray, n: int, symmetry: str = "or") -> sparse.csr_array:
     """The weighted directed edges as a symmetric matrix."""
-    A = sparse.csr_array((values, (edges.rows, edges.cols)), shape=(n, n))
+    index = np.int32 if n < 2**31 else np.int64  # scikit-learn takes no others
+    A = sparse.csr_array((values, (edges.rows.astype(index), edges.cols.astype(index))), shape=(n, n))
     return sparse.csr_array(SYMMETRY[symmetry](A))

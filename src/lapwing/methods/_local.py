@@ -38,7 +38,8 @@ class LPCA(LinearReducer):
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows, those of largest scatter first.
     explained_ratio_ : float
-        The share of the scatter, the trace of :math:`X^\top L X`, that the components keep.
+        The share of the scatter, the trace of :math:`X^\top L X`, that the components keep; with ``pca``, of the scatter
+        along the directions that it keeps.
     mean_, rank_, n_pca_, n_connected_components_, graph_, solver_
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -72,8 +73,13 @@ class LPCA(LinearReducer):
     def _store(self, sample: Sample, problem: Problem, reduced: Reduced, solution: Solution) -> None:
         total = np.trace(self._objective(problem.minimise, reduced.forms))
         size = sum(term.degrees.diagonal() @ sample.squared_norms for term in problem.minimise)
-        if self.normalize is None and -solution.values[0] <= 1e-14 * size:
-            raise ValueError("the patches have no scatter: samples and their neighbours are equal; use more neighbours")
+        coefficients = [1.0] if self.normalize is None else [term.coefficient for term in problem.minimise]
+        raw = sum(c * np.trace(M) for c, M in zip(coefficients, reduced.forms, strict=True))
+        if -raw <= 1e-14 * size:
+            raise ValueError(
+                "the patches have no scatter: samples and their neighbours are equal, or nearly so beside the spread of X; use "
+                "more neighbours, or take far samples out"
+            )
         self.explained_ratio_ = float(solution.values.sum() / total)
 
     def local_subspaces(self, X: Any, n_components: int | None = None) -> Local:
@@ -98,8 +104,8 @@ class LPCA(LinearReducer):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, ensure_min_samples=2)
-        if not isinstance(self.graph_, CodingLength):
-            raise ValueError(f"graph={self.graph_!r} has no patches; use CodingLength")
+        if not isinstance(self.graph_, CodingLength) or self.graph_.kernel is not None:
+            raise ValueError(f"graph={self.graph_!r} has no patches of features; use CodingLength without a kernel")
         d = len(self.components_) if n_components is None else check_count("n_components", n_components)
         return local_subspaces(X, self.graph_.patches(Sample(X)), d)
 

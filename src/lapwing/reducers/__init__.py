@@ -1,6 +1,7 @@
 """The maps. Each decides what F is, and so what the fitted estimator can do."""
 
 from ._free import FreeReducer
+from ._kernel import KernelReducer
 from ._linear import LinearReducer
 
-__all__ = ["FreeReducer", "LinearReducer"]
+__all__ = ["FreeReducer", "KernelReducer", "LinearReducer"]

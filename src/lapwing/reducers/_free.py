@@ -6,14 +6,17 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..graphs import Graph, Sample
 from ..graphs._base import check_choice, check_count
 from ..graphs._patches import affine_extension
 from ..graphs._reconstruction import barycentric_weights
-from ..graphs._search import nearest
+from ..graphs._search import is_precomputed, nearest
+from ..operators import OUT_OF_RANGE
 from ..problem import Problem, laplacian_sum
 from ..solvers import fix_signs, solve_free
 from ._linear import as_graph, connected_components, linked
@@ -26,6 +29,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """
 
     _n_neighbors: ClassVar[int] = 12  # of the default graph
+    _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
+    _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
 
     def __init__(self, n_components: int = 2, *, graph: Any = None, extension: str = "affine"):
         self.n_components = n_components
@@ -55,9 +60,14 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             delattr(self, name)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = check_count("n_components", self.n_components)
-        check_choice("extension", self.extension, ("affine", "barycentric"))
+        check_choice("extension", self.extension, self._extensions)
         sample = Sample(X, y, k)
         graph = self._graph(sample)
+        if not np.ptp(X, axis=0).any():
+            raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
+        with np.errstate(over="ignore"):
+            if not 1e-280 < np.sum(sample.norms**2) < np.inf:
+                raise ValueError(OUT_OF_RANGE)
         problem = self._problem(sample)
         terms = problem.minimise
         A = laplacian_sum(terms).tosparse()
@@ -69,7 +79,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 UserWarning,
                 stacklevel=2,
             )
-        solution = solve_free(A, b, k, semidefinite=all(term.coefficient > 0 for term in terms))
+        semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graph.signed())
+        crowded = self._crowded or X.shape[1] <= 3  # a surface
+        solution = solve_free(A, b, k, semidefinite=semidefinite, crowded=crowded)
+        graph = graph.resolved(sample)
         self.graph_ = clone(graph) if graph is self.graph else graph
         self.n_connected_components_ = connected_components(terms)
         self.solver_ = solution.solver
@@ -92,12 +105,15 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         return self.fit(X, y).transform(X)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any, links: Any = None) -> np.ndarray:
         """The coordinates of rows that were fitted; others are placed among their nearest fitted neighbours.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
+            Weights that tie all rows of X to the fitted ones, instead of a search; needed where the graph has none, such as
+            ``Precomputed``.
 
         Returns
         -------
@@ -105,6 +121,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        if links is not None:
+            return self._by_links(self._checked_links(links, len(X))).astype(X.dtype)
         known, group = _places(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
         sizes = np.bincount(known)
         stored = np.stack(
@@ -124,22 +142,44 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _terms(self, sample: Sample) -> Any:
         return linked("graph", self._graph(sample).terms(sample))
 
+    def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
+        W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
+        if W.shape != (n, len(self.X_fit_)) or (W.nnz and W.data.min() < 0):
+            raise ValueError(
+                f"links must be of shape {(n, len(self.X_fit_))}, new by fitted samples, and not negative; got shape {W.shape}"
+            )
+        return W
+
+    def _by_links(self, W: sparse.csr_array) -> np.ndarray:
+        """The mean of the linked samples."""
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W
+        return W @ self.embedding_.astype(np.float64)
+
     def _extended(self, X: np.ndarray) -> np.ndarray:
-        searching = [graph for _, graph in self.graph_.signed() if hasattr(graph, "n_neighbors")]
-        if not searching or getattr(searching[0], "kernel", None) is not None:
+        pulling = [graph for coefficient, graph in self.graph_.signed() if coefficient > 0]
+        searching = [graph for graph in pulling if _searches_features(graph)]
+        if not searching:
             raise ValueError(
                 f"X has {len(X)} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour search "
-                "among features to place them; use a graph that has, such as TangentAlignment(12) or KNN(5)"
+                "among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
             )
-        k, metric = searching[0].n_neighbors, getattr(searching[0], "metric", "euclidean")
-        n = len(self.X_fit_)
-        both = Sample(np.vstack([self.X_fit_, X.astype(self.X_fit_.dtype, copy=False)]))
+        k, metric = searching[0].n_neighbors, searching[0].metric
+        n, both = len(self.X_fit_), self._both(X)
+        if isinstance(metric, str) and metric == "cosine":
+            both.require_nonzero_rows('metric="cosine"')
         new, fitted = np.arange(n, n + len(X)), np.arange(n)
-        neighbors = nearest(both.space(metric, None), new, fitted, k).cols.reshape(len(X), k)
+        space = both.space(metric, getattr(searching[0], "metric_params", None))
+        neighbors = nearest(space, new, fitted, k).cols.reshape(len(X), k)
         Y = self.embedding_.astype(np.float64)
         if self.extension == "barycentric":
             return np.einsum("bi,bid->bd", barycentric_weights(both, new, neighbors, 1e-3), Y[neighbors])
         return affine_extension(self.X_fit_, Y, X, neighbors)
+
+    def _both(self, X: np.ndarray) -> Sample:
+        """Fitted rows, and new ones behind them."""
+        stacked = np.vstack([self.X_fit_, X.astype(self.X_fit_.dtype, copy=False)])
+        return Sample(stacked, n_fitted=len(self.X_fit_))
 
     @property
     def _n_features_out(self) -> int:
@@ -153,6 +193,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = isinstance(self.graph, Graph) and bool(self.graph.reads_labels)
         return tags
+
+
+def _searches_features(graph: Any) -> bool:
+    plain = not is_precomputed(getattr(graph, "metric", "precomputed")) and getattr(graph, "search", None) is None
+    return hasattr(graph, "n_neighbors") and plain and getattr(graph, "kernel", None) is None
 
 
 def _places(fitted: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,18 +17,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..graphs import Graph, Precomputed, Sample
 from ..graphs._base import check_choice, check_count
-from ..operators import Array, Structured, identity, quadratics, weighted_mean
+from ..operators import OUT_OF_RANGE, Array, Structured, identity, quadratics, weighted_mean
 from ..problem import ORTHOGONAL, Problem, Term, attraction, laplacian_sum
 from ..solvers import SOLVERS, RankError, Solution, fix_signs, solve
-from ._principal import DENSE_LIMIT, OUT_OF_RANGE, Keep, is_truncated, leading, principal, rounding
+from ._principal import DENSE_LIMIT, Keep, is_truncated, leading, principal, rounding
 
 # On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups, docs/defaults.md):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
 LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
-
-
-def _is_large(X: Array) -> bool:
-    return sparse.issparse(X) and min(X.shape) > DENSE_LIMIT
 
 
 class Reduced(NamedTuple):
@@ -38,6 +34,7 @@ class Reduced(NamedTuple):
     mean: np.ndarray
     back: Callable[[np.ndarray], np.ndarray]  # (p, k) -> (k, n_features)
     n_pca: int | None
+    kernel_means: np.ndarray | None = None
 
 
 class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -99,7 +96,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             delattr(self, name)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = self._check_parameters()
-        sample = Sample(X, y, k)
+        sample = self._sample(X, y, k)
         graph = self._graph(sample)
         try:
             with np.errstate(over="raise"):
@@ -108,9 +105,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         except FloatingPointError as error:
             raise ValueError(OUT_OF_RANGE) from error
         solution = self._selected(solution)
-        components = reduced.back(solution.vectors)
-        if self.scaling == "unit":
-            components /= np.linalg.norm(components, axis=1, keepdims=True)
+        V = solution.vectors / (np.linalg.norm(solution.vectors, axis=0) if self.scaling == "unit" else 1.0)
         self._store(sample, problem, reduced, solution)
         self.graph_ = clone(graph) if graph is self.graph else graph
         self.n_connected_components_ = connected_components(problem.minimise)
@@ -118,8 +113,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.rank_ = solution.rank
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
-        self.mean_ = reduced.mean.astype(X.dtype)
-        self.components_ = fix_signs(components).astype(X.dtype)
+        self._store_map(sample, reduced, V)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -158,6 +152,17 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"X has {X.shape[1]} columns, but the projection has {len(self.components_)} components")
         back = self.components_ if self._orthogonal else np.linalg.pinv(self.components_.T)
         return X @ back + self.mean_
+
+    def _is_large(self, X: Array) -> bool:
+        """Too large to be decomposed whole."""
+        return sparse.issparse(X) and min(X.shape) > DENSE_LIMIT
+
+    def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
+        return Sample(X, y, k)
+
+    def _store_map(self, sample: Sample, reduced: Reduced, V: np.ndarray) -> None:
+        self.mean_ = reduced.mean.astype(sample.X.dtype)
+        self.components_ = fix_signs(reduced.back(V)).astype(sample.X.dtype)
 
     def _check_parameters(self) -> int | None:
         check_choice("solver", self.solver, ("auto", *SOLVERS))
@@ -200,7 +205,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         try:
             return self._solved(sample, problem, pca, k)
         except RankError:
-            if pca is None or not isinstance(self.pca, str) or _is_large(sample.X):
+            if pca is None or not isinstance(self.pca, str) or self._is_large(sample.X):
                 raise
             # What the constraint sees may lie outside the directions of large variance: a default must not fail for that.
             return self._solved(sample, problem, None, k)
@@ -246,8 +251,8 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         weights = self._center_weights(problem)
         plain = sample.mean
         mean = np.zeros(d) if self.center is False else plain if weights is None else weighted_mean(X, weights)
-        if pca is None and problem.degrees is not None and (d <= n or _is_large(X)):
-            if _is_large(X):
+        if pca is None and problem.degrees is not None and (d <= n or self._is_large(X)):
+            if self._is_large(X):
                 return Reduced([M.quadratic_operator(X, mean) for M in matrices], mean, np.transpose, None)
             return Reduced(quadratics(matrices, X, mean), mean, np.transpose, None)
         if self.center is False and pca is None and problem.degrees is not None:
@@ -280,7 +285,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _resolved_pca(self, sample: Sample, problem: Problem) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
-        large = _is_large(sample.X)
+        large = self._is_large(sample.X)
         ridge = self.ridge is not None and problem.degrees is not None and self.normalize is None
         if not isinstance(self.pca, str):
             if large and self.pca is None and not ridge:

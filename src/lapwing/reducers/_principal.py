@@ -9,15 +9,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
-from ..operators import Array, centred, dense_block, full_columns, identity, row_blocks, row_gram
+from ..operators import OUT_OF_RANGE, Array, centred, dense_block, full_columns, identity, row_blocks, row_gram
 from ..solvers._solve import numerical_rank, single_blas_thread
 
 DENSE_LIMIT = 4000  # the largest Gram matrix of sparse X that is formed and decomposed whole
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
 LANCZOS_SHARE = 20  # a dense Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
-
-
-OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
 
 
 class Principal(NamedTuple):

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from ._solve import RankError, Solution, single_blas_thread
 
 DENSE_SAMPLES = 400  # up to here a dense decomposition is as fast
+SHORT, LONG = 100, 10_000  # restarts of Lanczos: before a factorisation is tried, and where there is no other way
 SHIFT = 1e-9  # of the mean of the diagonal: the factorisation of a matrix with a null space needs one
 Apply = Callable[[np.ndarray], np.ndarray]
 
 
-def solve_free(A: sparse.csr_array, b: np.ndarray, k: int, *, semidefinite: bool = True) -> Solution:
+def solve_free(
+    A: sparse.csr_array, b: np.ndarray, k: int, *, semidefinite: bool = True, crowded: bool = True
+) -> Solution:
     """The k smallest eigenpairs of ``A y = lambda B y`` with ``1ᵀ B y = 0``, B = diag(b); rows with b = 0 stay at 0.
 
-    The constant is kept out by deflation, so the other null vectors of a graph in several pieces come first. A that is
-    ``semidefinite`` is factorised (the eigenvalues of a surface crowd at 0, where Lanczos alone is slow); else Lanczos works
-    on A itself.
+    The constant is kept out by deflation, so the other null vectors of a graph in several pieces come first. Where the
+    smallest eigenvalues are ``crowded`` at 0, as those of a surface, a semidefinite A is factorised; else Lanczos works on A
+    itself, and A is factorised only if that takes long: factors of a graph in many dimensions fill up.
     """
     live = np.flatnonzero(b > 0)
     if k >= live.size:
@@ -33,13 +37,22 @@ def solve_free(A: sparse.csr_array, b: np.ndarray, k: int, *, semidefinite: bool
     constant = roots[:, None] / np.linalg.norm(roots)
     if live.size <= DENSE_SAMPLES or 3 * k > live.size:
         values, vectors, name = *_dense(M.toarray(), constant, k), "dense"
-    elif semidefinite:
-        values, vectors, name = *_shift_invert(M, constant, k), "shift-invert"
     else:
-        values, vectors, name = *_lanczos(M, constant, k), "lanczos"
+        values, vectors, name = _iterated(M, constant, k, semidefinite, crowded)
     Y = np.zeros((b.size, k))
     Y[live] = vectors / roots[:, None]
     return Solution(values, Y, live.size - 1, name)
+
+
+def _iterated(
+    M: sparse.csr_array, constant: np.ndarray, k: int, semidefinite: bool, crowded: bool
+) -> tuple[np.ndarray, np.ndarray, str]:
+    if not semidefinite:
+        return *_lanczos(M, constant, k, LONG), "lanczos"
+    if not crowded:
+        with suppress(ArpackNoConvergence):
+            return *_lanczos(M, constant, k, SHORT), "lanczos"
+    return *_shift_invert(M, constant, k), "shift-invert"
 
 
 def _dense(M: np.ndarray, constant: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -53,32 +66,34 @@ def _shift_invert(M: sparse.csr_array, constant: np.ndarray, k: int) -> tuple[np
     factor = splu(
         sparse.csc_array(shifted), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
-    _, V = _largest(factor.solve, M.shape[0], constant, k)
+    _, V = _largest(factor.solve, M.shape[0], constant, k, LONG)
     # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
     values, rotation = np.linalg.eigh(V.T @ (M @ V))
     return values, V @ rotation
 
 
-def _lanczos(M: sparse.csr_array, constant: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _lanczos(M: sparse.csr_array, constant: np.ndarray, k: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
     bound = float(abs(M).sum(axis=1).max())
-    values, vectors = _largest(lambda v: bound * v - M @ v, M.shape[0], constant, k)
+    values, vectors = _largest(lambda v: bound * v - M @ v, M.shape[0], constant, k, restarts)
     return bound - values, vectors
 
 
-def _largest(apply: Apply, n: int, deflated: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _largest(apply: Apply, n: int, deflated: np.ndarray, k: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are."""
     start = np.random.RandomState(0).standard_normal(n)
-    values, vectors = _krylov(apply, start, deflated, k)
+    values, vectors = _krylov(apply, start, deflated, k, restarts)
     while True:
         # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger.
-        value, vector = _krylov(apply, start, np.hstack([deflated, vectors]), 1)
+        value, vector = _krylov(apply, start, np.hstack([deflated, vectors]), 1, restarts)
         if value[0] <= values[-1] * (1 + 1e-8):
             return values, vectors
         order = np.argsort(-np.append(values, value), kind="stable")[:k]
         values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]
 
 
-def _krylov(apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _krylov(
+    apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int
+) -> tuple[np.ndarray, np.ndarray]:
     def project(v: np.ndarray) -> np.ndarray:
         return v - deflated @ (deflated.T @ v)
 
@@ -88,6 +103,12 @@ def _krylov(apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int) -> tu
     n = start.size
     with single_blas_thread():
         values, vectors = eigsh(
-            LinearOperator((n, n), matvec=matvec, dtype=np.float64), k=k, which="LA", v0=project(start), tol=1e-12
+            LinearOperator((n, n), matvec=matvec, dtype=np.float64),
+            k=k,
+            which="LA",
+            v0=project(start),
+            ncv=min(n, max(2 * k + 1, 40)),
+            tol=1e-12,
+            maxiter=restarts,
         )
     return values[::-1], vectors[:, ::-1]

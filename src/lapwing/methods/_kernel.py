@@ -1,0 +1,178 @@
+"""Methods of the kernel map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..graphs import Graph, Sample
+from ..problem import Problem
+from ..reducers import KernelReducer
+from ._locality import LPP
+from ._neighborhood import NPE
+
+
+class KernelLPP(KernelReducer):
+    r"""Kernel Locality Preserving Projections.
+
+    .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
+
+    for the centred kernel matrix K: :class:`LPP` among the features that a kernel stands for (thesis eq. 3.17 of [1]_). With
+    a linear kernel it is LPP. At full rank the embedding of the fitted samples does not depend on the kernel at all (it is
+    that of Laplacian eigenmaps), so ``pca="auto"`` keeps the leading directions of K only.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        As in :class:`LPP`; built on X, not on the kernel's features. With ``kernel="precomputed"`` neighbours are by the kernel's
+        distances.
+    penalty : None, int, graph or matrix, default=None
+        As in :class:`LPP`.
+    kernel : str or callable, default="rbf"
+        ``"precomputed"`` or any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`.
+    gamma : "scale", float or None, default="scale"
+        Of the kernels that have it. ``"scale"`` is 1 / (n_features * X.var()), None is scikit-learn's default.
+    degree, coef0 : float, default=3, 1
+        Of the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        Parameters of a callable kernel.
+    landmarks : int, default=None
+        Approximate the kernel by this many samples, drawn at random (Nyström, scikit-learn's
+        :class:`~sklearn.kernel_approximation.Nystroem`): time and memory then grow linearly with n. None keeps all, up to 20,000.
+    random_state : int, RandomState instance or None, default=None
+        Of the draw of landmarks.
+    pca, center, scaling, normalize, solver
+        As in :class:`LPP`, about the directions of the centred kernel matrix; ``pca="auto"`` keeps 1.25 directions a component,
+        and 90 % of the variance where the graph reads labels.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_components, n_samples)
+        The functions: ``K(X, X_fit_) @ dual_coef_.T - intercept_``. Of each row the entry of largest absolute value is positive.
+    intercept_ : ndarray of shape (n_components,)
+    X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
+        The fitted samples; None with ``kernel="precomputed"``.
+    nystroem_, components_, mean_
+        With ``landmarks``: the map to their features, and the projection there.
+    eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+        As in :class:`LPP`.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, section 3.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import KernelLPP
+    >>> KernelLPP(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        graph: Any = None,
+        penalty: Any = None,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+        landmarks: int | None = None,
+        random_state: Any = None,
+        pca: Any = "auto",
+        center: Any = "auto",
+        scaling: str = "unit",
+        normalize: str | None = None,
+        solver: str = "auto",
+    ):
+        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
+        self.penalty = penalty
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.scaling = scaling
+
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return LPP._default_graph(self, n_neighbors)
+
+    def _problem(self, sample: Sample) -> Problem:
+        return LPP._problem(self, sample)  # (1)
+
+
+class KernelNPE(KernelReducer):
+    r"""Kernel Neighborhood Preserving Embedding: kernel LLE.
+
+    .. math:: K (I - W)^\top (I - W) K \alpha = \lambda K^2 \alpha                                       \tag{1}
+
+    for the centred kernel matrix K and the weights W that reconstruct each sample from its neighbours (thesis eq. 3.32 of
+    [1]_). With a linear kernel it is :class:`NPE`.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        As in :class:`NPE`; built on X. With ``kernel="precomputed"`` neighbours and weights are by the kernel.
+    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
+        As in :class:`KernelLPP`.
+    pca, center, scaling, normalize, solver
+        As in :class:`KernelLPP`.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_, X_fit_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
+        As in :class:`KernelLPP`.
+    n_connected_components_, graph_, solver_
+        As in :class:`KernelLPP`.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, section 3.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import KernelNPE
+    >>> KernelNPE(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        graph: Any = None,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+        landmarks: int | None = None,
+        random_state: Any = None,
+        pca: Any = "auto",
+        center: Any = "auto",
+        scaling: str = "unit",
+        normalize: str | None = None,
+        solver: str = "auto",
+    ):
+        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.scaling = scaling
+
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return NPE._default_graph(self, n_neighbors)
+
+    def _problem(self, sample: Sample) -> Problem:
+        return NPE._problem(self, sample)  # (1)

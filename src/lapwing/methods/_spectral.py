@@ -1,0 +1,100 @@
+"""Methods that embed a graph without a formula."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from ..graphs import KNN, Graph, Sample
+from ..graphs._base import check_choice
+from ..operators import diagonal
+from ..problem import Problem, degree_sum
+from ..reducers import FreeReducer
+
+
+class LaplacianEigenmaps(FreeReducer):
+    r"""Laplacian eigenmaps: coordinates that vary least along the edges of a graph.
+
+    .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top B Y = I,\ Y^\top B 1 = 0     \tag{1}
+
+    with B = D, the degrees of the graph [1]_ (the relaxed normalised cut), or B = I (the ratio cut). The constant alone is
+    left out, so that on a graph in several pieces the first coordinates tell them apart.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    graph : None, int, graph or matrix, default=None
+        None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``.
+    constraint : {"degree", "identity"}, default="degree"
+        B of (1).
+    extension : {"nystrom", "barycentric", "affine"}, default="nystrom"
+        How :meth:`transform` places a new sample: where its own equation of the eigenproblem holds, given its links to the
+        fitted ones; or as in :class:`TangentialMaps`.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        In each column the entry of largest absolute value is positive.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Ascending.
+    n_connected_components_ : int
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The fitted samples.
+    graph_ : Graph
+        The graph that was used, its heat width written out.
+    solver_ : str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LPP : The linear map of the same problem.
+    KernelLPP : The kernel map.
+
+    References
+    ----------
+    .. [1] M. Belkin and P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", Neural
+       Computation 15, 2003. https://doi.org/10.1162/089976603321780317
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LaplacianEigenmaps
+    >>> LaplacianEigenmaps(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    _n_neighbors: ClassVar[int] = 5
+    _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")
+    _crowded: ClassVar[bool] = False
+
+    def __init__(
+        self, n_components: int = 2, *, graph: Any = None, constraint: str = "degree", extension: str = "nystrom"
+    ):
+        super().__init__(n_components, graph=graph, extension=extension)
+        self.constraint = constraint
+
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return KNN(n_neighbors)
+
+    def _problem(self, sample: Sample) -> Problem:
+        check_choice("constraint", self.constraint, ("degree", "identity"))
+        terms = self._terms(sample)
+        degrees = degree_sum(terms)
+        return Problem(terms, degrees if self.constraint == "degree" else diagonal(degrees.diagonal() > 0))  # (1)
+
+    def _extended(self, X: np.ndarray) -> np.ndarray:
+        """For a new row of weights w, degree d and eigenvalue l: d y - w'Y = l d y, or l y under B = I."""
+        if self.extension != "nystrom":
+            return super()._extended(X)
+        return self._by_links(self.graph_.links(self._both(X)))
+
+    def _by_links(self, W: sparse.csr_array) -> np.ndarray:
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        if self.constraint == "degree":
+            W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W
+            return (W @ self.embedding_.astype(np.float64)) / (1 - self.eigenvalues_)
+        apart = degrees[:, None] - self.eigenvalues_
+        return (W @ self.embedding_.astype(np.float64)) / np.where(np.abs(apart) > 1e-12, apart, np.inf)

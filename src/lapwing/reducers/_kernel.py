@@ -1,0 +1,170 @@
+"""The kernel map: F = K, a linear map of the features that a kernel stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..graphs import Sample
+from ..graphs._base import check_choice, check_count, check_positive
+from ..graphs._sample import KernelSample
+from ..operators import Array, Structured, quadratics, row_blocks, weighted_mean
+from ..problem import Problem
+from ..solvers import fix_signs
+from ._linear import LinearReducer, Reduced
+from ._principal import leading, rounding
+
+LARGEST = 20_000  # samples whose kernel matrix is formed: 3.2 GB
+
+
+class KernelReducer(LinearReducer):
+    """Base of the kernel methods.
+
+    The centred kernel matrix K = U S Uᵀ is the Gram matrix of features whose principal coordinates are U S^½: the linear
+    problem is solved there, and a direction V is the function f(x) = k(x)ᵀ U S^-½ V.
+    """
+
+    kernel: Any
+    gamma: Any
+    degree: float
+    coef0: float
+    kernel_params: dict | None
+    landmarks: Any
+    random_state: Any
+    _nystroem: Nystroem
+
+    def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
+        if self.landmarks is not None:
+            check_count("landmarks", self.landmarks)
+            if self._is_precomputed:
+                raise ValueError(
+                    f'landmarks={self.landmarks!r} are rows of X, and kernel="precomputed" has none; leave one out'
+                )
+        elif X.shape[0] > LARGEST:
+            raise ValueError(
+                f"the kernel matrix of {X.shape[0]} samples would take {8e-9 * X.shape[0] ** 2:.0f} GB; give landmarks=, such as "
+                "landmarks=1000"
+            )
+        return KernelSample(X, y, k) if self._is_precomputed else Sample(X, y, k)
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _options_at(self, X: Array) -> dict:
+        """Parameters of the kernel; ``gamma="scale"`` is one over the number of features and their variance."""
+        if isinstance(self.gamma, str):
+            check_choice("gamma", self.gamma, ("scale",))
+            squares = float(X.power(2).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64))
+            variance = squares / np.prod(X.shape) - float(X.mean()) ** 2
+            gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+        else:
+            gamma = None if self.gamma is None else check_positive("gamma", self.gamma)
+        return {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+
+    def _kernel(self, X: Array, Y: Array | None = None) -> np.ndarray:
+        if self._is_precomputed:
+            return X
+        try:
+            if callable(self.kernel):
+                K = pairwise_kernels(X, Y, metric=self.kernel, **(self.kernel_params or {}))
+            else:
+                options = self._options_at(X if Y is None else Y)
+                K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"kernel={self.kernel!r} cannot be evaluated (a callable is given two rows): {error}"
+            ) from error
+        K = K.toarray() if sparse.issparse(K) else np.asarray(K)
+        if not np.isfinite(K).all():
+            raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")
+        return K
+
+    def _auto_energy(self, sample: Sample) -> float:
+        """Features of a kernel hold neighbourhoods in a few directions, classes in many (measured)."""
+        pulling = [graph for coefficient, graph in self._graph(sample).signed() if coefficient > 0]
+        if not any(graph.reads_labels for graph in pulling):
+            return 0.0 if self.n_components is not None else 0.9
+        return super()._auto_energy(sample)
+
+    def _is_large(self, X: Array) -> bool:
+        return False
+
+    def _reduced(self, sample: Sample, problem: Problem, pca: Any, matrices: list[Structured]) -> Reduced:
+        if self.landmarks is not None:
+            Z = self._landmark_features(sample.X)
+            return super()._reduced(Sample(Z), problem, pca, matrices)
+        K = self._kernel(sample.X)
+        # As in the linear map: where the constraint sees the origin, what reveals the rank must see it too.
+        about_origin = self.center is False and pca is None and problem.degrees is not None
+        means = np.zeros(len(K)) if about_origin else K.mean(axis=0, dtype=np.float64)
+        gram = K - means - means[:, None] + means.mean()
+        values, U = leading((gram + gram.T) / 2, self._keep(pca), rounding(K.dtype, float(np.trace(K))))
+        F, dual = U * np.sqrt(values), U / np.sqrt(values)
+        weights = self._center_weights(problem)
+        if self.center is False:
+            shift = (means.mean() - means) @ dual  # where the origin of the features is, seen from their mean
+        else:
+            shift = np.zeros(F.shape[1]) if weights is None else weighted_mean(F, weights)
+        return Reduced(quadratics(matrices, F, shift), shift, lambda V: (dual @ V).T, F.shape[1], means)
+
+    def _landmark_features(self, X: Array) -> np.ndarray:
+        options = {"kernel_params": self.kernel_params} if callable(self.kernel) else self._options_at(X)
+        nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
+        if self.landmarks > X.shape[0]:
+            raise ValueError(f"landmarks={self.landmarks} is more than the {X.shape[0]} samples; use fewer, or None")
+        self._nystroem = nystroem.fit(X)
+        return nystroem.transform(X)
+
+    def _store_map(self, sample: Sample, reduced: Reduced, V: np.ndarray) -> None:
+        if self.landmarks is not None:
+            super()._store_map(sample, reduced, V)
+            self.nystroem_ = self._nystroem
+            return
+        dual = reduced.back(V)
+        signs = np.sign(np.sum(dual * fix_signs(dual), axis=1))
+        self.intercept_ = (signs * (dual @ reduced.kernel_means + reduced.mean @ V)).astype(sample.X.dtype)
+        self.X_fit_ = None if self._is_precomputed else sample.X
+        self.dual_coef_ = np.ascontiguousarray(fix_signs(dual), dtype=sample.X.dtype)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The functions at new samples, ``K(X, X_fit_) @ dual_coef_.T - intercept_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"``, the kernel between new and fitted samples, of shape (n_samples, n_fitted).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        if self.landmarks is not None:
+            return ((self.nystroem_.transform(X) - self.mean_) @ self.components_.T).astype(X.dtype)
+        Z = np.empty((X.shape[0], len(self.dual_coef_)), dtype=X.dtype)
+        for rows in row_blocks(X.shape[0], self.dual_coef_.shape[1]):
+            Z[rows] = self._kernel(X[rows], self.X_fit_) @ self.dual_coef_.T - self.intercept_
+        return Z
+
+    @property
+    def inverse_transform(self) -> Any:
+        raise AttributeError("a kernel map has no inverse_transform")
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_ if self.landmarks is not None else self.dual_coef_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_coef_") or hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags

@@ -1,0 +1,291 @@
+"""The kernel map and the free map of a graph."""
+
+import numpy as np
+import oracles as o
+import pytest
+from scipy import sparse
+from scipy.linalg import eigh, subspace_angles
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_swiss_roll
+from sklearn.exceptions import NotFittedError
+from sklearn.manifold import SpectralEmbedding
+from sklearn.metrics.pairwise import chi2_kernel, pairwise_kernels, rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
+
+from lapwing import LPP, NPE, KernelLPP, KernelNPE, LaplacianEigenmaps
+from lapwing.graphs import KNN, Complete, Precomputed, Radius, Reconstruction, Repulsion, SameClass, Sample
+
+X, Y = o.blobs(60, 7)
+NEW = X[:20] + 0.3
+PAIRS = [(LPP, KernelLPP), (NPE, KernelNPE)]
+
+
+def histogram_kernel(a, b):
+    """A kernel given as a function of two rows."""
+    return float(np.exp(-np.sum((a - b) ** 2 / (a + b))))
+
+
+def same_up_to_sign(A, B, tol=1e-9):
+    np.testing.assert_allclose(np.abs(A), np.abs(B), atol=tol * np.abs(B).max())
+
+
+# Kernel map
+
+
+@pytest.mark.parametrize(("linear", "kernel"), PAIRS)
+@pytest.mark.parametrize("center", ["auto", "mean", False])
+@pytest.mark.parametrize("scaling", ["unit", "constraint"])
+@pytest.mark.parametrize("pca", [None, 4, 0.95])
+@pytest.mark.parametrize("regime", ["tall", "wide", "sparsified", "deficient"])
+def test_the_linear_kernel_is_the_linear_map(linear, kernel, center, scaling, pca, regime):
+    A, y = o.REGIMES[regime]()
+    if isinstance(pca, int) and regime == "deficient":
+        pca = 5
+    options = {"pca": pca, "center": center, "scaling": scaling}
+    plain = o.gap_fit(linear(**options), A, y)
+    k = len(plain.components_)
+    fitted = kernel(k, kernel="linear", **options).fit(A, y)
+    given = kernel(k, kernel="precomputed", **options).fit(o.dense(A) @ o.dense(A).T, y)
+    new = A[:9]
+    assert fitted.rank_ == plain.rank_
+    np.testing.assert_allclose(fitted.eigenvalues_, plain.eigenvalues_, atol=1e-9)
+    same_up_to_sign(fitted.transform(new), plain.transform(new), 1e-6)
+    if scaling == "unit":
+        same_up_to_sign(given.transform(o.dense(new) @ o.dense(A).T), fitted.transform(new), 1e-6)
+
+
+def test_graph_of_a_precomputed_kernel_is_by_its_distances():
+    K = rbf_kernel(X, gamma=0.05)
+    fitted = KernelLPP(3, kernel="precomputed", graph=KNN(4, weights="binary"), pca=None).fit(K)
+    by_features = KernelLPP(3, gamma=0.05, graph=KNN(4, weights="binary"), pca=None).fit(
+        X
+    )  # rbf keeps the order of distances
+    same_up_to_sign(fitted.transform(rbf_kernel(NEW, X, gamma=0.05)), by_features.transform(NEW), 1e-7)
+    weights = KernelNPE(3, kernel="precomputed", graph=5, pca=None).fit(X @ X.T)
+    same_up_to_sign(weights.transform(NEW @ X.T), NPE(3, graph=5, pca=None).fit(X).transform(NEW), 1e-7)
+
+
+@pytest.mark.parametrize("estimator", [KernelLPP(4, graph=5), KernelNPE(4, graph=5)], ids=repr)
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "cosine", histogram_kernel])
+def test_agrees_with_the_definition(estimator, kernel):
+    """Thesis eq. 3.17 and 3.32 with K centred, on its range, by a dense generalised solver."""
+    estimator = clone(estimator).set_params(kernel=kernel, gamma=0.1, pca=None, scaling="constraint").fit(X)
+    options = {} if callable(kernel) else {"gamma": 0.1, "degree": 3, "coef0": 1}
+    K = pairwise_kernels(X, metric=kernel, filter_params=not callable(kernel), **options)
+    if isinstance(estimator, KernelLPP):
+        L, D = o.knn(X, Y, 5)
+    else:
+        L, D = o.reconstruction(X, Y, 5)
+    H = np.eye(60) - np.outer(np.ones(60), np.diag(D)) / np.trace(D)
+    Kc = H @ K @ H.T
+    values, vectors = np.linalg.eigh(Kc)
+    U = vectors[:, values > 1e-11 * values.max()]
+    expected, V = eigh(U.T @ Kc @ L @ Kc @ U, U.T @ Kc @ D @ Kc @ U)
+    np.testing.assert_allclose(estimator.eigenvalues_, expected[:4], rtol=1e-4, atol=1e-6)
+    Z = estimator.transform(X)
+    assert subspace_angles(Z, Kc @ U @ V[:, :4]).max() < 1e-3
+    np.testing.assert_allclose(Z.T @ D @ Z, np.eye(4), atol=1e-6)
+
+
+def test_full_rank_is_laplacian_eigenmaps():
+    """The embedding of fitted samples then does not depend on the kernel."""
+    maps = LaplacianEigenmaps(3, graph=6).fit(X)
+    for gamma in (0.3, 1.0):
+        fitted = KernelLPP(3, graph=6, gamma=gamma, pca=None, scaling="constraint").fit(X)
+        assert fitted.rank_ == 59
+        np.testing.assert_allclose(fitted.eigenvalues_, maps.eigenvalues_, rtol=1e-6)
+        assert subspace_angles(fitted.transform(X), maps.embedding_).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "estimator", [KernelLPP(3), KernelNPE(3), KernelLPP(3, graph=KNN(5) - 0.2 * Repulsion(20))], ids=repr
+)
+def test_all_landmarks_are_the_whole_kernel(estimator):
+    whole = clone(estimator).set_params(pca=6, gamma=0.05).fit(X, Y)
+    landmarks = clone(whole).set_params(landmarks=60, random_state=0).fit(X, Y)
+    same_up_to_sign(landmarks.transform(NEW), whole.transform(NEW), 1e-5)
+    few = clone(whole).set_params(landmarks=25, random_state=0).fit(X, Y)
+    assert few.transform(NEW).shape == (20, 3)
+    assert few.nystroem_.components_.shape == (25, 7)
+    np.testing.assert_array_equal(clone(few).fit(X, Y).transform(NEW), few.transform(NEW))
+
+
+def test_many_samples_by_landmarks():
+    rng = np.random.RandomState(0)
+    n = 100_000
+    A = rng.standard_normal((n, 5)).astype(np.float32)
+    order = np.argsort(A[:, 0])
+    W = sparse.csr_array((np.ones(n - 1), (order[:-1], order[1:])), shape=(n, n))
+    fitted = KernelLPP(2, graph=W + W.T, landmarks=100, random_state=0).fit(A)
+    assert fitted.transform(A[:10]).shape == (10, 2)
+    with pytest.raises(ValueError, match=r"100000 samples would take 80 GB; give landmarks="):
+        KernelLPP(2, graph=W + W.T).fit(A)
+
+
+def test_labels_repulsion_and_ratio_with_a_kernel():
+    digits, y = load_digits(return_X_y=True)
+    train, test = np.arange(0, 1797, 2), np.arange(1, 1797, 2)
+    for estimator in (
+        KernelLPP(9, graph=SameClass()),
+        KernelLPP(9, graph=KNN(5) + SameClass() - 0.5 * Repulsion(15), normalize="trace"),
+        KernelLPP(9, graph=SameClass(), penalty=Complete(among="labelled")),
+        KernelNPE(9, graph=Reconstruction(5, among="same_class")),
+    ):
+        model = make_pipeline(estimator, KNeighborsClassifier(1)).fit(digits[train], y[train])
+        assert model.score(digits[test], y[test]) > 0.93
+
+
+def test_kernels_in_a_search():
+    grid = {"kernellpp__kernel": ["rbf", "poly"], "kernellpp__graph__n_neighbors": [3, 6]}
+    pipeline = make_pipeline(KernelLPP(3, graph=KNN(5)), KNeighborsClassifier(1))
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    precomputed = make_pipeline(KernelLPP(3, kernel="precomputed"), KNeighborsClassifier(1))
+    plain = make_pipeline(KernelLPP(3, kernel="linear"), KNeighborsClassifier(1))
+    same = [cross_val_score(m, A, Y, cv=3, error_score="raise") for m, A in ((precomputed, X @ X.T), (plain, X))]
+    np.testing.assert_allclose(*same)
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "message"),
+    [
+        ({"kernel": "nonsense"}, X, "kernel='nonsense'"),
+        ({"kernel": "precomputed"}, X, "symmetric kernel matrix"),
+        ({"kernel": "precomputed", "landmarks": 5}, X @ X.T, "landmarks=5"),
+        ({"kernel": "precomputed", "graph": KNN(5, metric="manhattan")}, X @ X.T, "needs features"),
+        ({"landmarks": 0}, X, "landmarks=0"),
+        ({"landmarks": 61}, X, "landmarks=61 is more than the 60 samples"),
+        ({"gamma": -1.0}, X, "gamma=-1.0"),
+        ({"gamma": "auto"}, X, "gamma='auto'"),
+        ({"kernel": chi2_kernel}, X, "two rows"),
+        ({"n_components": 60, "pca": None}, X, r"n_components=60 .*\b59\b"),
+        ({"kernel": lambda a, b: np.nan}, X, "NaN"),
+    ],
+)
+def test_bad_kernels(options, data, message):
+    for estimator in (KernelLPP(), KernelNPE()):
+        fitted = clone(estimator).fit(X).set_params(**options)
+        if isinstance(estimator, KernelNPE) and isinstance(options.get("graph"), KNN):
+            continue
+        with pytest.raises(ValueError, match=message):
+            fitted.fit(data)
+        with pytest.raises(NotFittedError):
+            fitted.transform(X)
+
+
+def test_a_kernel_map_has_no_inverse():
+    assert not hasattr(KernelLPP(), "inverse_transform")
+
+
+# Laplacian eigenmaps
+
+
+@pytest.mark.parametrize("n", [300, 900])
+@pytest.mark.parametrize("constraint", ["degree", "identity"])
+@pytest.mark.parametrize("weights", ["heat", "binary"])
+def test_eigenmaps_solve_their_problem(n, constraint, weights):
+    S, _ = o.blobs(n, 5)
+    maps = LaplacianEigenmaps(4, graph=KNN(8, weights=weights), constraint=constraint).fit(S)
+    W = KNN(8, weights=weights).adjacency(Sample.validated(S)).toarray()
+    D = np.diag(W.sum(axis=1))
+    B = D if constraint == "degree" else np.eye(n)
+    values, V = eigh(D - W, B)
+    assert maps.n_connected_components_ == 1
+    np.testing.assert_allclose(maps.eigenvalues_, values[1:5], atol=1e-9)
+    assert subspace_angles(maps.embedding_, V[:, 1:5]).max() < 1e-6
+    np.testing.assert_allclose(maps.embedding_.T @ B @ maps.embedding_, np.eye(4), atol=1e-8)
+    np.testing.assert_allclose(maps.embedding_.T @ B @ np.ones(n), 0, atol=1e-7)
+
+
+def test_equals_spectral_embedding():
+    S = load_digits().data
+    W = KNN(10).adjacency(Sample.validated(S))
+    maps = LaplacianEigenmaps(6, graph=W).fit(S)
+    reference = SpectralEmbedding(6, affinity="precomputed", eigen_solver="arpack", random_state=0).fit(W)
+    for ours, theirs in zip(maps.embedding_.T, reference.embedding_.T, strict=True):
+        assert abs(np.corrcoef(ours, theirs)[0, 1]) > 1 - 1e-8
+
+
+def test_pieces_come_first():
+    S = np.vstack([X, X + 50, X + 100])
+    maps = LaplacianEigenmaps(3, graph=6).fit(S)
+    assert maps.n_connected_components_ == 3
+    np.testing.assert_allclose(maps.eigenvalues_[:2], 0, atol=1e-10)
+    assert maps.eigenvalues_[2] > 1e-4
+    piece = np.repeat(np.eye(3), 60, axis=0)
+    assert subspace_angles(maps.embedding_[:, :2], piece - piece.mean(axis=0))[:2].max() > 0  # two of the three
+    assert np.linalg.matrix_rank(np.column_stack([maps.embedding_[:, :2], piece]), tol=1e-8) == 3
+
+
+def test_solver_follows_the_graph():
+    surface, _ = make_swiss_roll(1000, random_state=0)
+    assert LaplacianEigenmaps(2).fit(surface).solver_ == "shift-invert"
+    assert LaplacianEigenmaps(2, graph=10).fit(o.blobs(900, 20)[0]).solver_ == "lanczos"
+    assert LaplacianEigenmaps(2).fit(X).solver_ == "dense"
+
+
+@pytest.mark.parametrize("constraint", ["degree", "identity"])
+@pytest.mark.parametrize(
+    "graph", [KNN(6), KNN(6, weights="cosine", metric="cosine"), Radius(4.0), 2 * KNN(4) + Radius(3.0)], ids=repr
+)
+def test_nystrom_satisfies_the_equation_of_the_new_row(graph, constraint):
+    maps = LaplacianEigenmaps(2, graph=graph, constraint=constraint).fit(X)
+    links = maps.graph_.links(Sample(np.vstack([X, NEW]), n_fitted=60)).toarray()
+    Z = maps.transform(NEW)
+    degrees = links.sum(axis=1, keepdims=True)
+    right = (degrees if constraint == "degree" else 1.0) * maps.eigenvalues_ * Z
+    np.testing.assert_allclose(degrees * Z - links @ maps.embedding_, right, atol=1e-9)
+
+
+def test_links_of_fitted_rows_give_their_coordinates_back():
+    """Where a new row has the very links of a fitted one, Nyström gives that one's coordinates."""
+    W = Radius(3.5).adjacency(Sample.validated(X))
+    maps = LaplacianEigenmaps(3, graph=Radius(3.5)).fit(X)
+    Z = (W @ maps.embedding_) / np.asarray(W.sum(axis=1))[:, None] / (1 - maps.eigenvalues_)
+    np.testing.assert_allclose(Z, maps.embedding_, atol=1e-9)
+
+
+@pytest.mark.parametrize("extension", ["nystrom", "barycentric", "affine"])
+def test_new_digits(extension):
+    digits, y = load_digits(return_X_y=True)
+    maps = LaplacianEigenmaps(15, graph=10, extension=extension).fit(digits[::2])
+    classifier = KNeighborsClassifier(1).fit(maps.embedding_, y[::2])
+    assert classifier.score(maps.transform(digits[1::2]), y[1::2]) > 0.93
+    np.testing.assert_allclose(maps.transform(digits[::2][:50]), maps.embedding_[:50], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"constraint": "ratio"}, "constraint='ratio' must be one of"),
+        ({"extension": "linear"}, "extension='linear' must be one of"),
+        ({"graph": -1 * KNN(5)}, "no attraction"),
+        ({"n_components": 60}, "n_components=60"),
+        ({"graph": np.ones((3, 3))}, r"shape \(3, 3\)"),
+    ],
+)
+def test_bad_eigenmaps(options, message):
+    with pytest.raises(ValueError, match=message):
+        LaplacianEigenmaps().set_params(**options).fit(X)
+
+
+def test_new_rows_need_links():
+    maps = LaplacianEigenmaps(2, graph=Precomputed(KNN(5).adjacency(Sample.validated(X)))).fit(X)
+    np.testing.assert_array_equal(maps.transform(X), maps.embedding_)
+    with pytest.raises(ValueError, match="no links for new rows"):
+        maps.transform(NEW)
+
+
+def test_threads():
+    S, _ = o.blobs(900, 20)
+    fits = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            fits.append(
+                (LaplacianEigenmaps(3, graph=10).fit(S).embedding_, KernelLPP(3, graph=10).fit(S).transform(S[:50]))
+            )
+    assert subspace_angles(fits[0][0], fits[1][0]).max() < 1e-8
+    np.testing.assert_allclose(fits[0][1], fits[1][1], atol=1e-8 * np.abs(fits[0][1]).max())
