@@ -24,6 +24,7 @@ SHAPES = {  # n, d, classes, dtype, runs
     "wide": (2_000, 20_000, 20, np.float64, 2),
     "large": (100_000, 256, 10, np.float32, 1),
     "local": (20_000, 256, 10, np.float32, 3),
+    "images": (2_000, 1_024, 10, np.float64, 5),
 }
 SURFACES = {"roll": (20_000, 2), "scherk": (20_000, 2), "roll100k": (100_000, 1), "scherk100k": (100_000, 1)}  # n, runs
 HISTOGRAMS = {"chi2": (2_000, 1), "chi2_10k": (10_000, 1)}
@@ -142,6 +143,13 @@ def lapwing_class_lpp(X: np.ndarray, y: np.ndarray) -> None:
     LPP(9, graph=SameClass()).fit(X, y)
 
 
+def lapwing_tsa(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import TSA
+    from lapwing.graphs import KNN
+
+    TSA(10, graph=KNN(N_NEIGHBORS, weights="binary"), tol=0).fit(X.reshape(-1, 32, 32))
+
+
 def search_15(X: np.ndarray, y: np.ndarray) -> None:
     from sklearn.neighbors import kneighbors_graph
 
@@ -189,6 +197,7 @@ CASES = {  # case: (bar, [(what, against the bar at most)])
     "mid": (by_hand, [(search, None), (lapwing_lpp, 1.1), (lapwing_lpp_whole, 1.1)]),
     "wide": (by_hand_after_svd, [(lapwing_lpp, 1 / 6)]),
     "classes": (pca, [(lapwing_mmc, 3.0), (lapwing_class_lpp, 3.0), (lapwing_given_graph, None)]),
+    "images": (by_hand, [(lapwing_tsa, 0.7)]),
     "local": (search_15, [(lapwing_lpca, 1.5)]),
     "roll": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
     "scherk": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),

@@ -47,6 +47,7 @@ def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
 
     The mean of a constant column is that constant and not a rounding away from it.
     """
+    plain = weights is None
     weights = np.ones(X.shape[0]) if weights is None else weights
     if sparse.issparse(X):
         mean = np.asarray(X.T.astype(np.float64) @ weights).ravel() / weights.sum()
@@ -54,8 +55,8 @@ def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
         mean[full] = weighted_mean(X[:, full].toarray(), weights)
         return mean
     total = np.zeros(X.shape[1])
-    for rows in row_blocks(*X.shape):
-        total += weights[rows] @ dense_block(X, rows)
+    for rows in row_blocks(*X.shape):  # a plain sum wakes no BLAS threads, which would spin through a search that follows
+        total += dense_block(X, rows).sum(axis=0) if plain else weights[rows] @ dense_block(X, rows)
     mean = total / weights.sum()
     few = X[:: max(1, X.shape[0] // 100)]
     flat = np.flatnonzero(np.ptp(few, axis=0) <= 1e-4 * np.abs(mean))

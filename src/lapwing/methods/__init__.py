@@ -1,22 +1,26 @@
 """The named methods: each a declaration of its problem."""
 
 from ._discriminant import DNE, LPDP, MFA, MMC
+from ._documents import LPI
 from ._kernel import KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
 from ._neighborhood import NPE, ONPP
 from ._spectral import LaplacianEigenmaps
+from ._tensor import TSA
 
 __all__ = [
     "DNE",
     "LPCA",
     "LPDP",
+    "LPI",
     "LPP",
     "MFA",
     "MMC",
     "NPE",
     "OLPP",
     "ONPP",
+    "TSA",
     "KernelLPP",
     "KernelNPE",
     "LaplacianEigenmaps",

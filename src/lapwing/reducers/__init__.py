@@ -3,5 +3,6 @@
 from ._free import FreeReducer
 from ._kernel import KernelReducer
 from ._linear import LinearReducer
+from ._multilinear import MultilinearReducer
 
-__all__ = ["FreeReducer", "KernelReducer", "LinearReducer"]
+__all__ = ["FreeReducer", "KernelReducer", "LinearReducer", "MultilinearReducer"]

@@ -1,0 +1,234 @@
+"""Documents: sparse rows of term weights."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import TruncatedSVD
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.preprocessing import normalize as unit_rows
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..graphs import KNN, Graph, Sample
+from ..graphs._base import check_choice, check_count
+from ..operators import Array, centred, weighted_mean
+from ..problem import Problem, laplacian_sum
+from ..reducers._linear import Reduced
+from ..solvers import Solution, solve_free
+from ._locality import LPP
+
+RIDGE = (
+    10.0  # ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md)
+)
+PROBES = 300  # documents whose neighbours are searched exactly to report the recall
+
+
+class SVDNeighbors(BaseEstimator):
+    """Neighbours found in the space of a truncated SVD, by cosine: fast on text, and not exact.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+    n_components : int, default=100
+        Directions of the SVD.
+    random_state : int, RandomState instance or None, default=0
+    """
+
+    def __init__(self, n_neighbors: int = 15, *, n_components: int = 100, random_state: Any = 0):
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:
+        """The sparse matrix of distances, as :class:`~sklearn.neighbors.KNeighborsTransformer` gives it."""
+        k = min(check_count("n_components", self.n_components), min(X.shape) - 1)
+        Z = unit_rows(TruncatedSVD(k, random_state=self.random_state).fit_transform(X).astype(np.float32))
+        return KNeighborsTransformer(n_neighbors=self.n_neighbors, mode="distance").fit_transform(Z)
+
+
+class LPI(LPP):
+    r"""Locality Preserving Indexing: :class:`LPP` for documents.
+
+    .. math::
+        L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
+
+    Rows are scaled to unit length, the graph links each document to its nearest by cosine with their cosine as weight, and X
+    is centred by the mean weighted by D [1]_. The eigenvectors y of the graph are found first and the directions a by ridge
+    regression, which for independent documents and no ridge is LPP itself (thesis, Prop. 2), and never decomposes X.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    graph : None, int, graph or matrix, default=None
+        None is ``KNN(15, metric="cosine", weights="dot")``, an integer k the same with k neighbours.
+    neighbors : {"exact", "svd"}, default="exact"
+        How the neighbours of the default graph are searched: all pairs, or in the space of a truncated SVD of 100 directions,
+        which is faster and finds other neighbours (``recall_``).
+    ridge : "auto" or float, default="auto"
+        :math:`\rho` in units of :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`; above 0. Without it the regression overfits.
+        ``"auto"`` was chosen on held-out documents (docs/documents.md).
+    scaling : {"unit", "constraint"}, default="unit"
+        Length of the directions: unit vectors, or as (1) gives them.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The directions. Of each, the entry of largest absolute value (the first of several) is positive.
+    mean_ : ndarray of shape (n_features,)
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the graph, ascending.
+    recall_ : float or None
+        With ``neighbors="svd"``, the share of the exact neighbours that were found, estimated on 300 documents.
+    n_connected_components_, graph_, solver_, rank_, n_pca_
+        As in :class:`LPP`; the last two are None.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 5.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from lapwing import LPI
+    >>> texts = ["the lapwing calls", "a lapwing calls at dusk", "rain at dusk", "rain and wind", "wind in the reeds"]
+    >>> make_pipeline(TfidfVectorizer(), LPI(2, graph=2)).fit_transform(texts).shape
+    (5, 2)
+    """
+
+    _n_neighbors: ClassVar[int] = 15
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = None,
+        neighbors: str = "exact",
+        ridge: Any = "auto",
+        scaling: str = "unit",
+    ):
+        self.n_components = n_components
+        self.graph = graph
+        self.neighbors = neighbors
+        self.ridge = ridge
+        self.scaling = scaling
+
+    # What LPP can choose and LPI has settled.
+    pca: Any = None
+    center: Any = "auto"
+    solver: str = "auto"
+
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        search = SVDNeighbors() if self.neighbors == "svd" else None
+        return KNN(n_neighbors, metric="cosine", weights="dot", search=search)
+
+    def _check_parameters(self) -> int | None:
+        check_choice("neighbors", self.neighbors, ("exact", "svd"))
+        check_count("n_components", self.n_components)
+        if not isinstance(self.ridge, (str, bool)) and self.ridge == 0:
+            raise ValueError(
+                "ridge=0 leaves the regression without an answer where documents are dependent; use ridge > 0"
+            )
+        return super()._check_parameters()
+
+    def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
+        if X.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to LPI: X must hold weights of terms, and the least is {X.min():.3g}; "
+                "use LPP for other features"
+            )
+        sample = Sample(unit_rows(X), y, k)
+        empty = np.flatnonzero(sample.norms == 0)
+        if empty.size:
+            raise ValueError(
+                f"X has {empty.size} empty documents (the first is row {empty[0]}; n_features={X.shape[1]}); remove them first"
+            )
+        return sample
+
+    def _solved(self, sample: Sample, problem: Problem, pca: Any, k: int | None) -> tuple[Reduced, Solution]:
+        assert k is not None
+        degrees = problem.degrees
+        assert degrees is not None
+        pulling = all(term.coefficient > 0 for term in problem.minimise)
+        graph = solve_free(laplacian_sum(problem.minimise).tosparse(), degrees, k, semidefinite=pulling, crowded=False)
+        X, mean = sample.X, weighted_mean(sample.X, degrees)
+        trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
+        if trace <= 1e-12 * degrees.sum():
+            raise ValueError(
+                f"all documents are the same up to their length (n_features={X.shape[1]}), so there is nothing to tell apart"
+            )
+        ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(X.shape)
+        directions = _ridge_regression(X, mean, degrees, graph.vectors, ridge)
+        return Reduced([], mean, np.transpose, None), graph._replace(vectors=directions, rank=None)
+
+    def _store(self, sample: Sample, problem: Problem, reduced: Reduced, solution: Solution) -> None:
+        self.recall_ = None
+        if self.neighbors == "svd" and (self.graph is None or isinstance(self.graph, (int, np.integer))):
+            self.recall_ = _recall(sample, self._graph(sample))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def transform(self, X: Any) -> np.ndarray:
+        """``(X / |X| - mean_) @ components_.T``; an empty document is placed at the origin of the terms.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return super().transform(unit_rows(X))
+
+
+def _dense_products(X: Array, rows: np.ndarray) -> np.ndarray:
+    products = X[rows] @ X.T
+    return products.toarray() if sparse.issparse(products) else products
+
+
+def _ridge_regression(X: Array, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
+    """The a that solve (1), by conjugate gradients on all columns at once, on the smaller side of X."""
+    Z = centred(X, mean)
+    roots = np.sqrt(d)[:, None]
+    if X.shape[0] <= X.shape[1]:  # a = Zᵀ r u with (r Z Zᵀ r + ridge) u = r y
+        u = _conjugate_gradients(lambda U: roots * (Z @ (Z.T @ (roots * U))) + ridge * U, roots * Y)
+        return np.asarray(Z.T @ (roots * u))
+    return _conjugate_gradients(lambda A: Z.T @ (roots**2 * (Z @ A)) + ridge * A, np.asarray(Z.T @ (roots**2 * Y)))
+
+
+def _conjugate_gradients(apply: Any, B: np.ndarray, tol: float = 1e-8, most: int = 2000) -> np.ndarray:
+    solution, residual = np.zeros_like(B), B.copy()
+    direction, squares = B.copy(), np.sum(B**2, axis=0)
+    target = tol**2 * np.maximum(squares, np.finfo(np.float64).tiny)
+    for _ in range(most):
+        if (squares <= target).all():
+            return solution
+        image = apply(direction)
+        step = squares / np.maximum(np.sum(direction * image, axis=0), np.finfo(np.float64).tiny)
+        solution += step * direction
+        residual -= step * image
+        before, squares = squares, np.sum(residual**2, axis=0)
+        direction = residual + squares / np.maximum(before, np.finfo(np.float64).tiny) * direction
+    raise ValueError("the regression did not converge; use a larger ridge")
+
+
+def _recall(sample: Sample, graph: Any) -> float:
+    """The share of exact neighbours among those found, on a few documents."""
+    found = graph._edges(sample)
+    probes = np.sort(check_random_state(0).permutation(sample.n)[:PROBES])
+    similar = _dense_products(sample.X, probes)
+    similar[np.arange(probes.size), probes] = -np.inf
+    k = graph.n_neighbors
+    exact = np.argpartition(-similar, k - 1, axis=1)[:, :k]
+    neighbours = found.cols.reshape(sample.n, k)[probes]
+    return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, neighbours, strict=True)]))

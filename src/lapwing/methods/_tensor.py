@@ -1,0 +1,121 @@
+"""Locality preserving projections of images that stay images."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from ..graphs import KNN, Graph, Repulsion, Sample
+from ..problem import Problem, degree_sum, laplacian_sum
+from ..reducers._linear import as_graph, linked
+from ..reducers._multilinear import MultilinearReducer
+
+
+class TSA(MultilinearReducer):
+    r"""Tensor Subspace Analysis.
+
+    Images :math:`X_i` of n1 x n2 pixels become :math:`U^\top X_i V`, of l1 x l2, so that linked ones stay close [1]_:
+
+    .. math::
+        \min_{U, V} \frac{\sum_{ij} W_{ij} \|U^\top X_i V - U^\top X_j V\|^2}{2 \sum_i D_{ii} \|U^\top X_i V\|^2}  \tag{1}
+
+    with W the weights of a graph of neighbours and D its degrees. With U held, V solves
+
+    .. math::
+        \Big(\sum_{ij} L_{ij} X_i^\top U U^\top X_j\Big) v
+        = \lambda \Big(\sum_i D_{ii} X_i^\top U U^\top X_i\Big) v                                      \tag{2}
+
+    with L = D - W, and with V held U solves the same with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top`:
+    equations 7.9 and 7.10 of [1]_. U is the identity at first, then V, U, V, U ... are found in turn. Samples of higher order
+    have one matrix a mode, found in the same way, the last mode first. The problems are as large as a side of the image, not as
+    the image, and few numbers are learnt, which suits small samples. For n2 = 1 it is LPP about the plain mean.
+
+    Parameters
+    ----------
+    n_components : "auto", int, None or tuple of these, default="auto"
+        Directions to keep in each mode, those of the smallest eigenvalues: one value for all modes or one for each, as in
+        ``TSA((10, 8))``. None keeps all there are (``rank_``), ``"auto"`` two, or all where there are fewer. A number above
+        the rank raises. The directions found depend on how many of the other modes are kept.
+    graph : None, int, graph or matrix, default=None
+        What attracts (and, with a negative sign, repels), on the images as rows. None is ``KNN(5)``, an integer k is
+        ``KNN(k)``, a matrix W is ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do. Equation 7.3 of [1]_, for
+        classes, is ``SameClass("heat")``.
+    penalty : None, int, graph or matrix, default=None
+        The ratio form: the Laplacian of this graph takes the place of D in (1) and (2), so that what it links is kept apart.
+        An integer k is ``Repulsion(k)``.
+    max_iter : int, default=3
+        How many times each matrix is found, at most. The number of [1]_; there is no proof that more come to rest.
+    tol : float, default=1e-6
+        Stop when, in a round, no :math:`U U^\top` or :math:`V V^\top` changes by more than this share of its norm.
+    image_shape : tuple of int, default=None
+        X holds the images as the rows of a 2-D array, in this shape; one side may be -1. The output is 2-D as well, as
+        pipelines want it. None: X is of shape (n_samples, n1, n2, ...).
+    flatten : bool, default=False
+        Whether :meth:`transform` gives rows of l1 * l2 numbers, for pipelines, in place of l1 x l2 arrays; with
+        ``image_shape`` it always does.
+    scaling : {"unit", "constraint"}, default="unit"
+        Length of the directions: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike LPP's
+        it changes the answer, since U and V weigh each other's directions; unit vectors halve the errors on faces.
+    normalize : {None, "trace"}, default=None
+        ``"trace"`` scales the matrix of each graph in a combination to trace 1 before its coefficient.
+
+    Attributes
+    ----------
+    components_ : list of ndarray of shape (l_m, n_m)
+        :math:`U^\top, V^\top, \dots`, one a mode. Of each row, the entry of largest absolute value (the first of several) is
+        positive.
+    mean_ : ndarray of shape (n1, n2, ...)
+        The mean image, which :meth:`transform` subtracts.
+    eigenvalues_ : list of ndarray of shape (l_m,)
+        Ascending, of the last problem of each mode.
+    rank_ : tuple of int
+        How many directions the data and the constraint left in each mode.
+    n_components_ : tuple of int
+        How many were kept.
+    n_iter_ : int
+        How many times each matrix was found.
+    n_connected_components_ : int
+        Of the graph that attracts.
+    graph_ : Graph
+        The graph that was used.
+    n_features_in_ : int
+        Pixels of an image.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        With ``image_shape``.
+
+    See Also
+    --------
+    LPP : The same for vectors.
+
+    References
+    ----------
+    .. [1] X. He, D. Cai and P. Niyogi, "Tensor Subspace Analysis", Advances in Neural Information Processing Systems 18,
+       2005; X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 7.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import TSA
+    >>> from lapwing.graphs import SameClass
+    >>> digits = load_digits()
+    >>> tsa = TSA((4, 3), graph=SameClass("heat")).fit(digits.images, digits.target)
+    >>> tsa.transform(digits.images).shape
+    (1797, 4, 3)
+    >>> TSA(4, image_shape=(8, 8)).fit_transform(digits.data).shape
+    (1797, 16)
+    """
+
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return KNN(n_neighbors)
+
+    def _problem(self, sample: Sample) -> Problem:
+        terms = self._terms(sample)
+        if self.penalty is None:
+            return Problem(terms, degree_sum(terms))  # (2)
+        penalty = as_graph("penalty", self.penalty, Repulsion, 15)
+        return Problem(terms, laplacian_sum(linked("penalty", penalty.terms(sample))))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required |= isinstance(self.penalty, Integral)  # Repulsion
+        return tags

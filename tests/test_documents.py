@@ -1,0 +1,180 @@
+"""Locality preserving indexing."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import oracles as o
+import pytest
+from scipy import sparse
+from scipy.linalg import eigh, subspace_angles
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_multilabel_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lapwing import LPI, LPP
+from lapwing.graphs import KNN, SameClass, Sample
+from lapwing.methods._documents import SVDNeighbors
+
+
+def documents(n=90, d=60, seed=0):
+    """Counts of terms of four topics."""
+    rng = np.random.RandomState(seed)
+    y = np.arange(n) % 4
+    topics = rng.gamma(0.3, size=(4, d))
+    X = rng.poisson(12 * topics[y] / topics.sum(axis=1)[y, None] + 0.05)
+    X[:, 0] += 1  # no empty document
+    return sparse.csr_array(X.astype(float)), y
+
+
+X, Y = documents()
+
+
+def refused(estimator):
+    """These checks fit documents without a term, which LPI refuses on purpose."""
+    names = (
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
+        "check_estimator_sparse_tag",
+        "check_estimators_dtypes",
+    )
+    return dict.fromkeys(names, "fits empty documents")
+
+
+@parametrize_with_checks(
+    [LPI(), LPI(1, graph=3, ridge=0.5, scaling="constraint"), LPI(1, graph=KNN(3) + SameClass())],
+    expected_failed_checks=refused,
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("shape", [(90, 60), (50, 130)])
+@pytest.mark.parametrize("ridge", [0.01, 3.0])
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_agrees_with_its_definition(shape, ridge, as_sparse):
+    A, _ = documents(*shape)
+    fitted = LPI(3, graph=6, ridge=ridge, scaling="constraint").fit(A if as_sparse else A.toarray())
+    U = normalize(A).toarray()
+    similar = U @ U.T
+    np.fill_diagonal(similar, -1)
+    W = np.zeros((len(U), len(U)))
+    for i in range(len(U)):
+        near = np.argsort(-similar[i].round(9), kind="stable")[:6]  # equal up to rounding
+        W[i, near] = similar[i, near]
+    W = np.maximum(W, W.T)
+    D = np.diag(W.sum(axis=1))
+    values, V = eigh(D - W, D)
+    Z = U - np.diag(D) @ U / np.trace(D)
+    B = Z.T @ D @ Z
+    a = np.linalg.solve(B + ridge * np.trace(B) / min(shape) * np.eye(len(B)), Z.T @ D @ V[:, 1:4])
+    np.testing.assert_allclose(fitted.eigenvalues_, values[1:4], atol=1e-8)
+    np.testing.assert_allclose(np.abs(fitted.components_), np.abs(a.T), atol=1e-6 * np.abs(a).max())
+    np.testing.assert_allclose(fitted.transform(A), Z @ fitted.components_.T, atol=1e-9 * np.abs(a).max())
+
+
+def test_is_lpp_where_documents_are_independent():
+    """Thesis, Prop. 2: the smaller the ridge, the nearer."""
+    A, _ = documents(40, 300)
+    W = KNN(5, metric="cosine", weights="dot").adjacency(Sample.validated(normalize(A)))
+    exact = LPP(3, graph=W, pca=None).fit(normalize(A))
+    assert exact.rank_ == 39
+    angles = [
+        subspace_angles(LPI(3, graph=W, ridge=ridge).fit_transform(A), exact.transform(normalize(A))).max()
+        for ridge in (1e-2, 1e-4, 1e-6)
+    ]
+    assert angles[0] > angles[1] > angles[2]
+    assert angles[2] < 1e-4
+
+
+def test_length_of_a_document_does_not_matter():
+    fitted = LPI(3, graph=6).fit(X)
+    longer = X * np.linspace(1, 9, 90)[:, None]
+    np.testing.assert_allclose(clone(fitted).fit(longer).components_, fitted.components_, atol=1e-7)
+    np.testing.assert_allclose(fitted.transform(longer), fitted.transform(X), atol=1e-10)
+    empty = sparse.csr_array((1, 60))
+    np.testing.assert_allclose(fitted.transform(empty)[0], -fitted.mean_ @ fitted.components_.T)
+
+
+def test_neighbours_in_the_space_of_an_svd():
+    exact = LPI(3, graph=6).fit(X)
+    assert exact.recall_ is None
+    whole = LPI(3, graph=KNN(6, metric="cosine", weights="dot", search=SVDNeighbors(n_components=59))).fit(X)
+    assert o.angle(whole.components_, exact.components_) < 0.2
+    fitted = LPI(3, graph=6, neighbors="svd").fit(X)
+    assert 0.5 < fitted.recall_ <= 1
+
+
+def test_text_pipeline_and_search():
+    words = np.array([f"word{i}" for i in range(60)])
+    texts = [" ".join(np.repeat(words, row.astype(int))) for row in X.toarray()]
+    pipeline = make_pipeline(
+        TfidfVectorizer(), LPI(3, graph=KNN(5, metric="cosine", weights="dot")), KNeighborsClassifier(1)
+    )
+    grid = {"lpi__ridge": [0.1, 10.0], "lpi__graph__n_neighbors": [4, 8], "lpi__n_components": [3, 4]}
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(texts, Y)
+    assert search.best_score_ > 0.7
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "message"),
+    [
+        ({}, -X, "[Nn]egative values.*use LPP"),
+        ({}, sparse.vstack([X, sparse.csr_array((2, 60))]).tocsr(), r"2 empty documents \(the first is row 90"),
+        ({"ridge": 0}, X, "ridge=0"),
+        ({"ridge": 0.0}, X, "ridge=0"),
+        ({"ridge": -1.0}, X, "ridge=-1.0"),
+        ({"ridge": "none"}, X, "ridge='none'"),
+        ({"neighbors": "fast"}, X, "neighbors='fast' must be one of"),
+        ({"n_components": None}, X, "n_components=None"),
+        ({"n_components": 90}, X, "n_components=90"),
+        ({"graph": 90}, X, "n_neighbors=90 must be smaller"),
+    ],
+)
+def test_bad_input(options, data, message):
+    fitted = LPI(2, graph=6).fit(X).set_params(**options)
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(data)
+    with pytest.raises(NotFittedError):
+        fitted.transform(X)
+
+
+def test_float32_and_read_only():
+    single = LPI(3, graph=6).fit(X.astype(np.float32))
+    assert single.components_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
+    assert o.angle(single.components_, LPI(3, graph=6).fit(X).components_) < 1e-3
+    A, _ = make_multilabel_classification(80, 40, random_state=0)
+    A.flags.writeable = False
+    LPI(2, graph=5).fit(A + 0)
+
+
+DATA = Path(os.environ.get("LAPWING_DATA", "nowhere"))
+
+
+@pytest.mark.skipif(not (DATA / "TDT2_X.npz").exists(), reason="LAPWING_DATA has no TDT2_X.npz")
+def test_clustering_of_documents():
+    """NOTES 18: on TDT2 LPI clusters nearly perfectly, where k-means on the vectors does not (thesis, table 5.7)."""
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.metrics import confusion_matrix
+
+    counts, y = sparse.load_npz(DATA / "TDT2_X.npz").astype(float), np.load(DATA / "TDT2_y.npz")["y"]
+    found = []
+    for draw in range(3):
+        classes = np.random.RandomState(draw).choice(30, 5, replace=False)
+        rows = np.flatnonzero(np.isin(y, classes))
+        A, t = TfidfTransformer(use_idf=False).fit_transform(counts[rows]), np.searchsorted(np.sort(classes), y[rows])
+        clusters = [
+            KMeans(5, n_init=10, random_state=0).fit_predict(Z) for Z in (LPI(4, ridge=0.1).fit_transform(A), A)
+        ]
+        tables = [confusion_matrix(t, c) for c in clusters]
+        found.append([table[linear_sum_assignment(-table)].sum() / len(t) for table in tables])
+    lpi, plain = np.mean(found, axis=0)
+    assert lpi > 0.95
+    assert lpi > plain
