@@ -13,6 +13,7 @@ demo: $(READY)
 gallery: $(READY)
 	$(BIN)/python examples/lpca.py
 	$(BIN)/python examples/scherk.py
+	$(BIN)/python examples/laplacianfaces.py
 
 test: $(READY)
 	$(THREADS) $(BIN)/python -m pytest -n 2 --dist worksteal

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import joblib
 import numpy as np
 
 SHAPES = {  # n, d, classes, dtype, runs
@@ -27,6 +28,7 @@ SHAPES = {  # n, d, classes, dtype, runs
     "images": (2_000, 1_024, 10, np.float64, 5),
 }
 SURFACES = {"roll": (20_000, 2), "scherk": (20_000, 2), "roll100k": (100_000, 1), "scherk100k": (100_000, 1)}  # n, runs
+TEXTS = {"TDT2": 1, "20news_bydate": 1}  # runs; read from the folder LAPWING_DATA, left out where it is not set
 HISTOGRAMS = {"chi2": (2_000, 1), "chi2_10k": (10_000, 1)}
 N_COMPONENTS, N_NEIGHBORS, PATCH = 20, 10, 15
 
@@ -42,6 +44,14 @@ def data(case: str) -> tuple[np.ndarray, np.ndarray]:
         from lapwing.datasets import make_scherk
 
         return make_scherk(n, random_state=0)[0], np.zeros(n)
+    if case in TEXTS:
+        from scipy import sparse
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        folder = os.environ["LAPWING_DATA"]
+        X = sparse.load_npz(f"{folder}/{case}_X.npz").astype(np.float64)
+        X = X[np.asarray(X.sum(axis=1)).ravel() > 0]
+        return TfidfTransformer(sublinear_tf=True).fit_transform(X), np.zeros(X.shape[0])
     if case in HISTOGRAMS:
         n = HISTOGRAMS[case][0]
         return np.random.default_rng(0).poisson(1.5, (n, 2_891)).astype(np.float32), np.zeros(n)
@@ -150,6 +160,65 @@ def lapwing_tsa(X: np.ndarray, y: np.ndarray) -> None:
     TSA(10, graph=KNN(N_NEIGHBORS, weights="binary"), tol=0).fit(X.reshape(-1, 32, 32))
 
 
+def lapwing_scores(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import LaplacianScore
+    from lapwing.graphs import KNN
+
+    LaplacianScore(graph=KNN(N_NEIGHBORS, weights="binary")).fit(X)
+
+
+def _neighbour_graph(X: np.ndarray) -> object:
+    from lapwing.graphs import KNN, Sample
+
+    if id(X) not in _GRAPHS:
+        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(Sample(X))
+    return _GRAPHS[id(X)]
+
+
+def spectral_amg(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.manifold import SpectralEmbedding  # pip install pyamg
+
+    model = SpectralEmbedding(N_COMPONENTS, affinity="precomputed", eigen_solver="amg", random_state=0)
+    model.fit(_neighbour_graph(X))
+
+
+def spectral_arpack(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.manifold import SpectralEmbedding
+
+    model = SpectralEmbedding(2, affinity="precomputed", eigen_solver="arpack", random_state=0)
+    model.fit(_neighbour_graph(X))
+
+
+def lapwing_eigenmaps(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import LaplacianEigenmaps
+
+    LaplacianEigenmaps(N_COMPONENTS if X.shape[1] > 3 else 2, graph=_neighbour_graph(X)).fit(X)
+
+
+def truncated_svd(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.decomposition import TruncatedSVD
+
+    TruncatedSVD(100, random_state=0).fit(X)
+
+
+def cosine_search(X: np.ndarray, y: np.ndarray) -> None:
+    from sklearn.neighbors import NearestNeighbors
+
+    NearestNeighbors(metric="cosine").fit(X).kneighbors(n_neighbors=PATCH)
+
+
+def lapwing_lpi(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import LPI
+
+    LPI(N_COMPONENTS).fit(X)
+
+
+def lapwing_lpi_svd(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing import LPI
+
+    LPI(N_COMPONENTS, neighbors="svd").fit(X)
+
+
 def search_15(X: np.ndarray, y: np.ndarray) -> None:
     from sklearn.neighbors import kneighbors_graph
 
@@ -198,6 +267,11 @@ CASES = {  # case: (bar, [(what, against the bar at most)])
     "wide": (by_hand_after_svd, [(lapwing_lpp, 1 / 6)]),
     "classes": (pca, [(lapwing_mmc, 3.0), (lapwing_class_lpp, 3.0), (lapwing_given_graph, None)]),
     "images": (by_hand, [(lapwing_tsa, 0.7)]),
+    "scores": (search, [(lapwing_scores, 1.2)]),
+    "eigenmaps": (spectral_amg, [(lapwing_eigenmaps, 0.2)]),
+    "surface": (spectral_arpack, [(lapwing_eigenmaps, 1.0)]),
+    "TDT2": (truncated_svd, [(cosine_search, None), (lapwing_lpi, None), (lapwing_lpi_svd, 8.0)]),
+    "20news_bydate": (truncated_svd, [(cosine_search, None), (lapwing_lpi, None), (lapwing_lpi_svd, 8.0)]),
     "local": (search_15, [(lapwing_lpca, 1.5)]),
     "roll": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
     "scherk": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
@@ -212,7 +286,10 @@ CASES = {  # case: (bar, [(what, against the bar at most)])
 def measure(case: str, function: str, folder: str) -> dict:
     """In a process of its own: best time, and the peak memory beyond what was there before."""
     shape = _shape(case)
-    X, y = np.load(f"{folder}/{shape}-X.npy"), np.load(f"{folder}/{shape}-y.npy")
+    X = joblib.load(f"{folder}/{shape}-X")
+    y = np.zeros(X.shape[0]) if shape in TEXTS else joblib.load(f"{folder}/{shape}-y")
+    if function in ("spectral_amg", "spectral_arpack", "lapwing_eigenmaps"):
+        _neighbour_graph(X)
     if function == "lapwing_given_graph":
         _random_graph(X.shape[0])
     import sklearn.neighbors  # noqa: F401  imports are not on the clock
@@ -220,13 +297,17 @@ def measure(case: str, function: str, folder: str) -> dict:
     import lapwing  # noqa: F401
 
     before = memory("VmRSS")
-    runs = 5 if case == "classes" else (SHAPES | SURFACES | HISTOGRAMS)[shape][-1]
+    runs = 5 if case == "classes" else _runs(shape)
     times = []
     for _ in range(runs):
         start = time.perf_counter()
         globals()[function](X, y)
         times.append(time.perf_counter() - start)
     return {"seconds": min(times), "megabytes": memory("VmHWM") - before}
+
+
+def _runs(shape: str) -> int:
+    return TEXTS[shape] if shape in TEXTS else (SHAPES | SURFACES | HISTOGRAMS)[shape][-1]
 
 
 def memory(field: str) -> float:
@@ -236,7 +317,7 @@ def memory(field: str) -> float:
 
 
 def _shape(case: str) -> str:
-    return "large" if case == "classes" else case
+    return {"classes": "large", "scores": "mid", "eigenmaps": "mid", "surface": "roll"}.get(case, case)
 
 
 def main() -> None:
@@ -244,15 +325,16 @@ def main() -> None:
         print(json.dumps(measure(*sys.argv[2:])))
         return
     with tempfile.TemporaryDirectory() as folder:
-        run(sys.argv[1:] or list(CASES), folder)
+        texts = set() if "LAPWING_DATA" in os.environ else set(TEXTS)
+        run(sys.argv[1:] or [case for case in CASES if case not in texts], folder)
 
 
 def run(cases: list[str], folder: str) -> None:
-    print(f"{'case':11}{'':22}{'seconds':>9}{'ratio':>8}{'at most':>9}{'MB more':>9}")
+    print(f"{'case':14}{'':22}{'seconds':>9}{'ratio':>8}{'at most':>9}{'MB more':>9}")
     for case in cases:
         X, y = data(_shape(case))
-        np.save(f"{folder}/{_shape(case)}-X.npy", X)
-        np.save(f"{folder}/{_shape(case)}-y.npy", y)
+        joblib.dump(X, f"{folder}/{_shape(case)}-X")
+        joblib.dump(y, f"{folder}/{_shape(case)}-y")
         del X
         bar, others = CASES[case]
         base = None
@@ -260,14 +342,14 @@ def run(cases: list[str], folder: str) -> None:
             command = [sys.executable, os.path.abspath(__file__), "--measure", case, function.__name__, folder]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
-                print(f"{case:11}{function.__name__:22}  failed: {done.stderr.strip().splitlines()[-1]}", flush=True)
+                print(f"{case:14}{function.__name__:22}  failed: {done.stderr.strip().splitlines()[-1]}", flush=True)
                 continue
             found = json.loads(done.stdout)
             base = base or found["seconds"]
             ratio = found["seconds"] / base
             bound = "" if most is None else f"{most:.2f}"
             print(
-                f"{case:11}{function.__name__:22}{found['seconds']:9.3f}{ratio:8.2f}{bound:>9}{found['megabytes']:9.0f}",
+                f"{case:14}{function.__name__:22}{found['seconds']:9.3f}{ratio:8.2f}{bound:>9}{found['megabytes']:9.0f}",
                 flush=True,
             )
 

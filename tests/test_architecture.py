@@ -21,6 +21,8 @@ MAY_IMPORT = {
     "datasets": {"graphs"},
     "features": {"graphs"},
     "recognition": {"graphs"},
+    "selection": {"graphs", "reducers"},
+    "plots": {"graphs"},
 }
 
 

@@ -14,9 +14,11 @@ from .methods import (
     OLPP,
     ONPP,
     TSA,
+    FisherScore,
     KernelLPP,
     KernelNPE,
     LaplacianEigenmaps,
+    LaplacianScore,
     TangentialMaps,
 )
 
@@ -33,8 +35,10 @@ __all__ = [
     "OLPP",
     "ONPP",
     "TSA",
+    "FisherScore",
     "KernelLPP",
     "KernelNPE",
     "LaplacianEigenmaps",
+    "LaplacianScore",
     "TangentialMaps",
 ]

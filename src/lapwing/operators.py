@@ -55,7 +55,9 @@ def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
         mean[full] = weighted_mean(X[:, full].toarray(), weights)
         return mean
     total = np.zeros(X.shape[1])
-    for rows in row_blocks(*X.shape):  # a plain sum wakes no BLAS threads, which would spin through a search that follows
+    for rows in row_blocks(
+        *X.shape
+    ):  # a plain sum wakes no BLAS threads, which would spin through a search that follows
         total += dense_block(X, rows).sum(axis=0) if plain else weights[rows] @ dense_block(X, rows)
     mean = total / weights.sum()
     few = X[:: max(1, X.shape[0] // 100)]

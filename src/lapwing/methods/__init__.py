@@ -6,6 +6,7 @@ from ._kernel import KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
 from ._neighborhood import NPE, ONPP
+from ._scores import FisherScore, LaplacianScore
 from ._spectral import LaplacianEigenmaps
 from ._tensor import TSA
 
@@ -21,8 +22,10 @@ __all__ = [
     "OLPP",
     "ONPP",
     "TSA",
+    "FisherScore",
     "KernelLPP",
     "KernelNPE",
     "LaplacianEigenmaps",
+    "LaplacianScore",
     "TangentialMaps",
 ]

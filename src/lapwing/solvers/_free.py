@@ -84,15 +84,19 @@ def _largest(apply: Apply, n: int, deflated: np.ndarray, k: int, restarts: int) 
     values, vectors = _krylov(apply, start, deflated, k, restarts)
     while True:
         # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger.
-        value, vector = _krylov(apply, start, np.hstack([deflated, vectors]), 1, restarts)
+        found = np.hstack([deflated, vectors])
+        value, vector = _krylov(
+            apply, start, found, 1, restarts, tol=1e-6
+        )  # a Ritz value is right to the square of that
         if value[0] <= values[-1] * (1 + 1e-8):
             return values, vectors
+        value, vector = _krylov(apply, start, found, 1, restarts)
         order = np.argsort(-np.append(values, value), kind="stable")[:k]
         values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]
 
 
 def _krylov(
-    apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int
+    apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int, tol: float = 1e-12
 ) -> tuple[np.ndarray, np.ndarray]:
     def project(v: np.ndarray) -> np.ndarray:
         return v - deflated @ (deflated.T @ v)
@@ -107,8 +111,8 @@ def _krylov(
             k=k,
             which="LA",
             v0=project(start),
-            ncv=min(n, max(2 * k + 1, 40)),
-            tol=1e-12,
+            ncv=min(n, max(3 * k + 1, 20)),
+            tol=tol,
             maxiter=restarts,
         )
     return values[::-1], vectors[:, ::-1]

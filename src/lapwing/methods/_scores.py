@@ -1,0 +1,187 @@
+"""Scores of single features."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from ..graphs import KNN, Graph, Sample
+from ..operators import weighted_mean
+from ..problem import Problem, degree_sum, laplacian_sum
+from ..reducers._feature import FeatureSelector, mean_squares, negligible, quadratic_diagonal, spread
+from ..reducers._linear import as_graph, connected_components, linked
+
+
+class LaplacianScore(FeatureSelector):
+    r"""Laplacian Score: selects the features that differ least between neighbours, beside how much they vary.
+
+    .. math::
+        L_r = \frac{\tilde f_r^\top L \tilde f_r}{\tilde f_r^\top D \tilde f_r}, \qquad
+        \tilde f_r = f_r - \frac{f_r^\top D 1}{1^\top D 1} 1                                     \tag{1}
+
+    for each column :math:`f_r` of X, with L = D - W the Laplacian of a graph of neighbours and D its degrees [1]_: what
+    :class:`LPP` minimises over all directions, here for the axes alone. Features are scored one by one, so two that say the
+    same are both selected. With ``graph=SameClass()`` it is supervised, and :math:`L_r = 1 / (1 + F_r)` of
+    :class:`FisherScore` [2]_.
+
+    Parameters
+    ----------
+    n_features_to_select : int or None, default=None
+        Features to keep, those of the smallest scores; of equal ones the first. None is half of them, and at least one.
+        Constant features are never kept: more than there are others raises.
+    graph : None, int, graph or matrix, default=None
+        What attracts (and, with a negative sign, repels: L is then the signed sum, D of what attracts alone). None is
+        ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do.
+        The thesis [2]_ has neighbours and weights by the cosine, ``KNN(5, metric="cosine", weights="cosine")``, which suit
+        data without negative entries only. Distances see the scale of features, scores do not: standardise features of
+        different units first.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        (1) of each feature, between 0 and 2 where nothing repels; infinity for a constant one.
+    support_ : ndarray of shape (n_features,)
+        Which features were selected; :meth:`get_support` returns it.
+    n_features_to_select_ : int
+        How many were.
+    n_connected_components_ : int
+        Of the graph that attracts.
+    graph_ : Graph
+        The graph that was used.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    FisherScore : By classes.
+    LPP : Combines features instead.
+
+    References
+    ----------
+    .. [1] X. He, D. Cai and P. Niyogi, "Laplacian Score for feature selection", Advances in Neural Information Processing
+       Systems 18, 2005.
+    .. [2] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 6.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LaplacianScore
+    >>> from lapwing.graphs import KNN
+    >>> X, y = load_iris(return_X_y=True)
+    >>> score = LaplacianScore(2, graph=KNN(5, metric="cosine", weights="cosine")).fit(X)
+    >>> score.get_support(indices=True)
+    array([2, 3])
+    >>> score.transform(X).shape
+    (150, 2)
+    """
+
+    _n_neighbors: ClassVar[int] = 5  # of the default graph
+
+    def __init__(self, n_features_to_select: int | None = None, *, graph: Any = None):
+        super().__init__(n_features_to_select)
+        self.graph = graph
+
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return KNN(n_neighbors)
+
+    def _graph(self, sample: Sample) -> Graph:
+        return as_graph("graph", self.graph, self._default_graph, min(self._n_neighbors, sample.n - 1))
+
+    def _problem(self, sample: Sample) -> Problem:
+        terms = linked("graph", self._graph(sample).terms(sample))
+        return Problem(terms, degree_sum(terms))  # (1)
+
+    def _criterion(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+        X, problem = sample.X, self._problem(sample)
+        degrees = problem.degrees
+        assert degrees is not None
+        shares = degrees / degrees.sum()
+        mean = weighted_mean(X, shares)
+        variance = spread(X, mean, shares)
+        varying = ~negligible(variance, mean_squares(X, mean, variance, shares), X.dtype)
+        attraction = quadratic_diagonal(laplacian_sum(problem.minimise), X, mean) / degrees.sum()
+        graph = self._graph(sample)
+        self.graph_ = clone(graph) if graph is self.graph else graph
+        self.n_connected_components_ = connected_components(problem.minimise)
+        return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
+
+
+class FisherScore(FeatureSelector):
+    r"""Fisher criterion score: selects the features whose class means differ most, beside how much classes vary.
+
+    .. math:: F_r = \frac{\sum_c n_c (\mu_{rc} - \mu_r)^2}{\sum_c n_c \sigma_{rc}^2}                  \tag{1}
+
+    with the mean and the variance of feature r in class c [1]_. It is :math:`1 / L_r - 1` of :class:`LaplacianScore` with
+    ``graph=SameClass()``, found here in one pass over each class.
+
+    Parameters
+    ----------
+    n_features_to_select : int or None, default=None
+        Features to keep, those of the largest scores; of equal ones the first. None is half of them, and at least one.
+        Constant features are never kept: more than there are others raises.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        (1) of each feature, on the samples of known label: infinity for one that is constant in every class, 0 for one that
+        is constant.
+    support_ : ndarray of shape (n_features,)
+        Which features were selected; :meth:`get_support` returns it.
+    n_features_to_select_ : int
+        How many were.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LaplacianScore : Without labels, by neighbours.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 6, eq. 6.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import FisherScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> FisherScore(2).fit(X, y).scores_.round(1)
+    array([ 1.6,  0.7, 16.1, 13.1])
+    """
+
+    _largest: ClassVar[bool] = True
+
+    def _criterion(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+        if sample.y is None:
+            raise ValueError(
+                "FisherScore requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown one), or "
+                "use LaplacianScore"
+            )
+        X, shares = sample.X, (sample.classes >= 0) / (sample.classes >= 0).sum()
+        mean = weighted_mean(X, shares)
+        between, within = np.zeros((2, mean.size))
+        for rows in _groups(sample.classes):
+            X_c, share = X[rows], shares[rows]
+            mean_c = weighted_mean(X_c)
+            between += share.sum() * (mean_c - mean) ** 2
+            within += spread(X_c, mean_c, share)
+        squares = mean_squares(X, mean, between + within, shares)
+        varying = ~negligible(between + within, squares, X.dtype)
+        scores = np.where(varying, np.inf, 0.0)
+        return np.divide(
+            between, within, out=scores, where=varying & ~negligible(within, squares, X.dtype)
+        ), varying  # (1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _groups(classes: np.ndarray) -> list[np.ndarray]:
+    """Rows of each class, by one sort."""
+    known = np.flatnonzero(classes >= 0)
+    by_class = known[np.argsort(classes[known], kind="stable")]
+    return np.split(by_class, np.cumsum(np.bincount(classes[known]))[:-1])
