@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lapwing import (
     DNE,
+    GLPCA,
     LPCA,
     LPDP,
     LPP,
@@ -45,7 +46,7 @@ from lapwing.graphs import (
 )
 
 LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA)]
-FREE = [TangentialMaps(), LaplacianEigenmaps()]
+FREE = [TangentialMaps(), LaplacianEigenmaps(), GLPCA()]
 KERNEL = [KernelLPP(), KernelNPE()]
 DEFAULT = [*LINEAR, *FREE, *KERNEL, TSA(image_shape=(-1, 1))]
 SPECIAL = [
@@ -68,6 +69,9 @@ SPECIAL = [
     KernelLPP(1, graph=KNN(3) + SameClass(), landmarks=10, random_state=0),
     KernelNPE(1, gamma=0.5, graph=2, scaling="constraint"),
     LaplacianEigenmaps(1, graph=3, constraint="identity"),
+    GLPCA(1, beta=0),
+    GLPCA(1, beta=1.0, graph=3),
+    GLPCA(1, alpha=2.0, graph=3),
     LaplacianEigenmaps(1, extension="barycentric"),
     TangentialMaps(1, graph=3, extension="barycentric"),
     TangentialMaps(1, graph=TangentAlignment(4, weights="uniform", metric="manhattan")),

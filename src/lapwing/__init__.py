@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from .methods import (
     DNE,
+    GLPCA,
     LPCA,
     LPDP,
     LPI,
@@ -25,6 +26,7 @@ from .methods import (
 __version__ = version("lapwing")
 __all__ = [
     "DNE",
+    "GLPCA",
     "LPCA",
     "LPDP",
     "LPI",

@@ -6,12 +6,14 @@ from ._kernel import KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
 from ._neighborhood import NPE, ONPP
+from ._representation import GLPCA
 from ._scores import FisherScore, LaplacianScore
 from ._spectral import LaplacianEigenmaps
 from ._tensor import TSA
 
 __all__ = [
     "DNE",
+    "GLPCA",
     "LPCA",
     "LPDP",
     "LPI",

@@ -89,9 +89,9 @@ class LaplacianEigenmaps(FreeReducer):
         """For a new row of weights w, degree d and eigenvalue l: d y - w'Y = l d y, or l y under B = I."""
         if self.extension != "nystrom":
             return super()._extended(X)
-        return self._by_links(self.graph_.links(self._both(X)))
+        return self._by_links(X, self.graph_.links(self._both(X)))
 
-    def _by_links(self, W: sparse.csr_array) -> np.ndarray:
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         degrees = np.asarray(W.sum(axis=1)).ravel()
         if self.constraint == "degree":
             W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W

@@ -18,7 +18,7 @@ from ..graphs._reconstruction import barycentric_weights
 from ..graphs._search import is_precomputed, nearest
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, laplacian_sum
-from ..solvers import fix_signs, solve_free
+from ..solvers import Solution, fix_signs, solve_free
 from ._linear import as_graph, connected_components, linked
 
 
@@ -70,7 +70,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 raise ValueError(OUT_OF_RANGE)
         problem = self._problem(sample)
         terms = problem.minimise
-        A = laplacian_sum(terms).tosparse()
         b = problem.degrees
         assert b is not None
         if not b.all():
@@ -79,9 +78,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 UserWarning,
                 stacklevel=2,
             )
-        semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graph.signed())
-        crowded = self._crowded or X.shape[1] <= 3  # a surface
-        solution = solve_free(A, b, k, semidefinite=semidefinite, crowded=crowded)
+        solution = self._solution(sample, problem, graph, k)
         graph = graph.resolved(sample)
         self.graph_ = clone(graph) if graph is self.graph else graph
         self.n_connected_components_ = connected_components(terms)
@@ -89,6 +86,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.eigenvalues_ = solution.values
         self.X_fit_ = X
         self.embedding_ = fix_signs(solution.vectors.T).T.astype(X.dtype)
+        self._store(sample)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
@@ -122,7 +120,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if links is not None:
-            return self._by_links(self._checked_links(links, len(X))).astype(X.dtype)
+            return self._by_links(X, self._checked_links(links, len(X))).astype(X.dtype)
         known, group = _places(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
         sizes = np.bincount(known)
         stored = np.stack(
@@ -134,6 +132,16 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if new.size:
             Y[new] = self._extended(X[new])
         return Y
+
+    def _solution(self, sample: Sample, problem: Problem, graph: Graph, k: int) -> Solution:
+        semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graph.signed())
+        crowded = self._crowded or sample.X.shape[1] <= 3  # a surface
+        A, b = laplacian_sum(problem.minimise).tosparse(), problem.degrees
+        assert b is not None
+        return solve_free(A, b, k, semidefinite=semidefinite, crowded=crowded)
+
+    def _store(self, sample: Sample) -> None:
+        """What a method reports beside the embedding."""
 
     def _graph(self, sample: Sample) -> Graph:
         """``graph=``, resolved."""
@@ -150,7 +158,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         return W
 
-    def _by_links(self, W: sparse.csr_array) -> np.ndarray:
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """The mean of the linked samples."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
         W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W

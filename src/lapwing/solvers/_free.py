@@ -44,6 +44,22 @@ def solve_free(
     return Solution(values, Y, live.size - 1, name)
 
 
+def solve_operator(apply: Apply, n: int, k: int) -> Solution:
+    """The k smallest eigenpairs, but the constant, of I less the symmetric n x n matrix that ``apply`` multiplies with.
+
+    Few samples, or nearly all directions, are solved densely.
+    """
+    if k >= n:
+        raise RankError(f"n_components={k} is more than {n} samples leave beside the constant, {n - 1}; use fewer")
+    constant = np.full((n, 1), n**-0.5)
+    if n <= DENSE_SAMPLES or 3 * k > n:
+        M = np.column_stack([apply(column) for column in np.eye(n)])
+        values, vectors = _dense(np.eye(n) - (M + M.T) / 2, constant, k)
+        return Solution(values, vectors, n - 1, "dense")
+    values, vectors = _largest(apply, n, constant, k, LONG)
+    return Solution(1 - values, vectors, n - 1, "lanczos")
+
+
 def _iterated(
     M: sparse.csr_array, constant: np.ndarray, k: int, semidefinite: bool, crowded: bool
 ) -> tuple[np.ndarray, np.ndarray, str]:

@@ -1,0 +1,147 @@
+"""Graph-Laplacian PCA."""
+
+import numpy as np
+import oracles as o
+import pytest
+from scipy.linalg import subspace_angles
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KNeighborsClassifier
+from threadpoolctl import threadpool_limits
+
+from lapwing import GLPCA, LaplacianEigenmaps
+from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass, Sample
+
+X, Y = o.blobs(100, 8)
+SHAPES = {"tall": (100, 8), "wide": (100, 150), "many": (600, 30)}
+
+
+def weights(S, k=5):
+    return KNN(k).adjacency(Sample.validated(S))
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("beta", [0, 0.3, 0.5, 0.9, 1])
+def test_agrees_with_the_definition(shape, beta):
+    """Eq. 12 by a dense solver, the constant put last as in eq. 14."""
+    S, _ = o.blobs(*shape)
+    n = len(S)
+    W = weights(S).toarray()
+    L, Xc = np.diag(W.sum(axis=1)) - W, S - S.mean(axis=0)
+    lam, xi = np.linalg.eigvalsh(Xc @ Xc.T)[-1], np.linalg.eigvalsh(L)[-1]
+    G = (1 - beta) * (np.eye(n) - Xc @ Xc.T / lam) + beta * L / xi
+    values, V = np.linalg.eigh(G + 10 * np.ones((n, n)) / n)
+    fitted = GLPCA(3, beta=beta).fit(S)
+    assert subspace_angles(fitted.embedding_, V[:, :3]).max() < 1e-7
+    np.testing.assert_allclose(fitted.eigenvalues_, values[:3], atol=1e-9)
+    Q = fitted.embedding_
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(fitted.components_, Q.T @ Xc, atol=1e-9)
+    np.testing.assert_allclose(fitted.inverse_transform(Q), Q @ Q.T @ Xc + S.mean(axis=0), atol=1e-9)
+    error = np.linalg.norm(Xc - Q @ Q.T @ Xc) / np.linalg.norm(Xc)
+    assert fitted.reconstruction_error_ == pytest.approx(error, abs=1e-10)
+    if beta < 1:
+        assert fitted.alpha_ == pytest.approx(beta / (1 - beta) * lam / xi)
+        again = GLPCA(3, alpha=fitted.alpha_).fit(S)
+        assert again.beta_ == pytest.approx(beta)
+        assert subspace_angles(again.embedding_, Q).max() < 1e-7
+
+
+def test_beta_0_is_pca():
+    fitted, pca = GLPCA(3, beta=0).fit(X), PCA(3).fit(X)
+    np.testing.assert_allclose(np.abs(fitted.embedding_), np.abs(pca.transform(X) / pca.singular_values_), atol=1e-10)
+    new = X[:20] + 0.3
+    np.testing.assert_allclose(
+        np.abs(fitted.transform(new)), np.abs(pca.transform(new) / pca.singular_values_), atol=1e-10
+    )
+    np.testing.assert_allclose(
+        fitted.inverse_transform(fitted.transform(new)), pca.inverse_transform(pca.transform(new)), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("n", [100, 700])
+def test_beta_1_is_laplacian_eigenmaps(n):
+    S, _ = o.blobs(n, 8)
+    fitted, maps = GLPCA(3, beta=1).fit(S), LaplacianEigenmaps(3, constraint="identity").fit(S)
+    assert subspace_angles(fitted.embedding_, maps.embedding_).max() < 1e-7
+    new = S[:20] + 0.01
+    np.testing.assert_allclose(np.abs(fitted.transform(new)), np.abs(maps.transform(new)), atol=1e-6)
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.5, 0.9])
+def test_new_rows_are_exact_with_the_links_of_fitted_ones(beta):
+    W = weights(X)
+    fitted = GLPCA(3, beta=beta, graph=W).fit(X)
+    np.testing.assert_allclose(fitted.transform(X, links=W), fitted.embedding_, atol=1e-9)
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5, 0.9])
+def test_new_rows_beside_a_fit_with_them(beta):
+    """The coordinates of held-out digits against those of a fit that has them too, after the best rotation."""
+    digits = load_digits().data
+    train = np.arange(len(digits)) % 10 != 0
+    part, whole = GLPCA(8, beta=beta, graph=10).fit(digits[train]), GLPCA(8, beta=beta, graph=10).fit(digits)
+    turn = np.linalg.lstsq(part.embedding_, whole.embedding_[train], rcond=None)[0]
+    placed = part.transform(digits[~train]) @ turn
+    error = np.linalg.norm(placed - whole.embedding_[~train]) / np.linalg.norm(whole.embedding_[~train])
+    assert error < 0.35
+    classifier = KNeighborsClassifier(1).fit(part.embedding_, load_digits().target[train])
+    assert classifier.score(part.transform(digits[~train]), load_digits().target[~train]) > 0.9
+
+
+def test_poles_fall_back_to_the_neighbours():
+    """A new row tied by very small weights has a factor near 0 when beta is large."""
+    fitted = GLPCA(2, beta=0.99, graph=weights(X)).fit(X)
+    links = np.zeros((1, 100))
+    links[0, [3, 4]] = 1e-9
+    placed = fitted.transform(X[:1] + 5, links=links)
+    np.testing.assert_allclose(placed[0], fitted.embedding_[[3, 4]].mean(axis=0), atol=1e-6)
+
+
+def test_a_graph_of_its_own_and_labels():
+    rng = np.random.RandomState(0)
+    noise = rng.standard_normal((90, 30))
+    y = np.arange(90) % 3
+    W = (y[:, None] == y).astype(float) - np.eye(90)
+    fitted = GLPCA(2, beta=0.9, graph=Precomputed(W)).fit(noise)
+    assert KNeighborsClassifier(1).fit(fitted.embedding_[:45], y[:45]).score(fitted.embedding_[45:], y[45:]) == 1
+    for graph in (KNN(5) + SameClass(), KNN(5) - 0.1 * Repulsion(20)):
+        assert np.isfinite(GLPCA(2, graph=graph).fit(X, Y).embedding_).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beta": -0.1}, "beta=-0.1"),
+        ({"beta": 1.1}, "beta=1.1"),
+        ({"beta": "half"}, "beta='half'"),
+        ({"beta": True}, "beta=True"),
+        ({"alpha": -1.0}, "alpha=-1.0"),
+        ({"alpha": np.inf}, "alpha=inf"),
+        ({"n_components": 100}, "n_components=100"),
+        ({"n_components": 0}, "n_components=0"),
+        ({"graph": 100}, "n_neighbors=100"),
+    ],
+)
+def test_bad_parameters(options, message):
+    fitted = GLPCA(2).fit(X).set_params(**options)
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(X)
+    with pytest.raises(NotFittedError):
+        fitted.transform(X)
+    with pytest.raises(ValueError, match="3 columns"):
+        GLPCA(2).fit(X).inverse_transform(X[:, :3])
+
+
+def test_scale_threads_and_single_precision():
+    S, _ = o.blobs(600, 30)
+    fitted = GLPCA(3, beta=0.5).fit(S)
+    assert subspace_angles(fitted.embedding_, GLPCA(3, beta=0.5).fit(1e3 * S).embedding_).max() < 1e-6
+    single = GLPCA(3, beta=0.5).fit(S.astype(np.float32))
+    assert single.embedding_.dtype == single.components_.dtype == np.float32
+    assert subspace_angles(fitted.embedding_, single.embedding_.astype(float)).max() < 1e-3
+    with threadpool_limits(1):
+        one = clone(fitted).fit(S)
+    assert subspace_angles(fitted.embedding_, one.embedding_).max() < 1e-8
