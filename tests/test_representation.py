@@ -4,14 +4,15 @@ import numpy as np
 import oracles as o
 import pytest
 from scipy.linalg import subspace_angles
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
-from lapwing import GLPCA, LaplacianEigenmaps
+from lapwing import GLPCA, L21PCA, LaplacianEigenmaps, RobustGLPCA
 from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass, Sample
 
 X, Y = o.blobs(100, 8)
@@ -145,3 +146,148 @@ def test_scale_threads_and_single_precision():
     with threadpool_limits(1):
         one = clone(fitted).fit(S)
     assert subspace_angles(fitted.embedding_, one.embedding_).max() < 1e-8
+
+
+# The robust form
+
+
+def corrupted(seed=0, n=200, p=40, k=3, share=0.2):
+    """A low-rank matrix with little noise, and a share of its rows grossly corrupted."""
+    rng = np.random.RandomState(seed)
+    T = np.linalg.qr(rng.standard_normal((p, k)))[0]
+    S = 3 * rng.standard_normal((n, k)) @ T.T + 0.05 * rng.standard_normal((n, p))
+    bad = rng.permutation(n)[: int(share * n)]
+    S[bad] += 8 * rng.standard_normal((bad.size, p))
+    return S, T, bad
+
+
+def reweighted(S, k):
+    """The L2,1 problem by iteratively reweighted least squares on the subspace: another algorithm."""
+    w = np.ones(len(S))
+    for _ in range(500):
+        P = np.linalg.eigh((S * w[:, None]).T @ S)[1][:, -k:]
+        lengths = np.linalg.norm(S - S @ P @ P.T, axis=1)
+        w = 1 / np.maximum(lengths, 1e-8)
+    return P, lengths.sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_l21_pca_reaches_the_objective_of_another_algorithm(seed):
+    S, T, bad = corrupted(seed=seed)
+    fitted = L21PCA(3).fit(S)
+    P, objective = reweighted(S - S.mean(axis=0), 3)
+    assert fitted.objective_ == pytest.approx(objective, rel=5e-3)
+    assert subspace_angles(fitted.components_.T, P).max() < 0.05
+    pca = PCA(3).fit(S)
+    assert subspace_angles(pca.components_.T, T).max() > 1
+    assert subspace_angles(fitted.components_.T, T).max() < 0.5
+    assert set(np.argsort(-np.linalg.norm(fitted.errors_, axis=1))[: bad.size]) == set(bad)
+    assert fitted.violation_ < 1e-6
+
+
+def test_robust_objective_with_a_graph():
+    """Beside a general optimiser of the smoothed problem, from the fit and from random starts."""
+    S, _, _ = corrupted(n=30, p=6, k=2)
+    fitted = RobustGLPCA(2, beta=0.3, graph=4, tol=1e-8).fit(S)
+    L = KNN(4).build(S)[0].laplacian.toarray()
+    Xc, alpha = S - S.mean(axis=0), fitted.alpha_
+
+    def objective(z):
+        Q = np.linalg.qr((lambda Z: Z - Z.mean(axis=0))(z[:60].reshape(30, 2)))[0]
+        U = z[60:].reshape(6, 2)
+        return np.sum(np.sqrt(np.sum((Xc - Q @ U.T) ** 2, axis=1) + 1e-10)) + alpha * np.trace(Q.T @ L @ Q)
+
+    rng = np.random.RandomState(0)
+    starts = [np.r_[fitted.embedding_.ravel(), fitted.components_.T.ravel()]]
+    starts += [rng.standard_normal(72) for _ in range(4)]
+    best = min(minimize(objective, z, method="L-BFGS-B", options={"maxfun": 40_000}).fun for z in starts)
+    Q = fitted.embedding_
+    own = np.linalg.norm(Xc - Q @ fitted.components_, axis=1).sum() + alpha * np.trace(Q.T @ L @ Q)
+    assert fitted.objective_ == pytest.approx(own, rel=1e-6)
+    assert own < best * 1.005
+
+
+def test_robust_recovers_a_low_rank_matrix_where_pca_does_not():
+    S, _, bad = corrupted()
+    clean = np.delete(np.arange(len(S)), bad)
+    truth = corrupted(share=0.0)[0]
+    errors = [
+        np.linalg.norm((model.inverse_transform(model.fit(S).transform(S)) - truth)[clean])
+        / np.linalg.norm(truth[clean])
+        for model in (RobustGLPCA(3, beta=0.1), L21PCA(3), PCA(3))
+    ]
+    assert errors[0] < 0.25
+    assert errors[1] < 0.25
+    assert errors[2] > 0.6
+
+
+def test_scale_does_not_matter():
+    S, _, _ = corrupted()
+    fits = [RobustGLPCA(3, beta=0.3).fit(c * S) for c in (1.0, 1e3)]
+    assert subspace_angles(fits[0].embedding_, fits[1].embedding_).max() < 1e-8
+    assert fits[1].objective_ == pytest.approx(1e3 * fits[0].objective_)
+    again = RobustGLPCA(3, alpha=fits[0].alpha_).fit(S)
+    assert subspace_angles(fits[0].embedding_, again.embedding_).max() < 1e-8
+
+
+def test_corruption_to_one_side_needs_the_median():
+    rng = np.random.RandomState(0)
+    T = np.linalg.qr(rng.standard_normal((40, 3)))[0]
+    S = 10 * rng.standard_normal((200, 3)) @ T.T + 0.05 * rng.standard_normal((200, 40))
+    S[rng.permutation(200)[:40]] += 8 * np.abs(rng.standard_normal((40, 40)))
+    mean, median = (L21PCA(3, center=center).fit(S) for center in ("mean", "median"))
+    assert subspace_angles(median.components_.T, T).max() < 0.5
+    assert subspace_angles(mean.components_.T, T).max() > 0.7
+    np.testing.assert_allclose(median.mean_, np.median(S, axis=0))
+
+
+def test_alpha_0_is_l21_pca():
+    S, _, _ = corrupted()
+    robust, plain = RobustGLPCA(3, alpha=0.0).fit(S), L21PCA(3).fit(S)
+    assert subspace_angles(robust.embedding_, plain.embedding_).max() < 1e-8
+
+
+def test_new_rows_of_the_robust_form():
+    S, _, _ = corrupted()
+    plain = L21PCA(3).fit(S)
+    new = S[:10] + 1e-9
+    projected = np.linalg.lstsq(plain.components_.T, (new - plain.mean_).T, rcond=None)[0].T
+    np.testing.assert_allclose(plain.transform(new), projected, atol=1e-6)
+    W = weights(S)
+    tied = RobustGLPCA(3, beta=0.3, graph=W).fit(S)
+    placed = tied.transform(S[:5] + 1e-9, links=W[:5])
+    for x, w, q in zip(S[:5], W[:5].toarray(), placed, strict=True):
+
+        def part(z, x=x, w=w):
+            pulled = np.sum(w * np.sum((z - tied.embedding_) ** 2, axis=1))
+            return np.linalg.norm(x - tied.mean_ - z @ tied.components_) + tied.alpha_ * pulled
+
+        assert part(q) <= minimize(part, q + 0.01, method="Nelder-Mead", options={"xatol": 1e-9}).fun + 1e-6
+
+
+def test_stopping_early_warns():
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=5 .*raise max_iter"):
+        fitted = L21PCA(3, max_iter=5).fit(corrupted()[0])
+    assert fitted.n_iter_ == 5
+    assert fitted.violation_ > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rho": 1.0}, "rho=1.0 must be above 1"),
+        ({"rho": -2}, "rho=-2"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"tol": 0.0}, "tol=0.0"),
+        ({"center": "mode"}, "center='mode' must be one of"),
+        ({"beta": 1.0}, "beta=1 leaves nothing"),
+        ({"alpha": -1.0}, "alpha=-1.0"),
+        ({"n_components": 100}, "n_components=100"),
+    ],
+)
+def test_bad_robust_parameters(options, message):
+    fitted = RobustGLPCA(2).fit(X).set_params(**options)
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(X)
+    with pytest.raises(NotFittedError):
+        fitted.transform(X)

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from .methods import (
     DNE,
     GLPCA,
+    L21PCA,
     LPCA,
     LPDP,
     LPI,
@@ -20,6 +21,7 @@ from .methods import (
     KernelNPE,
     LaplacianEigenmaps,
     LaplacianScore,
+    RobustGLPCA,
     TangentialMaps,
 )
 
@@ -27,6 +29,7 @@ __version__ = version("lapwing")
 __all__ = [
     "DNE",
     "GLPCA",
+    "L21PCA",
     "LPCA",
     "LPDP",
     "LPI",
@@ -42,5 +45,6 @@ __all__ = [
     "KernelNPE",
     "LaplacianEigenmaps",
     "LaplacianScore",
+    "RobustGLPCA",
     "TangentialMaps",
 ]

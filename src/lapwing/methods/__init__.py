@@ -6,7 +6,7 @@ from ._kernel import KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
 from ._neighborhood import NPE, ONPP
-from ._representation import GLPCA
+from ._representation import GLPCA, L21PCA, RobustGLPCA
 from ._scores import FisherScore, LaplacianScore
 from ._spectral import LaplacianEigenmaps
 from ._tensor import TSA
@@ -14,6 +14,7 @@ from ._tensor import TSA
 __all__ = [
     "DNE",
     "GLPCA",
+    "L21PCA",
     "LPCA",
     "LPDP",
     "LPI",
@@ -29,5 +30,6 @@ __all__ = [
     "KernelNPE",
     "LaplacianEigenmaps",
     "LaplacianScore",
+    "RobustGLPCA",
     "TangentialMaps",
 ]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator, aslinearoperator, eigsh
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ..graphs import KNN, Graph, Sample
-from ..operators import centred, identity
-from ..problem import Problem, laplacian_sum
+from ..graphs._base import check_choice, check_count, check_positive
+from ..operators import Structured, centred, diagonal, identity
+from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer
 from ..solvers import Solution, solve_free, solve_operator
 
@@ -166,6 +169,259 @@ class GLPCA(FreeReducer):
         if X.shape[1] != len(self.components_):
             raise ValueError(f"X has {X.shape[1]} columns, but there are {len(self.components_)} components")
         return X @ self.components_ + self.mean_
+
+
+class RobustGLPCA(GLPCA):
+    r"""Robust graph-Laplacian PCA: samples are represented in the norm, not the square of the norm.
+
+    .. math::
+        \min_{U, Q} \sum_i \|x_i - U q_i\| + \alpha \operatorname{tr}(Q^\top L Q)
+        \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
+
+    for the centred X, by augmented Lagrange multipliers: each step is a :class:`GLPCA` of X less the errors found so far, its
+    eigenvectors begun from the last ones, and a shrinkage of the errors [1]_. Grossly corrupted samples keep their corruption
+    as an error, and do not turn the others.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    beta : float, default=0.5
+        From 0 to below 1; converted once to the alpha with which the first step is ``GLPCA(beta)``.
+    alpha : float, default=None
+        The weight in (1); it takes the place of ``beta``.
+    graph : None, int, graph or matrix, default=None
+        As in :class:`GLPCA`. It is built on X as given, corruption and all.
+    center : {"mean", "median"}, default="mean"
+        What is subtracted; the median of each feature stands corruption to one side.
+    rho : float, default=1.02
+        Growth of the penalty a step. Larger is faster and stops above the optimum: from about 1.1 the answer is close to PCA.
+    max_iter : int, default=1000
+    tol : float, default=1e-6
+        Stop when the errors and the residuals of the representation differ by this share of X.
+
+    Attributes
+    ----------
+    embedding_, components_, mean_, alpha_, reconstruction_error_
+        As in :class:`GLPCA`; ``alpha_`` is that of (1), ``mean_`` the centre.
+    errors_ : ndarray of shape (n_samples, n_features)
+        What the representation leaves of each sample; long rows are corrupted samples.
+    objective_ : float
+        Of (1).
+    violation_ : float
+        How much errors and residuals differ at the end, as a share of X.
+    n_iter_ : int
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the last step's matrix, ascending.
+    X_fit_, graph_, n_connected_components_, solver_, n_features_in_, feature_names_in_
+        As in :class:`GLPCA`.
+
+    References
+    ----------
+    .. [1] B. Jiang, C. Ding, B. Luo and J. Tang, "Graph-Laplacian PCA: closed-form solution and robustness", CVPR 2013, with
+       the multiplier that its eq. 18 leaves out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import RobustGLPCA
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 20))
+    >>> X[:10] += 10 * rng.standard_normal((10, 20))
+    >>> model = RobustGLPCA(2, beta=0.1).fit(X)
+    >>> bool((np.linalg.norm(model.errors_[:10], axis=1) > 10).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        beta: float = 0.5,
+        alpha: float | None = None,
+        graph: Any = None,
+        center: str = "mean",
+        rho: float = 1.02,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+    ):
+        super().__init__(n_components, beta=beta, alpha=alpha, graph=graph)
+        self.center = center
+        self.rho = rho
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _solution(self, sample: Sample, problem: Problem, graph: Graph, k: int) -> Solution:
+        check_choice("center", self.center, ("mean", "median"))
+        check_count("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        if check_positive("rho", self.rho) <= 1:
+            raise ValueError(f"rho={self.rho!r} must be above 1, such as 1.02")
+        if k >= sample.n:
+            raise ValueError(f"n_components={k} is more than {sample.n} samples leave, {sample.n - 1}; use fewer")
+        L = laplacian_sum(problem.minimise).tosparse()
+        centre = sample.mean if self.center == "mean" else np.median(sample.X, axis=0).astype(np.float64)
+        X = sample.X.astype(np.float64) - centre
+        mu = 1 / np.mean(np.linalg.norm(X, axis=1))
+        alpha = self._resolved_alpha(X, L, mu)
+        state = _Multipliers(X, L, k, alpha)
+        for _ in range(self.max_iter):
+            state.step(mu)
+            mu *= float(self.rho)
+            if state.violation <= self.tol:
+                break
+        else:
+            warnings.warn(
+                f"RobustGLPCA stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, above "
+                f"tol={self.tol}; raise max_iter",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._found = (centre, state)
+        return Solution(state.values, state.Q, sample.n - 1, "alm")
+
+    def _resolved_alpha(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
+        """In units of (1): with it the first step is GLPCA(beta)."""
+        lam, xi = _largest_square(aslinearoperator(X)), _largest(L) if L.nnz else 1.0
+        beta = self._resolved_beta(lam, xi) if self.alpha is None else 0.0
+        if beta == 1:
+            raise ValueError(
+                "beta=1 leaves nothing of X to represent robustly; use LaplacianEigenmaps, or beta below 1"
+            )
+        if self.alpha is not None:
+            self._resolved_beta(lam, xi)  # checks it
+            return float(self.alpha)
+        return mu / 2 * beta / (1 - beta) * lam / xi
+
+    def _store(self, sample: Sample) -> None:
+        centre, state = self._found
+        dtype = sample.X.dtype
+        signs = np.sign(np.sum(state.Q * self.embedding_, axis=0))
+        self.mean_, self.alpha_, self.n_iter_ = centre.astype(dtype), state.alpha, state.n_steps
+        self.components_ = (state.U * signs).T.astype(dtype)
+        self.errors_, self.violation_, self.objective_ = state.E.astype(dtype), state.violation, state.objective
+        X = sample.X - centre
+        self.reconstruction_error_ = float(np.linalg.norm(X - state.Q @ state.U.T) / np.linalg.norm(X))
+        del self._found
+
+    def _extended(self, X: np.ndarray) -> np.ndarray:
+        none = sparse.csr_array((len(X), len(self.X_fit_)))
+        return self._by_links(X, self.graph_.links(self._both(X)) if self.alpha_ else none)
+
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
+        """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""
+        U, Q = self.components_.astype(np.float64), self.embedding_.astype(np.float64)
+        x, degrees = X.astype(np.float64) - self.mean_, np.asarray(W.sum(axis=1)).ravel()
+        pulled, gram, k = 2 * self.alpha_ * (W @ Q), U @ U.T, len(U)
+        ridge = (2 * self.alpha_ * degrees + 1e-12 * np.trace(gram))[:, None, None] * np.eye(k)
+        weight = 1 / np.maximum(np.linalg.norm(x, axis=1), 1e-300)
+        for _ in range(50):
+            left = weight[:, None, None] * gram + ridge
+            q = np.linalg.solve(left, (weight[:, None] * (x @ U.T) + pulled)[..., None])[..., 0]
+            weight = 1 / np.maximum(np.linalg.norm(x - q @ U, axis=1), 1e-9 * np.linalg.norm(x, axis=1) + 1e-300)
+        return q
+
+
+class _Multipliers:
+    """The state of the augmented Lagrangian: rows of X = Q Uᵀ + E, multipliers C, and the last eigenvectors."""
+
+    def __init__(self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float):
+        self.X, self.L, self.alpha = X, L, alpha
+        self.E, self.C = np.zeros_like(X), np.zeros_like(X)
+        self.Q = np.linalg.qr(_without_mean(np.random.RandomState(0).standard_normal((len(X), k))))[0]
+        self.size = np.linalg.norm(X)
+        self.n_steps = 0
+
+    def step(self, mu: float) -> None:
+        A = self.X - self.E - self.C / mu  # eq. 18, with the multiplier
+        for _ in range(1 if self.n_steps else 50):  # later steps begin from the last eigenvectors
+            self._rotate(A, 2 * self.alpha / mu)
+        self.n_steps += 1
+        self.U = A.T @ self.Q
+        residual = self.X - self.Q @ self.U.T
+        a = residual - self.C / mu
+        lengths = np.linalg.norm(a, axis=1, keepdims=True)
+        self.E = np.maximum(1 - 1 / (mu * np.maximum(lengths, 1e-300)), 0) * a  # eq. 21
+        self.C += mu * (self.E - residual)  # eq. 22
+        self.violation = float(np.linalg.norm(self.E - residual) / self.size)
+
+    def _rotate(self, A: np.ndarray, alpha: float) -> None:
+        """Better eigenvectors of ``A Aᵀ - alpha L`` from the last ones and two products more, the constant left out."""
+
+        def apply(V: np.ndarray) -> np.ndarray:
+            return A @ (A.T @ V) - alpha * (self.L @ V)
+
+        blocks = [self.Q]
+        for _ in range(2):
+            image = apply(blocks[-1])
+            blocks.append(image / np.maximum(np.linalg.norm(image, axis=0), 1e-300))
+        basis = np.linalg.qr(_without_mean(np.hstack(blocks)))[0]
+        values, vectors = np.linalg.eigh(basis.T @ apply(basis))
+        k = self.Q.shape[1]
+        self.Q, self.values = basis @ vectors[:, ::-1][:, :k], -values[::-1][:k]
+
+    @property
+    def objective(self) -> float:
+        represented = np.linalg.norm(self.X - self.Q @ self.U.T, axis=1).sum()
+        return float(represented + self.alpha * np.sum(self.Q * (self.L @ self.Q)))
+
+
+def _without_mean(V: np.ndarray) -> np.ndarray:
+    return V - V.mean(axis=0)
+
+
+class _NoGraph(Graph):
+    """No links at all."""
+
+    def terms(self, sample: Sample) -> list[Term]:
+        return [Term(1.0, Structured(sample.n), diagonal(np.zeros(sample.n)))]
+
+
+class L21PCA(RobustGLPCA):
+    r"""PCA in the sum of the norms: :class:`RobustGLPCA` without a graph.
+
+    .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| \quad\text{subject to}\quad Q^\top Q = I                 \tag{1}
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    center, rho, max_iter, tol
+        As in :class:`RobustGLPCA`.
+
+    Attributes
+    ----------
+    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_
+        As in :class:`RobustGLPCA`.
+
+    References
+    ----------
+    .. [1] B. Jiang, C. Ding, B. Luo and J. Tang, "Graph-Laplacian PCA: closed-form solution and robustness", CVPR 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import L21PCA
+    >>> L21PCA(5).fit_transform(load_digits().data).shape
+    (1797, 5)
+    """
+
+    beta: Any = 0.0
+    alpha: Any = 0.0
+    graph: Any = None
+
+    def __init__(
+        self, n_components: int = 2, *, center: str = "mean", rho: float = 1.02, max_iter: int = 1000, tol: float = 1e-6
+    ):
+        self.n_components = n_components
+        self.center = center
+        self.rho = rho
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _graph(self, sample: Sample) -> Graph:
+        return _NoGraph()
+
+    def _terms(self, sample: Sample) -> list[Term]:
+        return _NoGraph().terms(sample)
 
 
 def _largest_square(X: LinearOperator) -> float:
