@@ -10,7 +10,6 @@ from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -150,9 +149,10 @@ def test_float32_and_read_only():
     single = LPI(3, graph=6).fit(X.astype(np.float32))
     assert single.components_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
     assert o.angle(single.components_, LPI(3, graph=6).fit(X).components_) < 1e-3
-    A, _ = make_multilabel_classification(80, 40, random_state=0)
-    A.flags.writeable = False
-    LPI(2, graph=5).fit(A + 0)
+    frozen = X.copy()
+    for part in (frozen.data, frozen.indices, frozen.indptr):
+        part.flags.writeable = False
+    LPI(2, graph=5).fit(frozen).transform(frozen)
 
 
 DATA = Path(os.environ.get("LAPWING_DATA", "nowhere"))

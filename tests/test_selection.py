@@ -16,8 +16,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing import DNE, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP, TangentialMaps
-from lapwing.graphs import KNN, Reconstruction, Repulsion, SameClass, TangentAlignment
+from lapwing import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, KernelLPP, TangentialMaps
+from lapwing.graphs import KNN, Pairs, Precomputed, Reconstruction, Repulsion, SameClass, TangentAlignment
 from lapwing.selection import BootstrapError, bootstrap_error, nested_scores
 
 X, Y = (part[:300] for part in load_digits(return_X_y=True))
@@ -277,3 +277,29 @@ def test_bootstrap_inputs():
 def test_bad_bootstrap(y, options, match):
     with pytest.raises(ValueError, match=match):
         bootstrap_error(LPP(), X, y, **options)
+
+
+def test_kernels_equal_grid_search():
+    X, y = load_iris(return_X_y=True)
+    for estimator, data in ((KernelLPP(4, pca=0.95), X), (KernelLPP(3, kernel="precomputed", pca=4), X @ X.T)):
+        found = nested_scores(estimator, data, y, dimensions=3, cv=3)
+        pipeline = make_pipeline(clone(estimator), KNeighborsClassifier(1))
+        name = f"{type(estimator).__name__.lower()}__n_components"
+        search = GridSearchCV(pipeline, {name: [1, 2, 3]}, cv=3, error_score="raise").fit(data, y)
+        np.testing.assert_allclose(found.mean, search.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("estimator", [LPI(2), TSA(2, image_shape=(2, 2)), KernelLPP(2, pca=2, landmarks=5)], ids=repr)
+def test_more_that_are_not_nested(estimator):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="may depend on n_components"):
+        nested_scores(estimator, X, y)
+
+
+@pytest.mark.parametrize(
+    "graph", [np.ones((150, 150)), Precomputed(np.ones((150, 150))), KNN(5) + Pairs([[0, 1]])], ids=str
+)
+def test_bootstrap_refuses_rows_by_number(graph):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="the bootstrap draws others"):
+        bootstrap_error(LPP(2, graph=graph), X, y, n_bootstraps=2)

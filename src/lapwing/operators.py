@@ -292,7 +292,7 @@ def centred(F: Array, shift: np.ndarray) -> LinearOperator:
     return LinearOperator(
         F.shape,
         matvec=lambda v: F @ np.ravel(v) - shift @ np.ravel(v),
-        rmatvec=lambda u: F.T @ np.ravel(u) - shift * np.sum(u),
+        rmatvec=lambda u: F.T @ np.ravel(u) - shift * np.sum(u, dtype=np.float64),
         matmat=lambda V: F @ V - shift @ V,
         rmatmat=lambda U: F.T @ U - np.outer(shift, U.sum(axis=0)),
         dtype=np.float64,

@@ -101,9 +101,11 @@ def _directions(estimator: Any) -> np.ndarray:
         for _, step in estimator.steps:
             if step not in (None, "passthrough"):
                 product = _directions(step) if product is None else _directions(step) @ product
+        if product is None:
+            raise ValueError("the pipeline has no step but passthrough, so there is nothing to show")
         return product
     check_is_fitted(estimator)
-    rows = getattr(estimator, "components_", None)
+    rows = None if hasattr(estimator, "nystroem_") else getattr(estimator, "components_", None)
     if rows is None and hasattr(estimator, "scalings_"):
         most = min(len(estimator.classes_) - 1, estimator.scalings_.shape[1])
         rows = estimator.scalings_[:, : min(estimator.n_components or most, most)].T

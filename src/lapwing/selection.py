@@ -15,9 +15,9 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import check_random_state, column_or_1d, indexable
+from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
 
-from .graphs import TangentAlignment
+from .graphs import Alignment, Pairs, Precomputed, TangentAlignment
 from .graphs._base import check_count
 from .reducers import LinearReducer
 
@@ -117,6 +117,8 @@ def nested_scores(
     >>> k = max(by_k, key=lambda k: by_k[k].best_score)
     >>> best = LPP(by_k[k].best_dimension, graph=k, pca=0.95).fit(X, y)
     """
+    if y is None:
+        raise ValueError("y=None: scores of a classifier need labels; pass y")
     _check_nested(_reducer(estimator))
     dimensions = _dimensions(dimensions, _reducer(estimator))
     classifier = KNeighborsClassifier(1) if classifier is None else classifier
@@ -142,6 +144,11 @@ def nested_scores(
 
 class _EveryDimension(BaseEstimator):
     """One reducer, and a classifier on its first d components for each d."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
+        return tags
 
     def __init__(self, estimator: Any, classifier: Any, dimensions: list[int]):
         self.estimator = estimator
@@ -195,6 +202,18 @@ def _check_nested(reducer: Any) -> None:
 
 def _parameters(reducer: Any) -> list[Any]:
     return list(reducer.get_params(deep=True).values()) if hasattr(reducer, "get_params") else []
+
+
+def _check_drawable(estimator: Any) -> None:
+    """Refuse what indexes rows: a draw has as many rows as X, but others, so nothing else would notice."""
+    for name, value in (estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}).items():
+        matrix = name.split("__")[-1] in ("graph", "penalty") and hasattr(value, "shape")
+        distances = name.endswith("metric") and isinstance(value, str) and value == "precomputed"
+        if matrix or distances or isinstance(value, (Alignment, Pairs, Precomputed)):
+            raise ValueError(
+                f"{name}={type(value).__name__ if matrix else value!r} holds rows of X, and the bootstrap draws others; use a "
+                "graph that is built from X, such as KNN"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +316,7 @@ def bootstrap_error(
     0.02 +- 0.01
     """
     check_count("n_bootstraps", n_bootstraps)
+    _check_drawable(estimator)
     if y is None:
         raise ValueError("bootstrap_error requires y to be passed, but the target y is None; pass class labels")
     X, y = indexable(X, column_or_1d(y))

@@ -24,6 +24,7 @@ class Graph(BaseEstimator):
     """
 
     reads_labels: Any = False
+    reads_features: Any = True  # whether it looks at X at all
     is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
 
@@ -58,6 +59,11 @@ class Graph(BaseEstimator):
     def resolved(self, sample: Sample) -> Graph:
         """The graph with the parameters that it takes from the data written out, for :meth:`links`."""
         return self
+
+    @property
+    def has_links(self) -> bool:
+        """Whether :meth:`links` knows how."""
+        return False
 
     def links(self, both: Sample) -> sparse.csr_array:
         """Weights from the rows of ``both`` behind the fitted ones to those: how new samples are tied to fitted ones."""
@@ -136,6 +142,10 @@ class Scaled(Graph):
     def resolved(self, sample: Sample) -> Graph:
         return Scaled(self.graph.resolved(sample), self.scale)
 
+    @property
+    def has_links(self) -> bool:
+        return self.graph.has_links
+
     def links(self, both: Sample) -> sparse.csr_array:
         return self.scale * self.graph.links(both)
 
@@ -174,10 +184,15 @@ class Combination(Graph):
     def resolved(self, sample: Sample) -> Graph:
         return Combination(self.left.resolved(sample), self.right.resolved(sample), self.scale)
 
+    @property
+    def has_links(self) -> bool:
+        return any(coefficient > 0 and leaf.has_links for coefficient, leaf in self.signed())
+
     def links(self, both: Sample) -> sparse.csr_array:
         """Of what attracts: new rows have no label."""
-        pulling = [coefficient * leaf.links(both) for coefficient, leaf in self.signed() if coefficient > 0]
-        return sum(pulling[1:], start=pulling[0]) if pulling else super().links(both)
+        pulling = [(coefficient, leaf) for coefficient, leaf in self.signed() if coefficient > 0]
+        found = [coefficient * leaf.links(both) for coefficient, leaf in pulling if leaf.has_links]
+        return sum(found[1:], start=found[0]) if found else super().links(both)
 
     def _scaled_right(self) -> Scaled:
         return Scaled(_graph("right", self.right), self.scale)
@@ -225,6 +240,17 @@ class Intersection(Graph):
 
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return lookup(self.adjacency(sample), rows, cols)
+
+    def resolved(self, sample: Sample) -> Graph:
+        return Intersection(self.left.resolved(sample), self.right)
+
+    @property
+    def has_links(self) -> bool:
+        return self.left.has_links
+
+    def links(self, both: Sample) -> sparse.csr_array:
+        """Those of the left side: what filters it reads labels or pairs, which new rows have not."""
+        return self.left.links(both)
 
 
 def lookup(W: sparse.csr_array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:

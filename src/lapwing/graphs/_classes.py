@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
 
 from ..operators import Array, Structured, diagonal, laplacian, row_blocks, weighted_mean
 from ..problem import Term
@@ -72,7 +71,7 @@ class SameClass(Graph):
         members = [rows for rows in class_members(sample.classes) if rows.size > 1]
         if not members:
             raise ValueError('SameClass(weights="heat") needs a pair: every class has one sample; add samples')
-        squared = [euclidean_distances(sample.centred[rows], squared=True).astype(np.float64) for rows in members]
+        squared = [sample.squared_distances(rows) for rows in members]
         off_diagonal = [block[~np.eye(len(block), dtype=bool)] for block in squared]
         t = Heat(self.t).width(np.concatenate(off_diagonal), sample)
         rows = np.concatenate([np.repeat(c, c.size) for c in members])
@@ -135,6 +134,10 @@ class Complete(Graph):
         if self.weights == "uniform":
             factor = (members[:, None], np.array([-1.0 / members.sum()]))
             return [Term(1.0, Structured(sample.n, factors=(factor,), diag=members), diagonal(members))]
+        if not sample.has_features:
+            raise ValueError(
+                'Complete("dot") needs features, and kernel="precomputed" gives none; use Complete() or KNN'
+            )
         X = self._rows(sample, members)
         degrees = np.asarray(X @ (weighted_mean(X) * X.shape[0])).ravel()
         _require_nonnegative_dots(X, degrees, members)

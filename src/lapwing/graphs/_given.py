@@ -26,6 +26,8 @@ class Precomputed(SparseGraph):
         Symmetric, finite, not negative. It indexes rows of X, so it fits one data set and no cross-validation fold of it.
     """
 
+    reads_features = False
+
     def __init__(self, W: Any):
         self.W = W
 
@@ -53,6 +55,8 @@ class Precomputed(SparseGraph):
 class _Links(SparseGraph):
     """One kind of pairs."""
 
+    reads_features = False
+
     def __init__(self, name: str, pairs: Any):
         self.name = name
         self.pairs = pairs
@@ -71,6 +75,8 @@ class Pairs(Graph):
     cannot_link : array-like of shape (n_pairs, 2), default=None
         Row indices; each pair repels with weight 1.
     """
+
+    reads_features = False
 
     def __init__(self, must_link: Any = None, cannot_link: Any = None):
         self.must_link = must_link

@@ -46,7 +46,19 @@ class _Weighted(SparseGraph):
     def _linked(self, both: Sample, edges: Edges) -> sparse.csr_array:
         values = edge_weights(self.weights, both, edges, self._heat)
         shape = (both.n - both.n_fitted, both.n_fitted)
-        return sparse.csr_array((values, (edges.rows - both.n_fitted, edges.cols)), shape=shape)
+        rows = edges.rows - both.n_fitted
+        dead = np.bincount(rows, values, minlength=shape[0])[rows] == 0
+        if dead.any() and isinstance(self.weights, str) and self.weights == "heat":
+            # So far away that all weights vanish: what is left of them is their proportions.
+            nearest_of = np.full(shape[0], np.inf)
+            np.minimum.at(nearest_of, rows, edges.distances)
+            apart = edges.distances.astype(np.float64) ** 2 - nearest_of[rows] ** 2
+            values = np.where(dead, 1e-100 * np.exp(-apart / float(self.t)), values)
+        return sparse.csr_array((values, (rows, edges.cols)), shape=shape)
+
+    @property
+    def has_links(self) -> bool:
+        return not is_precomputed(self.metric) and getattr(self, "search", None) is None
 
 
 class KNN(_Weighted):
@@ -122,8 +134,10 @@ class KNN(_Weighted):
         )
 
     def links(self, both: Sample) -> sparse.csr_array:
-        if is_precomputed(self.metric) or self.search is not None:
-            return super().links(both)
+        if not self.has_links:
+            raise ValueError(
+                'KNN with metric="precomputed" or search= cannot place new rows; give links= to transform, or name a metric'
+            )
         self._check_rows(both)
         new, fitted = np.arange(both.n_fitted, both.n), np.arange(both.n_fitted)
         return self._linked(both, nearest(both.space(self.metric, self.metric_params), new, fitted, self.n_neighbors))

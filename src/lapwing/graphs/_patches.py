@@ -109,6 +109,8 @@ class Alignment(Graph):
         One symmetric matrix a patch.
     """
 
+    reads_features = False
+
     def __init__(self, patches: Any, matrices: Any):
         self.patches = patches
         self.matrices = matrices
@@ -163,7 +165,8 @@ class _Patched(Graph):
     def rows(self, sample: Sample) -> np.ndarray:
         """Each row first, then its neighbours, nearest first."""
         k = check_count("n_neighbors", self.n_neighbors)
-        if check_choice("kernel", self.kernel, (None, "precomputed")) is not None:
+        check_choice("kernel", self.kernel, (None, "precomputed"))
+        if self._by_kernel(sample):
             metric: Any = KERNEL
         else:
             sample.require_features(self.metric, type(self).__name__)
@@ -173,16 +176,20 @@ class _Patched(Graph):
 
     def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
-        yield from patch_grams(sample, rows, self.kernel is not None)
+        yield from patch_grams(sample, rows, self._by_kernel(sample))
+
+    def _by_kernel(self, sample: Sample) -> bool:
+        return self.kernel is not None or not sample.has_features
 
     def _has_few_dimensions(self, sample: Sample, rows: np.ndarray) -> bool:
         """Whether the scatter matrix of a patch is smaller than its Gram matrix."""
-        return self.kernel is None and not sparse.issparse(sample.X) and sample.X.shape[1] < rows.shape[1] - 1
+        plain = not self._by_kernel(sample) and not sparse.issparse(sample.X)
+        return plain and sample.X.shape[1] < rows.shape[1] - 1
 
     def _dimension(self, sample: Sample) -> float:
         if self.dimension is not None:
             return check_positive("dimension", self.dimension)
-        if self.kernel is not None:
+        if self._by_kernel(sample):
             raise ValueError(
                 'kernel="precomputed" has no dimension of its own; give dimension= and distortion= for weights="coding_length", '
                 'or use weights="uniform"'
@@ -192,7 +199,7 @@ class _Patched(Graph):
     def _squared_distortion(self, sample: Sample) -> float:
         if self.distortion is not None:
             return check_positive("distortion", self.distortion) ** 2
-        if self.kernel is not None:
+        if self._by_kernel(sample):
             raise ValueError(
                 'kernel="precomputed" needs distortion= for weights="coding_length": its values have no unit'
             )

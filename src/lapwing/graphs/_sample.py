@@ -8,6 +8,7 @@ from typing import Any
 import joblib
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import sort_graph_by_row_values
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
@@ -136,6 +137,10 @@ class Sample:
                 f'kernel="precomputed" needs X to be a symmetric kernel matrix; it has shape {X.shape}, or is not symmetric'
             )
 
+    def squared_distances(self, rows: np.ndarray) -> np.ndarray:
+        """Of some rows among themselves, Euclidean."""
+        return euclidean_distances(self.centred[rows], squared=True).astype(np.float64)
+
     def require_nonzero_rows(self, why: str) -> None:
         zero = np.flatnonzero(self.norms == 0)
         if zero.size:
@@ -176,12 +181,14 @@ class Sample:
             metric if isinstance(metric, str) else id(metric),
             joblib.hash(metric_params),
             among,
-            id(search),
+            joblib.hash(search.get_params()) if hasattr(search, "get_params") else id(search),
         )
         if key not in self._searches:
             if search is None:
                 space = self.kernel_space if metric is KERNEL else self.space(metric, metric_params)
                 self._searches[key] = AMONG[among](space, n_neighbors, lambda: self.classes)
+            elif not self.has_features:
+                raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
             elif among == "all":
                 self._searches[key] = search_with(search, self.X, n_neighbors)
             else:
@@ -217,6 +224,9 @@ class KernelSample(Sample):
             f'metric={metric!r} needs features, and kernel="precomputed" gives none; use "euclidean", the kernel\'s own '
             'distance, or "cosine"'
         )
+
+    def squared_distances(self, rows: np.ndarray) -> np.ndarray:
+        return self.kernel_space.X[np.ix_(rows, rows)] ** 2
 
     @property
     def has_features(self) -> bool:

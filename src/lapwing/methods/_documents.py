@@ -45,7 +45,7 @@ class SVDNeighbors(BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:
         """The sparse matrix of distances, as :class:`~sklearn.neighbors.KNeighborsTransformer` gives it."""
-        k = min(check_count("n_components", self.n_components), min(X.shape) - 1)
+        k = max(1, min(check_count("n_components", self.n_components), min(X.shape) - 1))
         Z = unit_rows(TruncatedSVD(k, random_state=self.random_state).fit_transform(X).astype(np.float32))
         return KNeighborsTransformer(n_neighbors=self.n_neighbors, mode="distance").fit_transform(Z)
 
@@ -101,6 +101,7 @@ class LPI(LPP):
     """
 
     _n_neighbors: ClassVar[int] = 15
+    _nested: ClassVar[bool] = False  # eigenvectors of equal eigenvalues depend on how many are asked for
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, aslinearoperator, eigsh
+from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
@@ -83,6 +83,7 @@ class GLPCA(FreeReducer):
         self.alpha = alpha
         self.graph = graph
 
+    _reads_features: ClassVar[bool] = True
     # New samples have one equation, (2), and so one place.
     extension: str = "nystrom"
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom",)
@@ -96,17 +97,18 @@ class GLPCA(FreeReducer):
     def _solution(self, sample: Sample, problem: Problem, graph: Graph, k: int) -> Solution:
         L = laplacian_sum(problem.minimise).tosparse()
         X = centred(sample.X, sample.mean)
-        lam, xi = _largest_square(X), _largest(L)
+        lam, xi = _largest_square(sample), _largest(L)
         beta = self._resolved_beta(lam, xi)
         self._scales = (beta, lam, xi)
         if beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
             found = solve_free(L, np.ones(sample.n), k, crowded=sample.X.shape[1] <= 3)
             return found._replace(values=found.values / xi)
 
-        def apply(v: np.ndarray) -> np.ndarray:  # I - G
-            return beta * v + (1 - beta) / lam * (X @ (X.T @ v)) - beta / xi * (L @ v)
+        def apply(v: np.ndarray) -> np.ndarray:  # I - G; products with float32 X are in float32
+            image = X @ (X.T @ v.astype(sample.X.dtype, copy=False)).astype(sample.X.dtype, copy=False)
+            return beta * v + (1 - beta) / lam * image - beta / xi * (L @ v)
 
-        return solve_operator(apply, sample.n, k)
+        return solve_operator(apply, sample.n, k, 1e-12 if sample.X.dtype == np.float64 else 1e-6)
 
     def _resolved_beta(self, lam: float, xi: float) -> float:
         if self.alpha is None:
@@ -136,7 +138,7 @@ class GLPCA(FreeReducer):
     def _extended(self, X: np.ndarray) -> np.ndarray:
         if self.beta_ == 0:
             return self._by_links(X, sparse.csr_array((len(X), len(self.X_fit_))))
-        return self._by_links(X, self.graph_.links(self._both(X)))
+        return self._by_links(X, self._links(X))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row of (2): ``((1 - b) + b d / xi - g) q = (1 - b) / lambda U'x + b / xi sum_j w_j q_j`` for eigenvalue g.
@@ -281,7 +283,7 @@ class RobustGLPCA(GLPCA):
 
     def _resolved_alpha(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         """In units of (1): with it the first step is GLPCA(beta)."""
-        lam, xi = _largest_square(aslinearoperator(X)), _largest(L) if L.nnz else 1.0
+        lam, xi = _largest_square(Sample(X)), _largest(L) if L.nnz else 1.0
         beta = self._resolved_beta(lam, xi) if self.alpha is None else 0.0
         if beta == 1:
             raise ValueError(
@@ -305,7 +307,7 @@ class RobustGLPCA(GLPCA):
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         none = sparse.csr_array((len(X), len(self.X_fit_)))
-        return self._by_links(X, self.graph_.links(self._both(X)) if self.alpha_ else none)
+        return self._by_links(X, self._links(X) if self.alpha_ else none)
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""
@@ -424,10 +426,13 @@ class L21PCA(RobustGLPCA):
         return _NoGraph().terms(sample)
 
 
-def _largest_square(X: LinearOperator) -> float:
-    """The largest eigenvalue of XᵀX."""
-    gram = X.T @ X if X.shape[1] <= X.shape[0] else X @ X.T
-    return _largest(gram)
+def _largest_square(sample: Sample) -> float:
+    """The largest eigenvalue of the scatter of the centred X."""
+    n, d = sample.X.shape
+    if d <= min(n, 2000):
+        return float(np.linalg.eigvalsh(identity(n).quadratic(sample.X, sample.mean))[-1])
+    X = centred(sample.X, sample.mean)
+    return _largest(X @ X.T if n <= d else X.T @ X)
 
 
 def _largest(A: Any) -> float:

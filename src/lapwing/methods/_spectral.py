@@ -89,12 +89,13 @@ class LaplacianEigenmaps(FreeReducer):
         """For a new row of weights w, degree d and eigenvalue l: d y - w'Y = l d y, or l y under B = I."""
         if self.extension != "nystrom":
             return super()._extended(X)
-        return self._by_links(X, self.graph_.links(self._both(X)))
+        return self._by_links(X, self._links(X))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         degrees = np.asarray(W.sum(axis=1)).ravel()
+        means = (W @ self.embedding_.astype(np.float64)) / np.where(degrees > 0, degrees, 1.0)[:, None]
         if self.constraint == "degree":
-            W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W
-            return (W @ self.embedding_.astype(np.float64)) / (1 - self.eigenvalues_)
-        apart = degrees[:, None] - self.eigenvalues_
-        return (W @ self.embedding_.astype(np.float64)) / np.where(np.abs(apart) > 1e-12, apart, np.inf)
+            share = 1 - self.eigenvalues_
+        else:  # where the equation has a pole the mean of the linked samples has to do
+            share = 1 - self.eigenvalues_ / np.where(degrees > 0, degrees, np.inf)[:, None]
+        return means / np.where(share > 1e-6, share, 1.0)

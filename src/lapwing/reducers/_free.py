@@ -30,6 +30,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     _n_neighbors: ClassVar[int] = 12  # of the default graph
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
+    _reads_features: ClassVar[bool] = False  # whether X itself is in the problem
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
 
     def __init__(self, n_components: int = 2, *, graph: Any = None, extension: str = "affine"):
@@ -63,11 +64,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_choice("extension", self.extension, self._extensions)
         sample = Sample(X, y, k)
         graph = self._graph(sample)
-        if not np.ptp(X, axis=0).any():
-            raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-        with np.errstate(over="ignore"):
-            if not 1e-280 < np.sum(sample.norms**2) < np.inf:
-                raise ValueError(OUT_OF_RANGE)
+        if self._reads_features or any(leaf.reads_features for _, leaf in graph.signed()):
+            _check_features(sample)
         problem = self._problem(sample)
         terms = problem.minimise
         b = problem.degrees
@@ -85,6 +83,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
         self.X_fit_ = X
+        self._linked = np.flatnonzero(b > 0)
         self.embedding_ = fix_signs(solution.vectors.T).T.astype(X.dtype)
         self._store(sample)
         return self
@@ -173,21 +172,26 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
             )
         k, metric = searching[0].n_neighbors, searching[0].metric
-        n, both = len(self.X_fit_), self._both(X)
+        n, both = self._linked.size, self._both(X)
         if isinstance(metric, str) and metric == "cosine":
             both.require_nonzero_rows('metric="cosine"')
         new, fitted = np.arange(n, n + len(X)), np.arange(n)
         space = both.space(metric, getattr(searching[0], "metric_params", None))
         neighbors = nearest(space, new, fitted, k).cols.reshape(len(X), k)
-        Y = self.embedding_.astype(np.float64)
+        Y = self.embedding_[self._linked].astype(np.float64)
         if self.extension == "barycentric":
             return np.einsum("bi,bid->bd", barycentric_weights(both, new, neighbors, 1e-3), Y[neighbors])
-        return affine_extension(self.X_fit_, Y, X, neighbors)
+        return affine_extension(self.X_fit_[self._linked], Y, X, neighbors)
 
     def _both(self, X: np.ndarray) -> Sample:
-        """Fitted rows, and new ones behind them."""
-        stacked = np.vstack([self.X_fit_, X.astype(self.X_fit_.dtype, copy=False)])
-        return Sample(stacked, n_fitted=len(self.X_fit_))
+        """Fitted rows that have a place, and new ones behind them."""
+        fitted = self.X_fit_[self._linked]
+        return Sample(np.vstack([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=len(fitted))
+
+    def _links(self, X: np.ndarray) -> sparse.csr_array:
+        """The graph's own links of new rows."""
+        W = self.graph_.links(self._both(X))
+        return sparse.csr_array((W.data, self._linked[W.indices], W.indptr), shape=(len(X), len(self.X_fit_)))
 
     @property
     def _n_features_out(self) -> int:
@@ -201,6 +205,14 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = isinstance(self.graph, Graph) and bool(self.graph.reads_labels)
         return tags
+
+
+def _check_features(sample: Sample) -> None:
+    if not np.ptp(sample.X, axis=0).any():
+        raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
+    with np.errstate(over="ignore"):
+        if not 1e-280 < np.sum(sample.norms**2) < np.inf:
+            raise ValueError(OUT_OF_RANGE)
 
 
 def _searches_features(graph: Any) -> bool:

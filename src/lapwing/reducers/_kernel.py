@@ -17,9 +17,9 @@ from ..operators import Array, Structured, quadratics, row_blocks, weighted_mean
 from ..problem import Problem
 from ..solvers import fix_signs
 from ._linear import LinearReducer, Reduced
-from ._principal import leading, rounding
+from ._principal import leading
 
-LARGEST = 20_000  # samples whose kernel matrix is formed: 3.2 GB
+LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
 
 
 class KernelReducer(LinearReducer):
@@ -60,8 +60,11 @@ class KernelReducer(LinearReducer):
         """Parameters of the kernel; ``gamma="scale"`` is one over the number of features and their variance."""
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("scale",))
-            squares = float(X.power(2).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64))
-            variance = squares / np.prod(X.shape) - float(X.mean()) ** 2
+            if sparse.issparse(X):
+                mean, n = float(X.mean(dtype=np.float64)), np.prod(X.shape)
+                variance = (np.sum((X.data - mean) ** 2, dtype=np.float64) + (n - X.nnz) * mean**2) / n
+            else:
+                variance = float(X.var(dtype=np.float64))
             gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
         else:
             gamma = None if self.gamma is None else check_positive("gamma", self.gamma)
@@ -70,6 +73,7 @@ class KernelReducer(LinearReducer):
     def _kernel(self, X: Array, Y: Array | None = None) -> np.ndarray:
         if self._is_precomputed:
             return X
+        X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))  # a kernel has no digits to lose
         try:
             if callable(self.kernel):
                 K = pairwise_kernels(X, Y, metric=self.kernel, **(self.kernel_params or {}))
@@ -92,6 +96,11 @@ class KernelReducer(LinearReducer):
             return 0.0 if self.n_components is not None else 0.9
         return super()._auto_energy(sample)
 
+    @property
+    def _nested(self) -> bool:
+        """Whether fits with fewer components have the first of these: not with landmarks drawn anew each time."""
+        return self.landmarks is None or self.random_state is not None
+
     def _is_large(self, X: Array) -> bool:
         return False
 
@@ -99,12 +108,19 @@ class KernelReducer(LinearReducer):
         if self.landmarks is not None:
             Z = self._landmark_features(sample.X)
             return super()._reduced(Sample(Z), problem, pca, matrices)
-        K = self._kernel(sample.X)
+        K = self._kernel(sample.X).astype(np.float64, copy=False)
         # As in the linear map: where the constraint sees the origin, what reveals the rank must see it too.
         about_origin = self.center is False and pca is None and problem.degrees is not None
         means = np.zeros(len(K)) if about_origin else K.mean(axis=0, dtype=np.float64)
-        gram = K - means - means[:, None] + means.mean()
-        values, U = leading((gram + gram.T) / 2, self._keep(pca), rounding(K.dtype, float(np.trace(K))))
+        gram = K - means
+        gram -= means[:, None] - means.mean()
+        trace = float(np.trace(gram))
+        if trace <= 0 and np.abs(gram).max() > 1e-10 * np.abs(K).max():
+            raise ValueError(
+                f"kernel={self.kernel!r} is not positive semi-definite on X; use another kernel or parameters"
+            )
+        given = sample.X.dtype if self._is_precomputed else K.dtype
+        values, U = leading(gram, self._keep(pca), len(K) * np.finfo(given).eps * trace if given == np.float32 else 0.0)
         F, dual = U * np.sqrt(values), U / np.sqrt(values)
         weights = self._center_weights(problem)
         if self.center is False:
@@ -118,8 +134,11 @@ class KernelReducer(LinearReducer):
         nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
         if self.landmarks > X.shape[0]:
             raise ValueError(f"landmarks={self.landmarks} is more than the {X.shape[0]} samples; use fewer, or None")
-        self._nystroem = nystroem.fit(X)
-        return nystroem.transform(X)
+        self._nystroem = nystroem.fit(X.astype(np.float64, copy=False))
+        Z = nystroem.transform(X.astype(np.float64, copy=False))
+        if not np.isfinite(Z).all():
+            raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")
+        return Z
 
     def _store_map(self, sample: Sample, reduced: Reduced, V: np.ndarray) -> None:
         if self.landmarks is not None:
@@ -129,7 +148,7 @@ class KernelReducer(LinearReducer):
         dual = reduced.back(V)
         signs = np.sign(np.sum(dual * fix_signs(dual), axis=1))
         self.intercept_ = (signs * (dual @ reduced.kernel_means + reduced.mean @ V)).astype(sample.X.dtype)
-        self.X_fit_ = None if self._is_precomputed else sample.X
+        self.X_fit_ = None if self._is_precomputed else sample.X.copy()
         self.dual_coef_ = np.ascontiguousarray(fix_signs(dual), dtype=sample.X.dtype)
 
     def transform(self, X: Any) -> np.ndarray:

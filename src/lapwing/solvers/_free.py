@@ -44,7 +44,7 @@ def solve_free(
     return Solution(values, Y, live.size - 1, name)
 
 
-def solve_operator(apply: Apply, n: int, k: int) -> Solution:
+def solve_operator(apply: Apply, n: int, k: int, tol: float = 1e-12) -> Solution:
     """The k smallest eigenpairs, but the constant, of I less the symmetric n x n matrix that ``apply`` multiplies with.
 
     Few samples, or nearly all directions, are solved densely.
@@ -56,7 +56,7 @@ def solve_operator(apply: Apply, n: int, k: int) -> Solution:
         M = np.column_stack([apply(column) for column in np.eye(n)])
         values, vectors = _dense(np.eye(n) - (M + M.T) / 2, constant, k)
         return Solution(values, vectors, n - 1, "dense")
-    values, vectors = _largest(apply, n, constant, k, LONG)
+    values, vectors = _largest(apply, n, constant, k, LONG, tol)
     return Solution(1 - values, vectors, n - 1, "lanczos")
 
 
@@ -94,25 +94,26 @@ def _lanczos(M: sparse.csr_array, constant: np.ndarray, k: int, restarts: int) -
     return bound - values, vectors
 
 
-def _largest(apply: Apply, n: int, deflated: np.ndarray, k: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
+def _largest(
+    apply: Apply, n: int, deflated: np.ndarray, k: int, restarts: int, tol: float = 1e-12
+) -> tuple[np.ndarray, np.ndarray]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are."""
-    start = np.random.RandomState(0).standard_normal(n)
-    values, vectors = _krylov(apply, start, deflated, k, restarts)
+    random = np.random.RandomState(0)
+    values, vectors = _krylov(apply, random.standard_normal(n), deflated, k, restarts, tol)
     while True:
-        # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger.
-        found = np.hstack([deflated, vectors])
-        value, vector = _krylov(
-            apply, start, found, 1, restarts, tol=1e-6
-        )  # a Ritz value is right to the square of that
-        if value[0] <= values[-1] * (1 + 1e-8):
+        # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger. What is
+        # left is looked for from another start, which is not orthogonal to it; a Ritz value is right to the tolerance squared.
+        start, found = random.standard_normal(n), np.hstack([deflated, vectors])
+        value, vector = _krylov(apply, start, found, 1, restarts, 1e-6)
+        if value[0] <= values[-1] * (1 + max(1e-8, 10 * tol)):
             return values, vectors
-        value, vector = _krylov(apply, start, found, 1, restarts)
+        value, vector = _krylov(apply, start, found, 1, restarts, tol)
         order = np.argsort(-np.append(values, value), kind="stable")[:k]
         values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]
 
 
 def _krylov(
-    apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int, tol: float = 1e-12
+    apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
     def project(v: np.ndarray) -> np.ndarray:
         return v - deflated @ (deflated.T @ v)

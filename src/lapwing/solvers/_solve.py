@@ -59,16 +59,16 @@ def _dense(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 def _lanczos(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     # The start is random and seeded; the constant vector is an eigenvector of regular graphs.
     n = A.shape[0]
-    start = np.random.RandomState(0).standard_normal(n)
-    options = {"which": "SA", "v0": start, "tol": 0, "maxiter": 10_000}
-    values, vectors = eigsh(A, k=k, ncv=min(n, max(4 * k, 40)), **options)
+    random = np.random.RandomState(0)
+    options = {"which": "SA", "tol": 0, "maxiter": 10_000}
+    values, vectors = eigsh(A, k=k, ncv=min(n, max(4 * k, 40)), v0=random.standard_normal(n), **options)
     bound = np.abs(A).sum(axis=0).max()
     order = np.argsort(values, kind="stable")
     values, vectors = values[order], vectors[:, order]
     while True:
         # A Krylov space holds one vector of a repeated eigenvalue, so the smallest of what is left must be no smaller.
         rest = LinearOperator(A.shape, matvec=partial(_deflated, A, vectors, 2 * bound), dtype=np.float64)
-        value, vector = eigsh(rest, k=1, ncv=min(n, 40), **options)
+        value, vector = eigsh(rest, k=1, ncv=min(n, 40), v0=random.standard_normal(n), **options)
         if value[0] >= values[-1] - 1e-10 * bound:
             return values, vectors
         basis, _ = np.linalg.qr(np.column_stack([vectors, vector]))
