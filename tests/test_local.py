@@ -244,6 +244,17 @@ def test_figure_1():
         assert (turned[:, 1] < turned[:, 0]).mean() >= 0.9
 
 
+@pytest.mark.parametrize("shape", [(60, 5), (20, 50)])
+def test_one_neighbour(shape):
+    """K = 1: patches of two, whose weights are equal up to the place of the pair."""
+    S, y = o.blobs(*shape)
+    L = o.local_scatter(S, y, 1)[0]
+    values, V = o.solve(S, [(-1, L)])
+    fitted = LPCA(2, graph=1).fit(S)
+    np.testing.assert_allclose(fitted.eigenvalues_, values[:2], rtol=1e-8)
+    assert o.angle(fitted.components_, V[:, :2].T) < 1e-6
+
+
 @pytest.mark.parametrize("metric", ["chi2", "cosine", "manhattan"])
 def test_neighbourhoods_use_the_metric(metric):
     S = RNG.poisson(3.0, (80, 12)).astype(float) + RNG.rand(80, 12)

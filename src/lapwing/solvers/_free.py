@@ -90,7 +90,8 @@ def _shift_invert(M: sparse.csr_array, constant: np.ndarray, k: int) -> tuple[np
 
 def _lanczos(M: sparse.csr_array, constant: np.ndarray, k: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
     bound = float(abs(M).sum(axis=1).max())
-    values, vectors = _largest(lambda v: bound * v - M @ v, M.shape[0], constant, k, restarts)
+    flipped = sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M)
+    values, vectors = _largest(flipped.__matmul__, M.shape[0], constant, k, restarts)
     return bound - values, vectors
 
 
@@ -104,7 +105,7 @@ def _largest(
         # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger. What is
         # left is looked for from another start, which is not orthogonal to it; a Ritz value is right to the tolerance squared.
         start, found = random.standard_normal(n), np.hstack([deflated, vectors])
-        value, vector = _krylov(apply, start, found, 1, restarts, 1e-6)
+        value, vector = _krylov(apply, start, found, 1, restarts, 1e-4)
         if value[0] <= values[-1] * (1 + max(1e-8, 10 * tol)):
             return values, vectors
         value, vector = _krylov(apply, start, found, 1, restarts, tol)
@@ -119,7 +120,7 @@ def _krylov(
         return v - deflated @ (deflated.T @ v)
 
     def matvec(v: np.ndarray) -> np.ndarray:
-        return project(apply(project(np.ravel(v))))
+        return project(apply(np.ravel(v)))  # the start has been projected, and so has all that follows from it
 
     n = start.size
     with single_blas_thread():
