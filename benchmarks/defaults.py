@@ -111,13 +111,13 @@ def accuracies(name: str, split: int, shares: tuple, scaling: str) -> dict:
                 for k in dims:
                     try:
                         model = build(k, pca=value)
-                        if hasattr(model, "scaling"):
+                        if "scaling" in model.get_params(deep=False):
                             model.set_params(scaling=scaling)
                         model.fit(X[train], y[train])
                         Z, T = model.transform(X[train]), model.transform(X[test])
                         scores.append(_score(Z, y[train], T, y[test]))
                     except ValueError as error:  # an energy that keeps fewer directions than k, or a rank below k
-                        if "n_components" not in str(error):
+                        if "n_components" not in str(error) or "Invalid parameter" in str(error):
                             raise
                         scores.append(None)
                 found[method][str(pca)] = scores
