@@ -8,7 +8,11 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.utils import check_array
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import average_precision_score, pairwise_distances
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, check_X_y
 from threadpoolctl import threadpool_limits
 
 from .operators import row_blocks
@@ -215,3 +219,79 @@ def procrustes_error(
     if new is not None:
         Y, R = check_array(new, dtype=np.float64), check_array(new_reference, dtype=np.float64)
     return float(np.sqrt(np.sum(((Y - Y_mean) @ A + R_mean - R) ** 2) / np.sum((R - R_mean) ** 2)))
+
+
+def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
+    """The share of samples that the best matching of clusters to classes gets right (thesis of X. He, eq. 6.11).
+
+    For the normalised mutual information of eq. 6.13 use scikit-learn's
+    ``normalized_mutual_info_score(..., average_method="max")``.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from lapwing.metrics import clustering_accuracy
+    >>> clustering_accuracy([0, 0, 1, 1, 1], ["b", "b", "a", "a", "b"])
+    0.8
+    """
+    table = contingency_matrix(labels_true, labels_pred)
+    return float(table[linear_sum_assignment(-table)].sum() / table.sum())
+
+
+def purity(labels_true: Any, labels_pred: Any) -> float:
+    """The share of samples that are of their cluster's most frequent class.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from lapwing.metrics import purity
+    >>> purity([0, 0, 1, 1, 1], [0, 0, 1, 2, 2])
+    1.0
+    """
+    table = contingency_matrix(labels_true, labels_pred)
+    return float(table.max(axis=0).sum() / table.sum())
+
+
+def pair_average_precision(X: Any, y: Any, *, metric: Any = "cosine") -> float:
+    """Average precision of "both of one class" among all pairs of samples, nearest first (thesis of X. He, eq. 5.9).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    metric : str or callable, default="cosine"
+        Of scikit-learn's ``pairwise_distances``. All pairs are held at once.
+    """
+    X, y = check_X_y(X, y, accept_sparse="csr", ensure_min_samples=2)
+    first, second = np.triu_indices(len(y), 1)
+    same = y[first] == y[second]
+    if not same.any():
+        raise ValueError("y has no two samples of one class, so there is no pair to find")
+    return float(average_precision_score(same, -pairwise_distances(X, metric=metric)[first, second]))
+
+
+def neighborhood_accuracy(X: Any, y: Any, *, metric: Any = "cosine") -> float:
+    r"""The mean share of a sample's own class among its :math:`n_c` nearest, itself included (thesis, eq. 5.10 and 5.11).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        :math:`n_c` is the size of the sample's class.
+    metric : str or callable, default="cosine"
+        Of scikit-learn's ``NearestNeighbors``.
+    """
+    X, y = check_X_y(X, y, accept_sparse="csr", ensure_min_samples=2)
+    index = NearestNeighbors(metric=metric).fit(X)
+    right = []
+    for label in np.unique(y):
+        members = np.flatnonzero(y == label)
+        near = index.kneighbors(X[members], n_neighbors=members.size, return_distance=False)
+        right.append(np.mean(y[near] == label, axis=1))
+    return float(np.concatenate(right).mean())
