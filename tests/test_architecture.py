@@ -18,11 +18,11 @@ MAY_IMPORT = {
     "solvers": set(),
     "reducers": {"operators", "problem", "graphs", "solvers"},
     "methods": {"operators", "problem", "graphs", "solvers", "reducers"},
-    "datasets": {"graphs"},
-    "features": {"graphs"},
-    "recognition": {"graphs"},
+    "datasets": set(),
+    "features": set(),
+    "recognition": set(),
     "selection": {"graphs", "reducers"},
-    "plots": {"graphs"},
+    "plots": set(),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .graphs._base import check_count, check_positive
+from ._validation import check_count, check_not_negative, check_positive
 
 __all__ = ["make_patch", "make_perturbed_line", "make_scherk"]
 
@@ -72,7 +72,7 @@ def make_scherk(
     check_positive("b", b)
     if not (isinstance(margin, Real) and 0 < float(margin) < 1):
         raise ValueError(f"margin={margin!r} must be a number between 0 and 1, both excluded; 0.05 is usual")
-    _check_not_negative("noise", noise)
+    check_not_negative("noise", noise)
     _check_part("n_outliers", n_outliers, n_samples)
     check_positive("displacement", displacement)
 
@@ -141,7 +141,7 @@ def make_perturbed_line(
     check_count("n_samples", n_samples)
     _check_part("n_perturbed", n_perturbed, n_samples)
     check_positive("length", length)
-    _check_not_negative("width", width)
+    check_not_negative("width", width)
     check_positive("distance", distance)
 
     random = check_random_state(random_state)
@@ -179,11 +179,6 @@ def make_patch() -> tuple[np.ndarray, int]:
     array([ 2., -6.])
     """
     return np.array([[-6.0, 0.0], [-2.0, 0.4], [0.0, -0.3], [2.0, 0.4], [6.0, 0.0], [2.0, -6.0]]), 5
-
-
-def _check_not_negative(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-        raise ValueError(f"{name}={value!r} must be a finite number, 0 or more")
 
 
 def _check_part(name: str, value: Any, n_samples: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .graphs._base import check_choice, check_count, check_positive
+from ._validation import check_choice, check_count, check_positive
 
 __all__ = ["LBPHistogram"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .graphs._base import check_count
+from ._validation import check_count
 
 __all__ = ["show_components"]
 

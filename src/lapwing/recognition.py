@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .graphs._base import check_count
+from ._validation import check_count
 
 __all__ = ["RandomSubspaceLDA"]
 

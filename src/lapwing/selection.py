@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
 
+from ._validation import check_count
 from .graphs import Alignment, Pairs, Precomputed, TangentAlignment
-from .graphs._base import check_count
 from .reducers import LinearReducer
 
 __all__ = ["BootstrapError", "NestedScores", "bootstrap_error", "nested_scores"]

@@ -5,7 +5,7 @@ A graph holds parameters only. ``build(X, y)`` turns it into signed terms, each 
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -271,24 +271,3 @@ def _finite(scale: float) -> float:
     if not (isinstance(scale, Real) and np.isfinite(float(scale))):
         raise ValueError(f"scale={scale!r} must be a finite number")
     return float(scale)
-
-
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
-    return int(value)
-
-
-def check_choice(name: str, value: Any, choices: Any) -> Any:
-    """One of ``choices``."""
-    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(repr(choice) for choice in choices)}")
-    return value
-
-
-def check_positive(name: str, value: Any) -> float:
-    """A finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name}={value!r} must be a finite number above 0")
-    return float(value)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._validation import check_choice
 from ..operators import Array, Structured, diagonal, laplacian, row_blocks, weighted_mean
 from ..problem import Term
-from ._base import Graph, check_choice, lookup
+from ._base import Graph, lookup
 from ._sample import Sample
 from ._search import class_members
 from ._weights import Heat, refuse_negative, require_nonnegative, require_positive_degrees

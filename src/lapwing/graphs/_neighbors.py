@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from .._validation import check_choice, check_count, check_positive
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ._base import Graph, SparseGraph, check_choice, check_count, check_positive
+from ._base import Graph, SparseGraph
 from ._sample import Sample
 from ._search import Edges, class_members, is_precomputed, nearest
 from ._weights import SYMMETRY, Heat, edge_weights, require_positive_degrees, symmetric

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._validation import check_choice, check_count, check_positive
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph, check_choice, check_count, check_positive
+from ._base import Graph
 from ._sample import KERNEL, Sample
 
 ENTRIES = 1 << 22  # of local matrices that are aligned at a time

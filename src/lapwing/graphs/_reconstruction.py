@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from .._validation import check_choice, check_count, check_not_negative
 from ..operators import Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph, check_choice, check_count
+from ._base import Graph
 from ._sample import Sample
 
 
@@ -52,8 +52,7 @@ class Reconstruction(Graph):
     def weights_matrix(self, sample: Sample) -> sparse.csr_array:
         """W, one row of weights a sample."""
         check_choice("among", self.among, ("all", "same_class"))
-        if isinstance(self.reg, bool) or not isinstance(self.reg, Real) or not 0 <= float(self.reg) < np.inf:
-            raise ValueError(f"reg={self.reg!r} must be a finite number, 0 or more")
+        check_not_negative("reg", self.reg)
         sample.require_features(self.metric, "Reconstruction")
         edges = sample.neighbors(
             check_count("n_neighbors", self.n_neighbors), metric=self.metric, metric_params=None, among=self.among

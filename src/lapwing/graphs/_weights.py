@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._validation import check_choice, check_positive
 from ..metrics import chi2_distances
-from ._base import check_choice, check_positive
 from ._sample import Sample, is_euclidean
 from ._search import Edges
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample, Scaled
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._linear import as_graph, linked
+from ..reducers._base import as_graph, linked
 from ..solvers import Solution
 
 

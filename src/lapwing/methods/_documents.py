@@ -13,8 +13,8 @@ from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._validation import check_choice, check_count
 from ..graphs import KNN, Graph, Sample
-from ..graphs._base import check_choice, check_count
 from ..operators import Array, centred, weighted_mean
 from ..problem import Problem, laplacian_sum
 from ..reducers._linear import Reduced

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graphs import Graph, Sample
+from ..graphs import KNN, Graph, Reconstruction, Sample
+from ..operators import identity
 from ..problem import Problem
 from ..reducers import KernelReducer
-from ._locality import LPP
-from ._neighborhood import NPE
+from ._locality import locality
 
 
 class KernelLPP(KernelReducer):
@@ -88,22 +88,29 @@ class KernelLPP(KernelReducer):
         normalize: str | None = None,
         solver: str = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
+        super().__init__(
+            n_components,
+            graph=graph,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            landmarks=landmarks,
+            random_state=random_state,
+            pca=pca,
+            center=center,
+            scaling=scaling,
+            normalize=normalize,
+            solver=solver,
+        )
         self.penalty = penalty
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.scaling = scaling
 
     def _default_graph(self, n_neighbors: int) -> Graph:
-        return LPP._default_graph(self, n_neighbors)
+        return KNN(n_neighbors)
 
     def _problem(self, sample: Sample) -> Problem:
-        return LPP._problem(self, sample)  # (1)
+        return locality(self, sample)  # (1)
 
 
 class KernelNPE(KernelReducer):
@@ -143,36 +150,8 @@ class KernelNPE(KernelReducer):
     (1797, 10)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        graph: Any = None,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict | None = None,
-        landmarks: int | None = None,
-        random_state: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
-        scaling: str = "unit",
-        normalize: str | None = None,
-        solver: str = "auto",
-    ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.scaling = scaling
-
     def _default_graph(self, n_neighbors: int) -> Graph:
-        return NPE._default_graph(self, n_neighbors)
+        return Reconstruction(n_neighbors)
 
     def _problem(self, sample: Sample) -> Problem:
-        return NPE._problem(self, sample)  # (1)
+        return Problem(self._terms(sample), identity(sample.n))  # (1)

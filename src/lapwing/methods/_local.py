@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._validation import check_count
 from ..graphs import CodingLength, Graph, Sample, TangentAlignment
-from ..graphs._base import check_count
 from ..graphs._patches import Local, local_subspaces
 from ..operators import diagonal
 from ..problem import ORTHOGONAL, Problem, degree_sum
 from ..reducers import FreeReducer, LinearReducer
+from ..reducers._base import combined
 from ..reducers._linear import Reduced
 from ..solvers import Solution
 
@@ -71,7 +72,7 @@ class LPCA(LinearReducer):
         return Problem([term.scaled(-1.0) for term in self._terms(sample)], ORTHOGONAL)  # (1)
 
     def _store(self, sample: Sample, problem: Problem, reduced: Reduced, solution: Solution) -> None:
-        total = np.trace(self._objective(problem.minimise, reduced.forms))
+        total = np.trace(combined(problem.minimise, reduced.forms, self.normalize))
         size = sum(term.degrees.diagonal() @ sample.squared_norms for term in problem.minimise)
         coefficients = [1.0] if self.normalize is None else [term.coefficient for term in problem.minimise]
         raw = sum(c * np.trace(M) for c, M in zip(coefficients, reduced.forms, strict=True))

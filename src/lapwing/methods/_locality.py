@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 from ..graphs import KNN, Graph, Repulsion, Sample
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._linear import as_graph, linked
+from ..reducers._base import Reducer, as_graph, linked
+
+
+def locality(reducer: Reducer, sample: Sample) -> Problem:
+    """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``."""
+    terms = reducer._terms(sample)
+    if reducer.penalty is None:
+        return Problem(terms, degree_sum(terms))
+    penalty = as_graph("penalty", reducer.penalty, Repulsion, 15)
+    return Problem(terms, laplacian_sum(linked("penalty", penalty.terms(sample))))
 
 
 class LPP(LinearReducer):
@@ -123,16 +131,7 @@ class LPP(LinearReducer):
         return KNN(n_neighbors)
 
     def _problem(self, sample: Sample) -> Problem:
-        terms = self._terms(sample)
-        if self.penalty is None:
-            return Problem(terms, degree_sum(terms))  # (1)
-        penalty = as_graph("penalty", self.penalty, Repulsion, 15)
-        return Problem(terms, laplacian_sum(linked("penalty", penalty.terms(sample))))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required |= isinstance(self.penalty, Integral)  # Repulsion
-        return tags
+        return locality(self, sample)  # (1)
 
 
 class OLPP(LinearReducer):

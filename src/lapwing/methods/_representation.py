@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..graphs import KNN, Graph, Sample
-from ..graphs._base import check_choice, check_count, check_positive
 from ..operators import Structured, centred, diagonal, identity
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer
@@ -115,8 +115,7 @@ class GLPCA(FreeReducer):
             if isinstance(self.beta, bool) or not isinstance(self.beta, Real) or not 0 <= float(self.beta) <= 1:
                 raise ValueError(f"beta={self.beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
             return float(self.beta)
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not 0 <= float(self.alpha) < np.inf:
-            raise ValueError(f"alpha={self.alpha!r} must be None or a finite number, 0 or more")
+        check_not_negative("alpha", self.alpha)
         return float(self.alpha) * xi / (lam + float(self.alpha) * xi)
 
     def _store(self, sample: Sample) -> None:

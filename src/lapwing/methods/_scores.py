@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from ..graphs import KNN, Graph, Sample
 from ..operators import weighted_mean
 from ..problem import Problem, degree_sum, laplacian_sum
+from ..reducers._base import connected_components
 from ..reducers._feature import FeatureSelector, mean_squares, negligible, quadratic_diagonal, spread
-from ..reducers._linear import as_graph, connected_components, linked
 
 
 class LaplacianScore(FeatureSelector):
@@ -77,8 +76,6 @@ class LaplacianScore(FeatureSelector):
     (150, 2)
     """
 
-    _n_neighbors: ClassVar[int] = 5  # of the default graph
-
     def __init__(self, n_features_to_select: int | None = None, *, graph: Any = None):
         super().__init__(n_features_to_select)
         self.graph = graph
@@ -86,11 +83,8 @@ class LaplacianScore(FeatureSelector):
     def _default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _graph(self, sample: Sample) -> Graph:
-        return as_graph("graph", self.graph, self._default_graph, min(self._n_neighbors, sample.n - 1))
-
     def _problem(self, sample: Sample) -> Problem:
-        terms = linked("graph", self._graph(sample).terms(sample))
+        terms = self._terms(sample)
         return Problem(terms, degree_sum(terms))  # (1)
 
     def _criterion(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
@@ -102,8 +96,7 @@ class LaplacianScore(FeatureSelector):
         variance = spread(X, mean, shares)
         varying = ~negligible(variance, mean_squares(X, mean, variance, shares), X.dtype)
         attraction = quadratic_diagonal(laplacian_sum(problem.minimise), X, mean) / degrees.sum()
-        graph = self._graph(sample)
-        self.graph_ = clone(graph) if graph is self.graph else graph
+        self.graph_ = self._own(self._graph(sample))
         self.n_connected_components_ = connected_components(problem.minimise)
         return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 

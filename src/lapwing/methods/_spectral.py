@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from .._validation import check_choice
 from ..graphs import KNN, Graph, Sample
-from ..graphs._base import check_choice
 from ..operators import diagonal
 from ..problem import Problem, degree_sum
 from ..reducers import FreeReducer

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any
-
-from ..graphs import KNN, Graph, Repulsion, Sample
-from ..problem import Problem, degree_sum, laplacian_sum
-from ..reducers._linear import as_graph, linked
+from ..graphs import KNN, Graph, Sample
+from ..problem import Problem
 from ..reducers._multilinear import MultilinearReducer
+from ._locality import locality
 
 
 class TSA(MultilinearReducer):
@@ -109,13 +106,4 @@ class TSA(MultilinearReducer):
         return KNN(n_neighbors)
 
     def _problem(self, sample: Sample) -> Problem:
-        terms = self._terms(sample)
-        if self.penalty is None:
-            return Problem(terms, degree_sum(terms))  # (2)
-        penalty = as_graph("penalty", self.penalty, Repulsion, 15)
-        return Problem(terms, laplacian_sum(linked("penalty", penalty.terms(sample))))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required |= isinstance(self.penalty, Integral)  # Repulsion
-        return tags
+        return locality(self, sample)  # (2)

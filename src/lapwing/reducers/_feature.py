@@ -6,26 +6,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..graphs import Graph, Sample
-from ..graphs._base import check_count
-from ..operators import Array, Structured, dense_block, full_columns, row_blocks
-from ._principal import OUT_OF_RANGE
+from .._validation import check_count
+from ..graphs import Sample
+from ..operators import OUT_OF_RANGE, Array, Structured, dense_block, full_columns, row_blocks
+from ._base import Reducer
 
 DIGITS = 12  # of scores that differ by rounding alone, the first feature wins
 
 
-class FeatureSelector(SelectorMixin, BaseEstimator):
+class FeatureSelector(SelectorMixin, Reducer):
     """Base of the scores; they say what a feature is worth, this class selects.
 
     Subclasses write ``_criterion(sample)``: the scores, and which features vary.
     """
 
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
-    graph: Any = None
 
     def __init__(self, n_features_to_select: int | None = None):
         self.n_features_to_select = n_features_to_select
@@ -46,8 +44,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        self._forget()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         if self.n_features_to_select is not None:
             check_count("n_features_to_select", self.n_features_to_select)
@@ -89,8 +86,6 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.target_tags.required = isinstance(self.graph, Graph) and bool(self.graph.reads_labels)
         return tags
 
 

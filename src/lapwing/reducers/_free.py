@@ -7,22 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._validation import check_choice, check_count
 from ..graphs import Graph, Sample
-from ..graphs._base import check_choice, check_count
 from ..graphs._patches import affine_extension
 from ..graphs._reconstruction import barycentric_weights
 from ..graphs._search import is_precomputed, nearest
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, fix_signs, solve_free
-from ._linear import as_graph, connected_components, linked
+from ._base import Reducer, connected_components
 
 
-class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """Base of the free methods; they say what the problem is, this class solves it and places new samples.
 
     Subclasses write ``_problem(sample)`` and ``_default_graph(n_neighbors)``.
@@ -38,12 +38,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.graph = graph
         self.extension = extension
 
-    def _problem(self, sample: Sample) -> Problem:
-        raise NotImplementedError
-
-    def _default_graph(self, n_neighbors: int) -> Graph:
-        raise NotImplementedError
-
     def fit(self, X: Any, y: Any = None) -> FreeReducer:
         """Learn the coordinates of the rows of X.
 
@@ -57,8 +51,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        self._forget()
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = check_count("n_components", self.n_components)
         check_choice("extension", self.extension, self._extensions)
@@ -78,7 +71,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         solution = self._solution(sample, problem, graph, k)
         graph = graph.resolved(sample)
-        self.graph_ = clone(graph) if graph is self.graph else graph
+        self.graph_ = self._own(graph)
         self.n_connected_components_ = connected_components(terms)
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
@@ -142,13 +135,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _store(self, sample: Sample) -> None:
         """What a method reports beside the embedding."""
 
-    def _graph(self, sample: Sample) -> Graph:
-        """``graph=``, resolved."""
-        return as_graph("graph", self.graph, self._default_graph, min(self._n_neighbors, sample.n - 1))
-
-    def _terms(self, sample: Sample) -> Any:
-        return linked("graph", self._graph(sample).terms(sample))
-
     def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
         W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
         if W.shape != (n, len(self.X_fit_)) or (W.nnz and W.data.min() < 0):
@@ -199,12 +185,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.target_tags.required = isinstance(self.graph, Graph) and bool(self.graph.reads_labels)
-        return tags
 
 
 def _check_features(sample: Sample) -> None:

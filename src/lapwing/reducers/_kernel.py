@@ -10,8 +10,8 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._validation import check_choice, check_count, check_positive
 from ..graphs import Sample
-from ..graphs._base import check_choice, check_count, check_positive
 from ..graphs._sample import KernelSample
 from ..operators import Array, Structured, quadratics, row_blocks, weighted_mean
 from ..problem import Problem
@@ -29,14 +29,35 @@ class KernelReducer(LinearReducer):
     problem is solved there, and a direction V is the function f(x) = k(x)ᵀ U S^-½ V.
     """
 
-    kernel: Any
-    gamma: Any
-    degree: float
-    coef0: float
-    kernel_params: dict | None
-    landmarks: Any
-    random_state: Any
     _nystroem: Nystroem
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        graph: Any = None,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+        landmarks: Any = None,
+        random_state: Any = None,
+        pca: Any = "auto",
+        center: Any = "auto",
+        scaling: str = "unit",
+        normalize: str | None = None,
+        solver: str = "auto",
+    ):
+        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.scaling = scaling
 
     def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
         if self.landmarks is not None:

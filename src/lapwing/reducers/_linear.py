@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -11,15 +10,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..graphs import Graph, Precomputed, Sample
-from ..graphs._base import check_choice, check_count
+from .._validation import check_choice, check_count
+from ..graphs import Sample
 from ..operators import OUT_OF_RANGE, Array, Structured, identity, quadratics, weighted_mean
-from ..problem import ORTHOGONAL, Problem, Term, attraction, laplacian_sum
+from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import SOLVERS, RankError, Solution, fix_signs, solve
+from ._base import Reducer, combined, connected_components
 from ._principal import DENSE_LIMIT, Keep, is_truncated, leading, principal, rounding
 
 # On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups, docs/defaults.md):
@@ -37,21 +37,18 @@ class Reduced(NamedTuple):
     kernel_means: np.ndarray | None = None
 
 
-class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """Base of the linear methods; they say what the problem is, this class solves it.
 
     Subclasses write ``_problem(sample)`` and, where they have one, ``_default_graph(n_neighbors)``.
     """
 
     _orthogonal: ClassVar[bool] = False
-    _n_neighbors: ClassVar[int] = 5  # of the default graph
     # What pca="auto" keeps: this share of the energy, and at least this many directions a component. The second share holds
     # where labels alone say what attracts and a class has fewer than ten samples on average. Measured (docs/defaults.md).
     _energies: ClassVar[tuple[float, float]] = (0.9, 1.0)
     _directions: ClassVar[float] = 1.25
     # Parameters that not every method has.
-    graph: Any = None
-    penalty: Any = None
     normalize: str | None = None
     scaling: str = "constraint"
     ridge: Any = None
@@ -73,12 +70,6 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.normalize = normalize
         self.solver = solver
 
-    def _problem(self, sample: Sample) -> Problem:
-        raise NotImplementedError
-
-    def _default_graph(self, n_neighbors: int) -> Graph:
-        raise NotImplementedError
-
     def fit(self, X: Any, y: Any = None) -> LinearReducer:
         """Learn the projection.
 
@@ -92,8 +83,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        self._forget()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = self._check_parameters()
         sample = self._sample(X, y, k)
@@ -107,7 +97,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         solution = self._selected(solution)
         V = solution.vectors / (np.linalg.norm(solution.vectors, axis=0) if self.scaling == "unit" else 1.0)
         self._store(sample, problem, reduced, solution)
-        self.graph_ = clone(graph) if graph is self.graph else graph
+        self.graph_ = self._own(graph)
         self.n_connected_components_ = connected_components(problem.minimise)
         self.n_pca_ = reduced.n_pca
         self.rank_ = solution.rank
@@ -193,13 +183,6 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"ridge={ridge!r} regularises the degrees' constraint, which penalty= replaces; leave one out"
             )
 
-    def _graph(self, sample: Sample) -> Graph:
-        """``graph=``, resolved."""
-        return as_graph("graph", self.graph, self._default_graph, min(self._n_neighbors, sample.n - 1))
-
-    def _terms(self, sample: Sample) -> list[Term]:
-        return linked("graph", self._graph(sample).terms(sample))
-
     def _truncated(self, sample: Sample, problem: Problem, k: int | None) -> tuple[Reduced, Solution]:
         pca = self._resolved_pca(sample, problem)
         try:
@@ -216,9 +199,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         parts = [laplacian_sum(terms)] if self.normalize is None else [term.laplacian for term in terms]
         if constraint is ORTHOGONAL:
             reduced = self._reduced(sample, problem, pca, parts)
-            return reduced, solve(self._objective(terms, reduced.forms), None, k, solver=self.solver)
+            return reduced, solve(combined(terms, reduced.forms, self.normalize), None, k, solver=self.solver)
         reduced = self._reduced(sample, problem, pca, [*parts, constraint])
-        A, B = self._objective(terms, reduced.forms[:-1]), reduced.forms[-1]
+        A, B = combined(terms, reduced.forms[:-1], self.normalize), reduced.forms[-1]
         large = isinstance(B, LinearOperator)
         diagonal = constraint.quadratic_diagonal(sample.X, reduced.mean) if large else np.diagonal(B)
         ridge = (LARGE_RIDGE if large else 0.0) if isinstance(self.ridge, str) else float(self.ridge or 0.0)
@@ -232,14 +215,6 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             floor=rounding(sample.X.dtype, diagonal.sum() + b.sum() * (mean @ mean)),
             solver=self.solver,
             diagonal=diagonal,
-        )
-
-    def _objective(self, terms: Any, forms: list[Any]) -> Any:
-        """FᵀAF: the one form of all terms, or, one a term, each scaled to trace 1 before its coefficient."""
-        if self.normalize is None:
-            return forms[0]
-        return np.sum(
-            [term.coefficient / (np.trace(M) or 1.0) * M for term, M in zip(terms, forms, strict=True)], axis=0
         )
 
     def _reduced(self, sample: Sample, problem: Problem, pca: Any, matrices: list[Structured]) -> Reduced:
@@ -357,57 +332,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        given = [graph for graph in (self.graph, self.penalty) if isinstance(graph, Graph)]
-        tags.target_tags.required = any(graph.reads_labels for graph in given)
         return tags
 
 
 def _count(energy: float, values: np.ndarray, total: float) -> int:
     """How many of the descending eigenvalues hold this share of their total."""
     return 1 + int(np.searchsorted(np.cumsum(values), energy * total * (1 - 1e-12)))
-
-
-def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) -> Graph:
-    """A graph from what the user wrote: None, a size, a graph, or a matrix."""
-    if graph is None:
-        return default(size)
-    if isinstance(graph, Graph):
-        return graph
-    if isinstance(graph, Integral) and not isinstance(graph, bool):
-        return default(check_count(name, graph))
-    if sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
-        return Precomputed(graph)
-    given = repr(graph)
-    given = given if len(given) < 100 else given[:97] + "..."
-    raise ValueError(
-        f"{name}={given} must be None, a number of neighbours, a lapwing graph, or a weight matrix (an array)"
-    )
-
-
-def connected_components(terms: Sequence[Term]) -> int:
-    """Of the graph that attracts, or of the one that repels where nothing attracts."""
-    first, *rest = [term.laplacian for term in attraction(terms) or terms]
-    return sum(rest, start=first).n_connected_components()
-
-
-def linked(name: str, terms: list[Term]) -> list[Term]:
-    """The terms that link samples: an empty repulsion is a warning, an empty attraction an error."""
-    n_components = [term.laplacian.n_connected_components() for term in terms]
-    n = terms[0].laplacian.n
-    empty = [count == n for count in n_components]
-    pulling = [term.coefficient > 0 for term in terms]
-    if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
-        raise ValueError(
-            f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
-        )
-    if any(e and not p for e, p in zip(empty, pulling, strict=True)):
-        warnings.warn(
-            "the repulsion graph is empty, so nothing is repelled: no sample has one of another class among its nearest; "
-            "use more neighbours",
-            UserWarning,
-            stacklevel=5,  # the line that called fit
-        )
-    # An empty graph may still have degrees, which belong to the constraint, but its Laplacian is 0, not rounding.
-    nothing = Structured(n)
-    return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..graphs import Graph, Sample
-from ..graphs._base import check_choice, check_count
+from .._validation import check_choice, check_count, check_not_negative
+from ..graphs import Sample
 from ..operators import Structured, row_blocks
-from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
+from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import RankError, Solution, fix_signs, solve
 from ..solvers._solve import single_blas_thread
-from ._linear import as_graph, connected_components, linked
+from ._base import Reducer, combined, connected_components
 from ._principal import OUT_OF_RANGE, rounding
 
 DTYPES = [np.float64, np.float32]
@@ -27,13 +27,11 @@ AUTO = 2  # directions a mode of n_components="auto", where there are as many
 Modes = Sequence[np.ndarray | None]  # a matrix (l, n_m) for each mode, None for the identity
 
 
-class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """Base of the multilinear methods; they say what the problem is, this class solves it for each mode in turn.
 
     Subclasses write ``_problem(sample)`` and ``_default_graph(n_neighbors)``.
     """
-
-    _n_neighbors: ClassVar[int] = 5  # of the default graph
 
     def __init__(
         self,
@@ -58,12 +56,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.scaling = scaling
         self.normalize = normalize
 
-    def _problem(self, sample: Sample) -> Problem:
-        raise NotImplementedError
-
-    def _default_graph(self, n_neighbors: int) -> Graph:
-        raise NotImplementedError
-
     def fit(self, X: Any, y: Any = None) -> MultilinearReducer:
         """Learn one projection a mode.
 
@@ -77,8 +69,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        self._forget()
         self._check_parameters()
         X = self._images(X, fitting=True)
         sizes = self._sizes(X.ndim - 1)
@@ -92,7 +83,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                     modes, solutions, n_iter = self._alternate(X, mean, problem, sizes)
         except FloatingPointError as error:
             raise ValueError(OUT_OF_RANGE) from error
-        self.graph_ = clone(graph) if graph is self.graph else graph
+        self.graph_ = self._own(graph)
         self.n_connected_components_ = connected_components(problem.minimise)
         self.n_iter_ = n_iter
         self.rank_ = tuple(solution.rank for solution in solutions)
@@ -144,8 +135,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_choice("flatten", self.flatten, (False, True))
         check_choice("scaling", self.scaling, ("unit", "constraint"))
         check_choice("normalize", self.normalize, (None, "trace"))
-        if isinstance(self.tol, bool) or not isinstance(self.tol, Real) or not 0 <= float(self.tol) < np.inf:
-            raise ValueError(f"tol={self.tol!r} must be a finite number, 0 or more")
+        check_not_negative("tol", self.tol)
 
     def _sizes(self, order: int) -> list[Any]:
         """``n_components`` of each mode: a number, None for all there are, or "auto"."""
@@ -184,13 +174,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         return X
 
-    def _graph(self, sample: Sample) -> Graph:
-        """``graph=``, resolved."""
-        return as_graph("graph", self.graph, self._default_graph, min(self._n_neighbors, sample.n - 1))
-
-    def _terms(self, sample: Sample) -> list[Term]:
-        return linked("graph", self._graph(sample).terms(sample))
-
     def _alternate(
         self, X: np.ndarray, mean: np.ndarray, problem: Problem, sizes: list[Any]
     ) -> tuple[list[np.ndarray], list[Solution], int]:
@@ -214,11 +197,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         assert constraint is not ORTHOGONAL
         parts = [laplacian_sum(terms)] if self.normalize is None else [term.laplacian for term in terms]
         *forms, B = mode_forms([*parts, constraint], coordinates(X, mean, others), m)
-        if self.normalize is None:
-            A = forms[0]
-        else:
-            scales = [term.coefficient / (np.trace(M) or 1.0) for term, M in zip(terms, forms, strict=True)]
-            A = np.tensordot(scales, forms, axes=1)
+        A = combined(terms, forms, self.normalize)
         squares = np.trace(B) + constraint.diagonal().sum() * np.sum(project(mean[None], others) ** 2)
         floor = rounding(X.dtype, squares)
         automatic = isinstance(size, str)
@@ -240,9 +219,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = self.image_shape is not None
         tags.input_tags.three_d_array = self.image_shape is None
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        given = [graph for graph in (self.graph, self.penalty) if isinstance(graph, Graph)]
-        tags.target_tags.required = any(graph.reads_labels for graph in given)
         return tags
 
 
