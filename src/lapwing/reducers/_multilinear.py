@@ -17,7 +17,7 @@ from ..graphs import Sample
 from ..operators import Structured, row_blocks
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import RankError, Solution, fix_signs, solve
-from ..solvers._solve import single_blas_thread
+from ..solvers._lanczos import single_blas_thread
 from ._base import Reducer, combined, connected_components
 from ._principal import OUT_OF_RANGE, rounding
 

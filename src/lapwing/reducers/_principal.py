@@ -10,7 +10,8 @@ from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from ..operators import OUT_OF_RANGE, Array, centred, dense_block, full_columns, identity, row_blocks, row_gram
-from ..solvers._solve import numerical_rank, single_blas_thread
+from ..solvers._lanczos import single_blas_thread
+from ..solvers._solve import numerical_rank
 
 DENSE_LIMIT = 4000  # the largest Gram matrix of sparse X that is formed and decomposed whole
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackNoConvergence, splu
 
-from ._solve import RankError, Solution, single_blas_thread
+from ._lanczos import LONG, SHORT, Apply, largest
+from ._solve import RankError, Solution
 
 DENSE_SAMPLES = 400  # up to here a dense decomposition is as fast
-SHORT, LONG = 100, 10_000  # restarts of Lanczos: before a factorisation is tried, and where there is no other way
 SHIFT = 1e-9  # of the mean of the diagonal: the factorisation of a matrix with a null space needs one
-Apply = Callable[[np.ndarray], np.ndarray]
 
 
 def solve_free(
@@ -56,7 +54,7 @@ def solve_operator(apply: Apply, n: int, k: int, tol: float = 1e-12) -> Solution
         M = np.column_stack([apply(column) for column in np.eye(n)])
         values, vectors = _dense(np.eye(n) - (M + M.T) / 2, constant, k)
         return Solution(values, vectors, n - 1, "dense")
-    values, vectors = _largest(apply, n, constant, k, LONG, tol)
+    values, vectors = largest(apply, n, constant, k, LONG, tol)
     return Solution(1 - values, vectors, n - 1, "lanczos")
 
 
@@ -82,7 +80,7 @@ def _shift_invert(M: sparse.csr_array, constant: np.ndarray, k: int) -> tuple[np
     factor = splu(
         sparse.csc_array(shifted), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
-    _, V = _largest(factor.solve, M.shape[0], constant, k, LONG)
+    _, V = largest(factor.solve, M.shape[0], constant, k, LONG)
     # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
     values, rotation = np.linalg.eigh(V.T @ (M @ V))
     return values, V @ rotation
@@ -91,46 +89,5 @@ def _shift_invert(M: sparse.csr_array, constant: np.ndarray, k: int) -> tuple[np
 def _lanczos(M: sparse.csr_array, constant: np.ndarray, k: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
     bound = float(abs(M).sum(axis=1).max())
     flipped = sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M)
-    values, vectors = _largest(flipped.__matmul__, M.shape[0], constant, k, restarts)
+    values, vectors = largest(flipped.__matmul__, M.shape[0], constant, k, restarts)
     return bound - values, vectors
-
-
-def _largest(
-    apply: Apply, n: int, deflated: np.ndarray, k: int, restarts: int, tol: float = 1e-12
-) -> tuple[np.ndarray, np.ndarray]:
-    """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are."""
-    random = np.random.RandomState(0)
-    values, vectors = _krylov(apply, random.standard_normal(n), deflated, k, restarts, tol)
-    while True:
-        # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger. What is
-        # left is looked for from another start, which is not orthogonal to it; a Ritz value is right to the tolerance squared.
-        start, found = random.standard_normal(n), np.hstack([deflated, vectors])
-        value, vector = _krylov(apply, start, found, 1, restarts, 1e-4)
-        if value[0] <= values[-1] * (1 + max(1e-8, 10 * tol)):
-            return values, vectors
-        value, vector = _krylov(apply, start, found, 1, restarts, tol)
-        order = np.argsort(-np.append(values, value), kind="stable")[:k]
-        values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]
-
-
-def _krylov(
-    apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int, tol: float
-) -> tuple[np.ndarray, np.ndarray]:
-    def project(v: np.ndarray) -> np.ndarray:
-        return v - deflated @ (deflated.T @ v)
-
-    def matvec(v: np.ndarray) -> np.ndarray:
-        return project(apply(np.ravel(v)))  # the start has been projected, and so has all that follows from it
-
-    n = start.size
-    with single_blas_thread():
-        values, vectors = eigsh(
-            LinearOperator((n, n), matvec=matvec, dtype=np.float64),
-            k=k,
-            which="LA",
-            v0=project(start),
-            ncv=min(n, max(3 * k + 1, 20)),
-            tol=tol,
-            maxiter=restarts,
-        )
-    return values[::-1], vectors[:, ::-1]

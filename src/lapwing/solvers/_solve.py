@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, eigsh
-from threadpoolctl import threadpool_limits
+
+from ._lanczos import LONG, largest, single_blas_thread
 
 Matrix = Any  # an ndarray or a LinearOperator
 
@@ -57,28 +57,9 @@ def _dense(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _lanczos(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    # The start is random and seeded; the constant vector is an eigenvector of regular graphs.
-    n = A.shape[0]
-    random = np.random.RandomState(0)
-    options = {"which": "SA", "tol": 0, "maxiter": 10_000}
-    values, vectors = eigsh(A, k=k, ncv=min(n, max(4 * k, 40)), v0=random.standard_normal(n), **options)
-    bound = np.abs(A).sum(axis=0).max()
-    order = np.argsort(values, kind="stable")
-    values, vectors = values[order], vectors[:, order]
-    while True:
-        # A Krylov space holds one vector of a repeated eigenvalue, so the smallest of what is left must be no smaller.
-        rest = LinearOperator(A.shape, matvec=partial(_deflated, A, vectors, 2 * bound), dtype=np.float64)
-        value, vector = eigsh(rest, k=1, ncv=min(n, 40), v0=random.standard_normal(n), **options)
-        if value[0] >= values[-1] - 1e-10 * bound:
-            return values, vectors
-        basis, _ = np.linalg.qr(np.column_stack([vectors, vector]))
-        values, rotation = np.linalg.eigh(basis.T @ A @ basis)
-        values, vectors = values[:k], basis @ rotation[:, :k]
-
-
-def _deflated(A: np.ndarray, V: np.ndarray, shift: float, x: np.ndarray) -> np.ndarray:
-    x = np.ravel(x)
-    return A @ x + V @ (shift * (V.T @ x))
+    n, bound = A.shape[0], float(np.abs(A).sum(axis=0).max())
+    values, vectors = largest(lambda v: bound * v - A @ v, n, np.empty((n, 0)), k, LONG, 0.0)
+    return bound - values, vectors
 
 
 SOLVERS: dict[str, Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]] = {"dense": _dense, "lanczos": _lanczos}
@@ -153,13 +134,6 @@ def _matrix_free(A: Any, B: Any, k: int | None, ridge: float, shift: float, diag
         )
     order = np.argsort(values, kind="stable")
     return Solution(values[order] + shift, vectors[:, order], None, "lanczos")
-
-
-def single_blas_thread() -> threadpool_limits:
-    """For iterations with sparse matrices, whose vectors are too short to share: BLAS threads would only wait for each
-    other (20 times slower on a busy machine).
-    """
-    return threadpool_limits(limits=1, user_api="blas")
 
 
 def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: LinearOperator) -> np.ndarray:
