@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ._validation import check_count, check_not_negative, check_positive
+from .._validation import check_count, check_not_negative, check_positive
 
 __all__ = ["make_patch", "make_perturbed_line", "make_scherk"]
 
