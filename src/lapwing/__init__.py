@@ -1,31 +1,32 @@
 """lapwing: graph-Laplacian dimensionality reduction in the style of scikit-learn."""
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from .methods import (
-    DNE,
-    GLPCA,
-    L21PCA,
-    LPCA,
-    LPDP,
-    LPI,
-    LPP,
-    MFA,
-    MMC,
-    NPE,
-    OLPP,
-    ONPP,
-    TSA,
-    FisherScore,
-    KernelLPP,
-    KernelNPE,
-    LaplacianEigenmaps,
-    LaplacianScore,
-    RobustGLPCA,
-    TangentialMaps,
-)
+if TYPE_CHECKING:
+    from .methods import (
+        DNE,
+        GLPCA,
+        L21PCA,
+        LPCA,
+        LPDP,
+        LPI,
+        LPP,
+        MFA,
+        MMC,
+        NPE,
+        OLPP,
+        ONPP,
+        TSA,
+        FisherScore,
+        KernelLPP,
+        KernelNPE,
+        LaplacianEigenmaps,
+        LaplacianScore,
+        RobustGLPCA,
+        TangentialMaps,
+    )
 
-__version__ = version("lapwing")
 __all__ = [
     "DNE",
     "GLPCA",
@@ -48,3 +49,21 @@ __all__ = [
     "RobustGLPCA",
     "TangentialMaps",
 ]
+_PARTS = ("clustering", "datasets", "features", "graphs", "metrics", "plots", "recognition", "selection")
+
+
+def __getattr__(name: str) -> Any:
+    # Names are looked up when they are asked for: the command line answers without waiting for NumPy and scikit-learn.
+    if name in __all__:
+        return getattr(import_module(".methods", __name__), name)
+    if name in _PARTS:
+        return import_module(f".{name}", __name__)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("lapwing")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__, *_PARTS, "__version__"]
