@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from lapwing import LPP
 from lapwing.graphs import KNN, SameClass
-from lapwing.plots import show_components
+from lapwing.plots import components
 
 PICTURE = Path("out/laplacianfaces.png")
 SPLITS, SHOWN = 10, 8
@@ -71,7 +71,7 @@ def picture(X, y, shape):
     found = methods(X, y)
     figure = plt.figure(figsize=(1.1 * SHOWN, 1.6 * len(found)), layout="constrained")
     for part, (method, model) in zip(figure.subfigures(len(found), 1), found.items(), strict=True):
-        show_components(model.fit(X, y), shape, n_components=SHOWN, n_columns=SHOWN, title=method, figure=part)
+        components(model.fit(X, y), image_shape=shape, n_components=SHOWN, n_columns=SHOWN, title=method, figure=part)
     PICTURE.parent.mkdir(exist_ok=True)
     figure.savefig(PICTURE, dpi=110)
     print(f"\nThe first directions of each are in {PICTURE}")

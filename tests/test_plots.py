@@ -1,4 +1,4 @@
-"""Components as images."""
+"""Displays."""
 
 import sys
 
@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import LPP, MMC, TangentialMaps
-from lapwing.plots import show_components
+from lapwing.comparison import compare as compared
+from lapwing.plots import EmbeddingDisplay, compare, components, scatter, spectrum
 
 X, Y = (part[:300] for part in load_digits(return_X_y=True))
 FISHERFACES = make_pipeline(PCA(30, whiten=True), LinearDiscriminantAnalysis(n_components=4))
@@ -34,7 +35,7 @@ def images(figure):
 
 @pytest.mark.parametrize("model", [LPP(5, pca=0.98), PCA(5), MMC(5)], ids=str)
 def test_components(model):
-    figure = show_components(model.fit(X, Y), (8, 8), n_columns=3, title="faces")
+    figure = components(model.fit(X, Y), image_shape=(8, 8), n_columns=3, title="faces").figure_
     np.testing.assert_array_equal(images(figure), model.components_.reshape(5, 8, 8))
     assert figure.get_suptitle() == "faces"
     assert [axis.get_subplotspec().colspan.start for axis in figure.axes] == [0, 1, 2, 0, 1]
@@ -55,7 +56,7 @@ def test_components(model):
 def test_rows_are_what_transform_multiplies_by(model):
     rng = np.random.RandomState(0)
     model.fit(X + 0.1 * rng.standard_normal(X.shape), Y)
-    rows = images(show_components(model, (4, 16))).reshape(-1, 64)
+    rows = images(components(model, image_shape=(4, 16)).figure_).reshape(-1, 64)
     a, b = model.transform(X[:2])
     assert len(rows) == len(a)
     np.testing.assert_allclose(rows @ (X[0] - X[1]), a - b, atol=1e-9)
@@ -65,8 +66,11 @@ def test_some_and_where(plt):
     figure = plt.figure()
     left, right = figure.subfigures(1, 2)
     model = LPP(6).fit(X)
-    assert show_components(model, [8, 8], n_components=2, figure=left) is left
-    assert show_components(model, np.array([8, 8]), n_components=np.int64(1), figure=right, cmap="viridis") is right
+    assert components(model, image_shape=[8, 8], n_components=2, figure=left).figure_ is left
+    assert (
+        components(model, image_shape=np.array([8, 8]), n_components=np.int64(1), figure=right, cmap="viridis").figure_
+        is right
+    )
     assert (len(left.axes), len(right.axes)) == (2, 1)
 
 
@@ -87,15 +91,116 @@ def test_some_and_where(plt):
 )
 def test_bad_input(model, shape, options, match):
     with pytest.raises(ValueError, match=match):
-        show_components(model.fit(X), shape, **options)
+        components(model.fit(X), image_shape=shape, **options)
 
 
 def test_unfitted():
     with pytest.raises(NotFittedError):
-        show_components(LPP(), (8, 8))
+        components(LPP(), image_shape=(8, 8))
 
 
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'lapwing\[plots\]'"):
-        show_components(LPP().fit(X), (8, 8))
+        components(LPP().fit(X), image_shape=(8, 8))
+
+
+# Embeddings
+
+
+def test_an_embedding_is_drawn_class_by_class():
+    model = LPP(5).fit(X)
+    display = scatter(model, X, Y, dimensions=(0, 2))
+    Z = model.transform(X)[:, [0, 2]]
+    assert len(display.artists_) == 10
+    for c, artist in enumerate(display.artists_):
+        np.testing.assert_array_equal(artist.get_offsets(), Z[c == Y])
+    looks = {(tuple(a.get_facecolor()[0]), a.get_paths()[0].vertices.tobytes()) for a in display.artists_}
+    assert len(looks) == 10
+    assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == [str(c) for c in range(10)]
+    assert display.ax_.get_ylabel() == "LPP 3"
+    display.figure_.canvas.draw()
+
+
+def test_three_dimensions_and_no_labels():
+    display = scatter(LPP(3).fit(X), X, dimensions=(0, 1, 2))
+    assert display.ax_.name == "3d"
+    assert len(display.artists_) == 1
+    display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    "y", [np.linspace(0, 1, 300), np.arange(300), np.arange(300).astype(str)], ids=["real", "whole", "names"]
+)
+def test_numbers_and_very_many_classes_are_a_scale_of_colours(y):
+    display = EmbeddingDisplay.from_embedding(X[:, 10:12], y)
+    assert len(display.artists_) == 1
+    assert len(np.unique(display.artists_[0].get_array())) == 300
+
+
+def test_an_embedding_is_drawn_again_elsewhere(plt):
+    display = scatter(LPP().fit(X), X, Y)
+    ax = plt.figure().add_subplot()
+    assert display.plot(ax=ax, s=3).ax_ is ax
+    assert display.artists_[0].get_sizes() == [3]
+
+
+@pytest.mark.parametrize("dimensions", [(0,), (0, 2), (-1, 0), "xy", (0, 1.0), 2])
+def test_dimensions_that_are_not_there(dimensions):
+    with pytest.raises(ValueError, match=r"dimensions=.*must be"):
+        scatter(LPP(2).fit(X), X, dimensions=dimensions)
+
+
+def test_an_embedding_of_other_width_or_length():
+    with pytest.raises(ValueError, match="4 columns"):
+        EmbeddingDisplay.from_embedding(X[:, :4])
+    with pytest.raises(ValueError, match="inconsistent"):
+        EmbeddingDisplay.from_embedding(X[:, :2], Y[1:])
+
+
+# Features, spectra, comparisons
+
+
+def test_without_an_image_the_largest_weights_are_shown():
+    model = PCA(2).fit(X)
+    names = [f"pixel {i}" for i in range(64)]
+    display = components(model, feature_names=names, n_features=3)
+    for ax, row in zip(display.axes_, model.components_, strict=True):
+        largest = np.argsort(-np.abs(row))[:3][::-1]
+        assert [t.get_text() for t in ax.get_yticklabels()] == [names[i] for i in largest]
+        np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], row[largest])
+    with pytest.raises(ValueError, match="3 names, but the components have 64"):
+        components(model, feature_names=names[:3])
+
+
+def test_names_that_the_estimator_saw_are_used():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:, 20:24], columns=list("abcd"))
+    display = components(PCA(1).fit(frame))
+    assert sorted(t.get_text() for t in display.axes_[0].get_yticklabels()) == list("abcd")
+
+
+@pytest.mark.parametrize(("model", "name"), [(LPP(4), "eigenvalue"), (PCA(4), "share of the variance")], ids=str)
+def test_spectrum(model, name):
+    display = spectrum(model.fit(X))
+    expected = model.eigenvalues_ if name == "eigenvalue" else model.explained_variance_ratio_
+    np.testing.assert_array_equal(display.line_.get_ydata(), expected)
+    np.testing.assert_array_equal(display.line_.get_xdata(), [1, 2, 3, 4])
+    assert display.ax_.get_ylabel() == name
+
+
+def test_no_spectrum():
+    with pytest.raises(ValueError, match="StandardScaler has no eigenvalues"):
+        spectrum(StandardScaler().fit(X))
+
+
+def test_comparison():
+    found = compared(X, Y, methods=["PCA", "LPP"], dimensions=[2, 5], cv=3, n_jobs=1)
+    display = compare(found)
+    assert [line.get_label() for line in display.lines_] == ["PCA", "LPP"]
+    np.testing.assert_allclose(display.lines_[1][0].get_ydata(), found.scores("LPP").mean(axis=0))
+    assert display.ax_.get_ylabel() == "accuracy"
+    assert compare(found, measure="recall").ax_.get_ylabel() == "recall"
+    with pytest.raises(ValueError, match="measure='speed'"):
+        compare(found, measure="speed")
+    display.figure_.canvas.draw()

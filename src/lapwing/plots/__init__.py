@@ -1,0 +1,21 @@
+"""Pictures by matplotlib, in the style of scikit-learn's displays.
+
+Each picture is a display: ``SomeDisplay.from_estimator(...)`` computes what is shown and draws it, the display keeps it, and
+``plot`` draws it again elsewhere. :func:`scatter`, :func:`components`, :func:`spectrum` and :func:`compare` are the short way.
+"""
+
+from ._comparison import ComparisonDisplay, compare
+from ._components import ComponentsDisplay, components
+from ._embedding import EmbeddingDisplay, scatter
+from ._spectrum import SpectrumDisplay, spectrum
+
+__all__ = [
+    "ComparisonDisplay",
+    "ComponentsDisplay",
+    "EmbeddingDisplay",
+    "SpectrumDisplay",
+    "compare",
+    "components",
+    "scatter",
+    "spectrum",
+]

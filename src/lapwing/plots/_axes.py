@@ -1,0 +1,34 @@
+"""Where to draw, and in which colours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._extras import require
+
+# Told apart by the colour-blind (Okabe and Ito); shapes tell the same colours apart.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+MARKERS = "osD^vPX*"
+
+
+def style(number: int) -> dict[str, Any]:
+    """Colour and marker of a class or a line; 64 differ."""
+    return {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number // len(COLORS) % len(MARKERS)]}
+
+
+def new_figure(width: float, height: float) -> Any:
+    return require("matplotlib.pyplot", "plots").figure(figsize=(width, height), layout="constrained")
+
+
+def axes_or_new(ax: Any, width: float = 6.0, height: float = 4.2, **options: Any) -> Any:
+    return new_figure(width, height).add_subplot(**options) if ax is None else ax
+
+
+def explained(estimator: Any) -> tuple[str, np.ndarray] | None:
+    """What an estimator says of how much each dimension matters, and its name."""
+    for name in ("eigenvalues_", "explained_variance_ratio_"):
+        if hasattr(estimator, name):
+            return name, np.ravel(getattr(estimator, name))
+    return None

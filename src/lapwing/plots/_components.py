@@ -1,0 +1,194 @@
+"""The directions of a linear map, as images or as their largest weights."""
+
+from __future__ import annotations
+
+from math import ceil
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_count
+from ._axes import COLORS, new_figure
+
+
+class ComponentsDisplay:
+    """Directions of a linear map: pictures where samples are images, else the features of largest weight.
+
+    On faces the directions of PCA are known as Eigenfaces, those of linear discriminant analysis after PCA as Fisherfaces, and
+    those of ``LPP(pca=0.98)`` as Laplacianfaces [1]_.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_components, n_features)
+    image_shape : (int, int) or None, default=None
+        Rows and columns of an image.
+    feature_names : sequence of str or None, default=None
+        Of the features, where there is no image.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One a component.
+    figure_ : matplotlib Figure or SubFigure
+
+    References
+    ----------
+    .. [1] X. He, S. Yan, Y. Hu, P. Niyogi and H.-J. Zhang, "Face recognition using Laplacianfaces", IEEE Trans. Pattern
+       Analysis and Machine Intelligence 27, 2005. https://doi.org/10.1109/TPAMI.2005.55
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPP
+    >>> from lapwing.plots import ComponentsDisplay
+    >>> model = LPP(16, pca=0.98).fit(load_digits().data)
+    >>> len(ComponentsDisplay.from_estimator(model, image_shape=(8, 8)).axes_)
+    16
+    """
+
+    def __init__(self, components: np.ndarray, *, image_shape: Any = None, feature_names: Any = None):
+        self.components = components
+        self.image_shape = image_shape
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        image_shape: Any = None,
+        feature_names: Any = None,
+        n_components: int | None = None,
+        **options: Any,
+    ) -> ComponentsDisplay:
+        """Draw the directions of a fitted linear map.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, or Pipeline of such
+            With ``components_``, as the linear methods of lapwing and PCA, or ``scalings_``, as LinearDiscriminantAnalysis. Of
+            a pipeline all steps must have them; the product is shown.
+        image_shape, feature_names
+            As in the class. Where neither is given, names are those that the estimator saw in ``fit``, or numbers.
+        n_components : int or None, default=None
+            How many to show, the first ones; None is all.
+        **options
+            Of :meth:`plot`.
+
+        Returns
+        -------
+        ComponentsDisplay
+        """
+        components = directions(estimator)
+        k = len(components) if n_components is None else check_count("n_components", n_components)
+        if k > len(components):
+            raise ValueError(f"n_components={k} is more than the {len(components)} that {type(estimator).__name__} has")
+        if image_shape is None and feature_names is None:
+            feature_names = getattr(estimator, "feature_names_in_", None)
+        return cls(components[:k], image_shape=image_shape, feature_names=feature_names).plot(**options)
+
+    def plot(
+        self,
+        *,
+        n_columns: int = 8,
+        n_features: int = 8,
+        title: str | None = None,
+        cmap: Any = "gray",
+        figure: Any = None,
+    ) -> ComponentsDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        n_columns : int, default=8
+            Pictures side by side.
+        n_features : int, default=8
+            Of largest absolute weight, where there is no image.
+        title : str or None, default=None
+            Above them all.
+        cmap : str or Colormap, default="gray"
+            Each image has its own range.
+        figure : matplotlib Figure, SubFigure or None, default=None
+            Where to draw; None is a new figure of pyplot.
+
+        Returns
+        -------
+        ComponentsDisplay
+        """
+        k, width = self.components.shape
+        shape = None if self.image_shape is None else _image_shape(self.image_shape, width)
+        columns = min(check_count("n_columns", n_columns), k)
+        rows = ceil(k / columns)
+        if figure is None:
+            side = (1.1, 1.1 * shape[0] / shape[1]) if shape else (2.4, 0.4 + 0.2 * min(n_features, width))
+            figure = new_figure(side[0] * columns, side[1] * rows + 0.4)
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for number, (ax, component) in enumerate(zip(axes, self.components, strict=False), start=1):
+            if shape:
+                ax.imshow(component.reshape(shape), cmap=cmap)
+                ax.set_axis_off()
+            else:
+                self._bars(ax, component, check_count("n_features", n_features))
+                ax.set_title(f"component {number}", fontsize="small")
+        for ax in axes[k:]:
+            ax.remove()
+        if title is not None:
+            figure.suptitle(title)
+        self.axes_, self.figure_ = list(axes[:k]), figure
+        return self
+
+    def _bars(self, ax: Any, component: np.ndarray, n_features: int) -> None:
+        largest = np.argsort(-np.abs(component), kind="stable")[:n_features][::-1]
+        names = self.feature_names
+        if names is not None and len(names) != component.size:
+            raise ValueError(f"feature_names has {len(names)} names, but the components have {component.size} features")
+        labels = [str(i if names is None else names[i]) for i in largest]
+        ax.barh(np.arange(largest.size), component[largest], color=[COLORS[int(w < 0)] for w in component[largest]])
+        ax.set_yticks(np.arange(largest.size), labels=labels, fontsize="x-small")
+        ax.tick_params(axis="x", labelsize="x-small")
+        ax.axvline(0, color="0.5", linewidth=0.8)
+
+
+def directions(estimator: Any) -> np.ndarray:
+    """The rows of the linear map."""
+    if isinstance(estimator, Pipeline):
+        product: Any = None
+        for _, step in estimator.steps:
+            if step not in (None, "passthrough"):
+                product = directions(step) if product is None else directions(step) @ product
+        if product is None:
+            raise ValueError("the pipeline has no step but passthrough, so there is nothing to show")
+        return product
+    check_is_fitted(estimator)
+    rows = None if hasattr(estimator, "nystroem_") else getattr(estimator, "components_", None)
+    if rows is None and hasattr(estimator, "scalings_"):
+        most = min(len(estimator.classes_) - 1, estimator.scalings_.shape[1])
+        rows = estimator.scalings_[:, : min(estimator.n_components or most, most)].T
+    if getattr(rows, "ndim", 0) != 2:
+        raise ValueError(
+            f"{type(estimator).__name__} has no matrix of directions (components_ or scalings_), so there is nothing to show; "
+            "use a linear map, such as LPP or PCA"
+        )
+    assert rows is not None
+    whitened = getattr(estimator, "whiten", False) is True and hasattr(estimator, "explained_variance_")
+    return rows / np.sqrt(estimator.explained_variance_)[:, None] if whitened else np.asarray(rows)
+
+
+def _image_shape(image_shape: Any, n_features: int) -> tuple[int, int]:
+    whole = isinstance(image_shape, (tuple, list, np.ndarray)) and all(isinstance(s, Integral) for s in image_shape)
+    if not whole or len(image_shape) != 2 or min(image_shape) < 1:
+        raise ValueError(f"image_shape={image_shape!r} must be two whole numbers, the rows and columns of an image")
+    height, width = (int(s) for s in image_shape)
+    if height * width != n_features:
+        raise ValueError(
+            f"image_shape={image_shape!r} has {height * width} pixels, but the components have {n_features} features"
+        )
+    return height, width
+
+
+def components(estimator: Any, **options: Any) -> ComponentsDisplay:
+    """The directions of a fitted linear map: :meth:`ComponentsDisplay.from_estimator`."""
+    return ComponentsDisplay.from_estimator(estimator, **options)

@@ -1,0 +1,144 @@
+"""Samples in two or three dimensions."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from ._axes import axes_or_new, style
+
+MANY_CLASSES = 20  # more are not told apart by a legend
+
+
+class EmbeddingDisplay:
+    """Samples in two or three dimensions, by class or by a number.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_samples, 2) or (n_samples, 3)
+    labels : array-like of shape (n_samples,) or None, default=None
+        Classes, or numbers that are not whole: then colour is a scale.
+    names : sequence of str or None, default=None
+        Of the dimensions.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    artists_ : list
+        One a class, or one in all.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPP
+    >>> from lapwing.plots import EmbeddingDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> display = EmbeddingDisplay.from_estimator(LPP(5).fit(X), X, y)
+    >>> len(display.artists_)
+    10
+    """
+
+    def __init__(self, embedding: Any, labels: Any = None, *, names: Any = None):
+        self.embedding = embedding
+        self.labels = labels
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, dimensions: Any = (0, 1), ax: Any = None, **options: Any
+    ) -> EmbeddingDisplay:
+        """Draw what a fitted estimator makes of X.
+
+        Parameters
+        ----------
+        estimator : fitted transformer
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or None, default=None
+        dimensions : tuple of two or three int, default=(0, 1)
+            Columns of the embedding.
+        ax : matplotlib Axes or None, default=None
+            None is a new figure. Three dimensions need an axes with ``projection="3d"``.
+        **options
+            For ``ax.scatter``.
+
+        Returns
+        -------
+        EmbeddingDisplay
+        """
+        Z = np.asarray(estimator.transform(X))
+        chosen = _checked(dimensions, Z.shape[1])
+        names = [f"{type(estimator).__name__} {d + 1}" for d in chosen]
+        return cls(Z[:, chosen], y, names=names).plot(ax=ax, **options)
+
+    @classmethod
+    def from_embedding(cls, embedding: Any, y: Any = None, *, ax: Any = None, **options: Any) -> EmbeddingDisplay:
+        """Draw coordinates that are there already.
+
+        Parameters
+        ----------
+        embedding : array-like of shape (n_samples, 2) or (n_samples, 3)
+        y, ax, **options
+            As in :meth:`from_estimator`.
+
+        Returns
+        -------
+        EmbeddingDisplay
+        """
+        return cls(embedding, y).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Any = None, **options: Any) -> EmbeddingDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+        **options
+            For ``ax.scatter``.
+
+        Returns
+        -------
+        EmbeddingDisplay
+        """
+        Z = check_array(self.embedding)
+        if Z.shape[1] not in (2, 3):
+            raise ValueError(f"embedding has {Z.shape[1]} columns; choose two or three of them")
+        ax = axes_or_new(ax, projection="3d" if Z.shape[1] == 3 else None)
+        options = {"s": 14, "alpha": 0.8, "linewidths": 0, **options}
+        self.artists_ = self._scattered(ax, Z, options)
+        for axis, name in zip("xyz", self.names or (), strict=False):
+            getattr(ax, f"set_{axis}label")(name)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _scattered(self, ax: Any, Z: np.ndarray, options: dict[str, Any]) -> list[Any]:
+        if self.labels is None:
+            return [ax.scatter(*Z.T, **{"color": style(0)["color"], **options})]
+        labels = column_or_1d(self.labels)
+        check_consistent_length(Z, labels)
+        classes = np.unique(labels)
+        is_scale = labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels))
+        if is_scale or classes.size > MANY_CLASSES:
+            numbers = labels if labels.dtype.kind in "iufb" else np.searchsorted(classes, labels)
+            shown = ax.scatter(*Z.T, **{"c": numbers, "cmap": "viridis", **options})
+            ax.figure.colorbar(shown, ax=ax)
+            return [shown]
+        drawn = [ax.scatter(*Z[labels == c].T, label=str(c), **{**style(i), **options}) for i, c in enumerate(classes)]
+        ax.legend(fontsize="small", markerscale=1.5, ncols=1 + classes.size // 11)
+        return drawn
+
+
+def _checked(dimensions: Any, most: int) -> list[int]:
+    whole = isinstance(dimensions, (tuple, list)) and all(isinstance(d, Integral) for d in dimensions)
+    if not whole or len(dimensions) not in (2, 3):
+        raise ValueError(f"dimensions={dimensions!r} must be two or three whole numbers, such as (0, 1)")
+    if not all(0 <= d < most for d in dimensions):
+        raise ValueError(f"dimensions={dimensions!r} must be from 0 to {most - 1}: the embedding has {most} columns")
+    return [int(d) for d in dimensions]
+
+
+def scatter(estimator: Any, X: Any, y: Any = None, **options: Any) -> EmbeddingDisplay:
+    """Samples in the first dimensions of a fitted estimator: :meth:`EmbeddingDisplay.from_estimator`."""
+    return EmbeddingDisplay.from_estimator(estimator, X, y, **options)
