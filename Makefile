@@ -5,15 +5,23 @@ READY := .venv/ready
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo gallery test lint bench defaults clean
+.PHONY: demo docs test lint bench defaults reproduce reproduce-quick clean
 
 demo: $(READY)
 	$(BIN)/python examples/digits.py
 
-gallery: $(READY)
-	$(BIN)/python examples/lpca.py
-	$(BIN)/python examples/scherk.py
-	$(BIN)/python examples/laplacianfaces.py
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(THREADS) $(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
+	@echo 'open out/docs/index.html'
+
+# The published experiments: all of them (about two hours), or a few repetitions of the cheap ones.
+reproduce: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reproduce]'
+	$(BIN)/lapwing reproduce --all
+
+reproduce-quick: $(READY)
+	$(BIN)/lapwing reproduce --quick --output out/evidence-quick
 
 test: $(READY)
 	$(THREADS) $(BIN)/python -m pytest -n 2 --dist worksteal

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
         RobustGLPCA,
         TangentialMaps,
     )
+    from .persistence import load as load
+    from .persistence import save as save
+    from .persistence import to_onnx as to_onnx
+    from .persistence import to_torch as to_torch
 
 __all__ = [
     "DNE",
@@ -49,13 +53,30 @@ __all__ = [
     "RobustGLPCA",
     "TangentialMaps",
 ]
-_PARTS = ("clustering", "datasets", "features", "graphs", "metrics", "plots", "recognition", "selection")
+_FILES = ("load", "save", "to_onnx", "to_torch")
+_PARTS = (
+    "clustering",
+    "comparison",
+    "datasets",
+    "experiments",
+    "features",
+    "graphs",
+    "metrics",
+    "persistence",
+    "plots",
+    "recognition",
+    "report",
+    "selection",
+    "tables",
+)
 
 
 def __getattr__(name: str) -> Any:
     # Names are looked up when they are asked for: the command line answers without waiting for NumPy and scikit-learn.
     if name in __all__:
         return getattr(import_module(".methods", __name__), name)
+    if name in _FILES:
+        return getattr(import_module(".persistence", __name__), name)
     if name in _PARTS:
         return import_module(f".{name}", __name__)
     if name == "__version__":
@@ -66,4 +87,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__, *_PARTS, "__version__"]
+    return [*globals(), *__all__, *_FILES, *_PARTS, "__version__"]

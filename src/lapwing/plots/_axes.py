@@ -8,13 +8,24 @@ import numpy as np
 
 from .._extras import require
 
-# Told apart by the colour-blind (Okabe and Ito); shapes tell the same colours apart.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+# Told apart by the colour-blind (Okabe and Ito, and two of Tol's); shapes tell the same colours apart.
+COLORS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#E69F00",
+    "#000000",
+    "#999999",
+    "#882255",
+    "#BBCC33",
+)
 MARKERS = "osD^vPX*"
 
 
 def style(number: int) -> dict[str, Any]:
-    """Colour and marker of a class or a line; 64 differ."""
+    """Colour and marker of a class or a line; 80 differ."""
     return {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number // len(COLORS) % len(MARKERS)]}
 
 

@@ -1,0 +1,6 @@
+"""Fitted models as files, and in other programs' formats."""
+
+from ._export import to_onnx, to_torch
+from ._file import ModelFileError, load, save
+
+__all__ = ["ModelFileError", "load", "save", "to_onnx", "to_torch"]

@@ -1,0 +1,198 @@
+"""Values as JSON with their arrays beside it, and back.
+
+The types are a closed list and the classes a closed table, so that reading runs nothing that a file names.
+
+=================================  ==============================================================================
+JSON                               value
+=================================  ==============================================================================
+null, true, 1, 1.5, "text", [...]  the same
+{"float": "inf"}                   a float that JSON has no number for
+{"tuple": [...]}, {"dict": {...}}  tuple, dict with text as keys
+{"array": NAME, "order": "F"}      array, and whether it lay in memory by rows (C) or by columns (F)
+{"scalar": NAME}                   NumPy scalar, stored as an array of one entry
+{"strings": [...]}                 array of text, such as ``feature_names_in_``
+{"sparse": "csr_array", ...}       SciPy sparse array or matrix, in row or column format
+{"class": NAME, ...}               an object of the table, by its parameters and its fitted attributes
+=================================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from inspect import isclass, signature
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.kernel_approximation import Nystroem
+
+from .. import graphs, methods
+from ..methods._documents import SVDNeighbors
+from ..methods._representation import _NoGraph
+
+ESTIMATORS: dict[str, type] = {name: getattr(methods, name) for name in methods.__all__}
+GRAPHS: dict[str, type] = {
+    name: value
+    for name, value in vars(graphs).items()
+    if name in graphs.__all__ and isclass(value) and issubclass(value, graphs.Graph)
+}
+# By the name in the file, which stays when a class moves.
+CLASSES: dict[str, type] = {
+    **ESTIMATORS,
+    **GRAPHS,
+    "NoGraph": _NoGraph,
+    "Nystroem": Nystroem,
+    "SVDNeighbors": SVDNeighbors,
+}
+NAMES = {cls: name for name, cls in CLASSES.items()}
+SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
+PARTS = ("data", "indices", "indptr")
+ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
+
+
+class Encoder:
+    """Turns values into JSON; ``arrays`` gathers what they hold, by the place where it was found."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._nodes: dict[int, tuple[np.ndarray, dict]] = {}  # with the array, so that its id stays its own
+
+    def encode(self, value: Any, place: str) -> Any:
+        """The JSON of a value; ``place`` is its name in arrays and in errors."""
+        kind = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind is float:
+            return value if isfinite(value) else {"float": repr(value)}
+        if kind is list:
+            return self._items(value, place)
+        if kind is tuple:
+            return {"tuple": self._items(value, place)}
+        if kind is dict and all(type(key) is str for key in value):
+            return {"dict": dict(zip(value, self._items(value.values(), place), strict=True))}
+        if kind is np.str_:
+            return str(value)
+        if isinstance(value, np.generic) or (kind is np.ndarray and value.ndim == 0):
+            return {"scalar": self._stored(np.reshape(value, 1), place)}
+        if kind is np.ndarray:
+            return self._array(value, place)
+        if sparse.issparse(value):
+            return self._sparse(value, place)
+        if kind in NAMES:
+            return self.encode_object(value, place)
+        raise refusal(place, value)
+
+    def encode_object(self, value: Any, place: str = "") -> dict:
+        """An object of the table: its class, its parameters, and what it has learnt."""
+        names = value.get_params(deep=False)
+        prefix = f"{place}." if place else ""
+        nodes = {name: self.encode(part, prefix + name) for name, part in vars(value).items()}
+        return {
+            "class": NAMES[type(value)],
+            "params": {name: nodes[name] for name in names},
+            "fitted": {name: node for name, node in nodes.items() if name not in names},
+        }
+
+    def _items(self, values: Any, place: str) -> list:
+        return [self.encode(value, f"{place}.{i}") for i, value in enumerate(values)]
+
+    def _array(self, value: np.ndarray, place: str) -> dict:
+        if value.dtype == object:
+            if value.ndim != 1 or not all(isinstance(item, str) for item in value):
+                raise refusal(place, value)
+            return {"strings": [str(item) for item in value]}
+        if id(value) not in self._nodes:
+            # The order decides how products are summed: a model that is read back gives the same bits.
+            order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+            node = {"array": self._stored(value, place), "order": order}
+            self._nodes[id(value)] = value, node
+        return self._nodes[id(value)][1]
+
+    def _sparse(self, value: Any, place: str) -> dict:
+        value = value if value.format in ("csr", "csc") else value.tocsr()
+        parts = {part: self._stored(getattr(value, part), f"{place}.{part}") for part in PARTS}
+        return {"sparse": type(value).__name__, "shape": list(value.shape), **parts}
+
+    def _stored(self, value: np.ndarray, place: str) -> str:
+        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+            raise refusal(place, value)
+        # By rows: the container takes the memory as it lies.
+        self.arrays[place] = np.asarray(value, dtype=value.dtype.newbyteorder("="), order="C")
+        return place
+
+
+class Decoder:
+    """The way back, from JSON and arrays that may be anything: what does not fit raises."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]):
+        self._arrays = arrays
+        self._by_columns: dict[str, np.ndarray] = {}
+        self._tags: dict[str, Callable[[dict], Any]] = {
+            "float": lambda node: float(node["float"]),
+            "tuple": lambda node: tuple(self.decode(item) for item in node["tuple"]),
+            "dict": lambda node: self._values(node["dict"]),
+            "array": self._array,
+            "scalar": lambda node: arrays[node["scalar"]][0],
+            "strings": _strings,
+            "sparse": self._sparse,
+            "class": self._object,
+        }
+
+    def decode(self, node: Any) -> Any:
+        """The value of a JSON node; keys beside those that are known are ignored."""
+        if isinstance(node, list):
+            return [self.decode(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        tags = node.keys() & self._tags.keys()
+        if len(tags) != 1:
+            raise ValueError(f"a value with the keys {sorted(node)} is of no known kind")
+        return self._tags[tags.pop()](node)
+
+    def _values(self, nodes: dict) -> dict:
+        return {name: self.decode(node) for name, node in nodes.items()}
+
+    def _array(self, node: dict) -> np.ndarray:
+        name = node["array"]
+        if node.get("order") != "F":
+            return self._arrays[name]
+        if name not in self._by_columns:  # one copy, however often a file asks for it
+            self._by_columns[name] = np.asfortranarray(self._arrays[name])
+        return self._by_columns[name]
+
+    def _sparse(self, node: dict) -> Any:
+        parts = tuple(self._arrays[node[part]] for part in PARTS)
+        matrix = SPARSE[node["sparse"]](parts, shape=tuple(node["shape"]))
+        matrix.check_format(full_check=True)  # compiled code trusts the indices
+        return matrix
+
+    def _object(self, node: dict) -> Any:
+        cls = CLASSES.get(node["class"])
+        if cls is None:
+            raise ValueError(f"the class {node['class']!r} is unknown; a newer lapwing may know it")
+        unknown = node["params"].keys() - signature(cls).parameters.keys()
+        if unknown:
+            raise ValueError(f"{node['class']} has no parameters {sorted(unknown)}; a newer lapwing may have them")
+        value = cls(**self._values(node["params"]))
+        for name, part in self._values(node["fitted"]).items():
+            if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
+                raise ValueError(f"{node['class']} cannot have the fitted attribute {name!r}")
+            setattr(value, name, part)
+        return value
+
+
+def _strings(node: dict) -> np.ndarray:
+    if not all(isinstance(item, str) for item in node["strings"]):
+        raise ValueError('"strings" hold something else')
+    return np.array(node["strings"], dtype=object)
+
+
+def refusal(place: str, value: Any) -> ValueError:
+    """The error for what a file cannot hold."""
+    what = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.100}"
+    return ValueError(
+        f"{place} is {what}, and a model file holds only numbers, text, arrays and lapwing's own graphs; fit with a choice "
+        "that has a name, or use skops.io.dump or joblib.dump"
+    )

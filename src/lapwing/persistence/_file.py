@@ -1,0 +1,191 @@
+"""The model file: arrays and a JSON header, nothing that runs.
+
+The container is safetensors: a length, a JSON header and the arrays' bytes, which the library checks against the size of the
+file before it reads any, and which other programs open. A ZIP of ``.npy`` files would need no dependency, but has the traps of
+archives (paths, compression bombs, pickled arrays), each to be defended by hand.
+
+The header's ``__metadata__`` has one entry, ``lapwing``, with JSON text: ``format``, a number that grows when older versions
+could not read the file; ``lapwing``, the version that wrote it; ``model``, as in ``_encoding``; and ``sha256`` of all these
+and the arrays, so that damage is found. The sum is no signature: a file may still be made with intent, and so is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+from importlib.metadata import version
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._extras import require
+from ._encoding import ARRAY_NAME, ESTIMATORS, Decoder, Encoder
+from ._fitted import check_fitted
+
+FORMAT = 1
+DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
+# What reading and decoding raise where a file is not as it should be.
+MALFORMED = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+
+
+class ModelFileError(ValueError):
+    """A file that is no model, is damaged, or is of a version to come."""
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to a file, which :func:`load` reads back: the same parameters and, bit by bit, the same map.
+
+    The file holds no code. It is written beside ``path`` and then put in its place, so that a failure leaves nothing behind
+    and an earlier file as it was.
+
+    Parameters
+    ----------
+    estimator : estimator of lapwing, fitted
+        Its parameters must be numbers, text, arrays or graphs of lapwing; a function or another library's object is refused.
+    path : path-like
+        Such as ``"model.lapwing"``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lapwing.persistence
+    >>> from lapwing import LPP
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> model = LPP(10).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "digits.lapwing")
+    ...     lapwing.persistence.save(model, path)
+    ...     same = lapwing.persistence.load(path)
+    >>> bool((same.transform(X) == model.transform(X)).all())
+    True
+    """
+    container = require("safetensors.numpy", "model")
+    if type(estimator) not in ESTIMATORS.values():
+        raise TypeError(
+            f"{type(estimator).__name__} is no estimator of lapwing; of a pipeline, save lapwing's step, or use skops.io.dump or "
+            "joblib.dump for the whole"
+        )
+    check_is_fitted(estimator)
+    encoder = Encoder()
+    header = {"format": FORMAT, "lapwing": version("lapwing"), "model": encoder.encode_object(estimator)}
+    header["sha256"] = checksum(header, encoder.arrays)
+    write(path, container.save(encoder.arrays, metadata={"lapwing": json.dumps(header, allow_nan=False)}))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator that :func:`save` wrote. Nothing in the file is run, so a file from anyone may be opened.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    estimator
+        Fitted.
+
+    Raises
+    ------
+    ModelFileError
+        Where the file is no model of lapwing, is damaged, or was written in a format of a later version.
+    """
+    safetensors = require("safetensors", "model")
+    try:
+        with safetensors.safe_open(os.fspath(path), framework="numpy") as file:
+            header = _header(path)
+            arrays = {name: _array(file, name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        if header.get("sha256") != checksum(header, arrays):
+            raise ValueError("its content does not match its checksum")
+        model = Decoder(arrays).decode(header["model"])
+        if type(model) not in ESTIMATORS.values():
+            raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
+        check_fitted(model)
+    except (safetensors.SafetensorError, *MALFORMED) as error:
+        raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {error}") from error
+    return model
+
+
+def _header(path: str | os.PathLike[str]) -> dict:
+    """The JSON of lapwing in the header of the container, whose size the library has checked.
+
+    It is read here once more since the library takes the last of two equal names: other readers might take the first.
+    """
+    with open(path, "rb") as file:
+        container = strict_json(file.read(int.from_bytes(file.read(8), "little")))
+    if "lapwing" not in container.get("__metadata__", {}):
+        raise ValueError("it is a safetensors file of another program")
+    header = strict_json(container["__metadata__"]["lapwing"])
+    if type(header["format"]) is not int or header["format"] < 1 or type(header["lapwing"]) is not str:
+        raise ValueError(f"format {header['format']!r} of lapwing {header['lapwing']!r} is no version")
+    if header["format"] > FORMAT:
+        raise ValueError(
+            f"written by a newer lapwing (format {header['format']}, and this version reads up to {FORMAT}); upgrade: "
+            "pip install --upgrade lapwing"
+        )
+    return header
+
+
+def _array(file: Any, name: str) -> np.ndarray:
+    if not ARRAY_NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name of an array")
+    dtype = file.get_slice(name).get_dtype()
+    if dtype not in DTYPES:
+        raise ValueError(f"{name} is of type {dtype}, which no model has")
+    array = file.get_tensor(name)
+    if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:  # NumPy counts on 0 and 1
+        raise ValueError(f"{name} has entries that are neither true nor false")
+    return array
+
+
+def strict_json(text: str | bytes) -> Any:
+    """JSON whose names are unique and whose numbers are finite."""
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict:
+    names = dict(pairs)
+    if len(names) < len(pairs):
+        raise ValueError(f"its header has a name twice, among {sorted(names)}")
+    return names
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"its header has {text} for a number")
+    return value
+
+
+def checksum(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of the header without its own entry, and of the arrays by name."""
+    rest = {key: value for key, value in header.items() if key != "sha256"}
+    digest = sha256(json.dumps(rest, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole or not at all."""
+    target = Path(os.path.realpath(path))  # through a link, which stays
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        with open(beside, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            beside.unlink()
+        raise

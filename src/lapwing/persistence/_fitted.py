@@ -1,0 +1,60 @@
+"""What a fitted model of each map holds, by the sizes that its arrays share."""
+
+from __future__ import annotations
+
+from math import prod
+from operator import attrgetter
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..methods import GLPCA
+from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer
+
+KINDS = {"support_": "b", "feature_names_in_": "O"}  # of arrays that hold no floats
+
+
+def check_fitted(model: Any) -> None:
+    """Raise unless the arrays of the model fit each other, and ``n_features_in_``."""
+    check_is_fitted(model)
+    if type(model.n_features_in_) is not int or model.n_features_in_ < 1:
+        raise ValueError(f"n_features_in_={model.n_features_in_!r} must be a whole number, 1 or more")
+    sizes = {"d": model.n_features_in_}
+    names = {"feature_names_in_": "d"} if hasattr(model, "feature_names_in_") else {}
+    for name, letters in {**_arrays(model), **names}.items():
+        array = attrgetter(name)(model)
+        expected = tuple(sizes.setdefault(letter, size) for letter, size in zip(letters, array.shape, strict=False))
+        if len(array.shape) != len(letters) or array.shape != expected or array.dtype.kind != KINDS.get(name, "f"):
+            raise ValueError(
+                f"{name}, of shape {array.shape} and {array.dtype}, does not fit n_features_in_ or the other arrays"
+            )
+    if isinstance(model, MultilinearReducer):
+        _check_modes(model)
+
+
+def _arrays(model: Any) -> dict[str, str]:
+    """Attributes that say what the map is; a letter stands for one size: d features, n samples, k components, m landmarks."""
+    if isinstance(model, KernelReducer):
+        return _kernel_arrays(model)
+    if isinstance(model, FreeReducer):
+        represented = {"components_": "kd", "mean_": "d"} if isinstance(model, GLPCA) else {}
+        return {"X_fit_": "nd", "embedding_": "nk", "eigenvalues_": "k", **represented}
+    if isinstance(model, LinearReducer):
+        return {"components_": "kd", "mean_": "d", "eigenvalues_": "k"}
+    return {"support_": "d", "scores_": "d"} if isinstance(model, FeatureSelector) else {}
+
+
+def _kernel_arrays(model: KernelReducer) -> dict[str, str]:
+    if model.landmarks is not None:
+        landmarks = {"nystroem_.components_": "md", "nystroem_.normalization_": "mm"}
+        return {**landmarks, "components_": "km", "mean_": "m", "eigenvalues_": "k"}
+    if model.X_fit_ is None:  # the kernel between new and fitted samples is what transform is given
+        return {"dual_coef_": "kd", "intercept_": "k", "eigenvalues_": "k"}
+    return {"X_fit_": "nd", "dual_coef_": "kn", "intercept_": "k", "eigenvalues_": "k"}
+
+
+def _check_modes(model: MultilinearReducer) -> None:
+    shapes = [P.shape for P in model.components_]
+    expected = list(zip(model.n_components_, model.mean_.shape, strict=True))
+    if shapes != expected or prod(model.mean_.shape) != model.n_features_in_:
+        raise ValueError(f"components_ have the shapes {shapes}, which do not fit n_components_ and mean_")
