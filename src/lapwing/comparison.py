@@ -274,10 +274,10 @@ def compare(
     """Compare methods and numbers of dimensions by cross-validation.
 
     A method is fitted once a fold for all dimensions that share a pre-projection: the first d directions of a larger solution
-    are the solution for d. ``pca="auto"`` is settled on the whole of X (a number of directions, found without labels) and
-    written out, so that :meth:`Comparison.estimator` gives the numbers shown; for ``LPP``, ``NPE``, ``LPDP`` and ``MMC`` it is
-    the same for all but the largest d, for ``OLPP``, ``ONPP`` and ``MFA`` it follows d, and these are solved for each d. In a
-    fold all methods share one neighbour search, whatever the dimension.
+    are the solution for d. ``pca="auto"`` is settled on the whole of X, as a number of directions (from its variance and, of the
+    labels, the size of classes alone), and written out, so that :meth:`Comparison.estimator` gives the numbers shown. For
+    ``LPP``, ``NPE``, ``LPDP`` and ``MMC`` it is the same for all but the largest d; for ``OLPP``, ``ONPP`` and ``MFA`` it follows
+    d, and these are solved for each d. In a fold equal neighbour searches run once, whatever the method and dimension.
 
     Parameters
     ----------

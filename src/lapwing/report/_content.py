@@ -1,0 +1,292 @@
+"""What the page shows, as plain lists and numbers."""
+
+from __future__ import annotations
+
+import base64
+import io
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from .._extras import require
+from ..comparison import ALL_FEATURES, Comparison, _spread, _standard_error
+from ..graphs._sample import encode_labels
+from ..plots._components import directions
+from ..selection import _reducer
+from ._code import program
+
+THUMBNAIL = 40  # pixels of the longer side of an image, at most
+TEXT = 280  # characters of a document
+COLUMNS = 12  # features of a row, and of a component
+COMPONENTS = 12  # components shown
+MEASURES = {
+    "accuracy": "1-NN accuracy",
+    "clustering": "Clustering accuracy",
+    "nmi": "Clustering NMI",
+    "trustworthiness": "Trustworthiness",
+    "continuity": "Continuity",
+    "recall": "Recall of neighbours",
+}
+
+
+def content(
+    comparison: Comparison,
+    X: Any,
+    y: Any,
+    *,
+    feature_names: Any,
+    ids: Any,
+    images: Any,
+    texts: Any,
+    max_points: int,
+) -> dict[str, Any]:
+    """Everything on the page, checked against the comparison."""
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    n, d = comparison.n_samples, comparison.n_features
+    if X.shape != (n, d):
+        raise ValueError(f"X has shape {X.shape}, but the comparison was made on {(n, d)}; pass the same data")
+    names = _names("feature_names", feature_names, d, [f"feature {i}" for i in range(d)])
+    rows = _spread(n, max_points)
+    identities = _names("ids", ids, n, [str(i) for i in range(n)])
+    images = None if images is None else _images(images, n)
+    labels, classes = _colours(comparison, y)
+    method, dimension = comparison.choice
+    return {
+        "facts": _facts(comparison),
+        "summary": _rounded(comparison.summary()),
+        "choice": {"method": method, "dimension": dimension, **_choice(comparison, method, dimension)},
+        "measures": [{"key": key, "name": MEASURES[key]} for key in comparison.measures],
+        "scores": {name: _scores(comparison, name) for name in comparison.methods},
+        "baseline": _baseline(comparison),
+        "points": {
+            "rows": rows.tolist(),
+            "ids": [identities[i] for i in rows],
+            "labels": None if labels is None else labels[rows].tolist(),
+            "embeddings": {name: _embeddings(found, rows) for name, found in comparison.embeddings.items()},
+        },
+        "classes": classes,
+        "classNames": None if comparison.classes is None else [str(name) for name in comparison.classes],
+        "samples": _samples(comparison, X, rows, names, images, texts),
+        "spectra": {name: _spectrum(comparison, name) for name in comparison.methods},
+        "components": {name: _components(comparison.models[name], names, images) for name in comparison.methods},
+        "graphs": [_graph(facts) for facts in comparison.graphs],
+        "confusion": {name: comparison.confusion(name).tolist() for name in comparison.methods}
+        if comparison.labels is not None
+        else None,
+        "code": {name: program(comparison, name) for name in comparison.methods},
+        "failures": comparison.failures,
+        "warnings": {name: found for name, found in comparison.warnings.items() if found},
+    }
+
+
+def _names(parameter: str, given: Any, n: int, default: list[str]) -> list[str]:
+    if given is None:
+        return default
+    found = [str(name) for name in given]
+    if len(found) != n:
+        raise ValueError(f"{parameter} has {len(found)} entries, but there must be {n}")
+    return found
+
+
+def _images(images: Any, n: int) -> np.ndarray:
+    images = np.asarray(images)
+    colour = images.ndim == 4 and images.shape[3] == 3
+    if len(images) != n or not (images.ndim == 3 or colour):
+        raise ValueError(
+            f"images has shape {images.shape}; it must be ({n}, height, width), or ({n}, height, width, 3) in colour"
+        )
+    return images
+
+
+def _colours(comparison: Comparison, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
+    """A class for each row, -1 where unknown, and the names of the classes."""
+    if y is None:
+        names = comparison.classes
+        return comparison.labels, None if names is None else [str(name) for name in names]
+    labels = encode_labels(y, comparison.n_samples)
+    y = np.asarray(y).ravel()
+    return labels, [str(y[np.argmax(labels == code)]) for code in range(labels.max() + 1)]
+
+
+def _facts(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "n_samples": comparison.n_samples,
+        "n_features": comparison.n_features,
+        "n_classes": None if comparison.classes is None else len(comparison.classes),
+        "n_unknown": 0 if comparison.labels is None else int((comparison.labels < 0).sum()),
+        "n_folds": len(comparison.folds),
+        "n_neighbors": comparison.n_neighbors,
+        "n_settings": sum(len(comparison.dimensions(name)) for name in comparison.methods),
+        "criterion": MEASURES[comparison.criterion],
+        "chance": comparison.n_neighbors / max(1, min(len(fold) for fold in comparison.folds) - 1),
+    }
+
+
+def _choice(comparison: Comparison, method: str, dimension: int) -> dict[str, float]:
+    """Mean, standard error, and how much better or worse than the data as given, fold by fold."""
+    column = comparison.scores(method)[:, comparison.dimensions(method).index(dimension)]
+    gain = column - [record[comparison.criterion] for record in comparison.baseline]
+    return {
+        "mean": float(column.mean()),
+        "se": _standard_error(column),
+        "gain": float(gain.mean()),
+        "gain_se": _standard_error(gain),
+    }
+
+
+def _rounded(values: Any, digits: int = 5) -> Any:
+    """Short numbers for a short file."""
+    if isinstance(values, dict):
+        return {key: _rounded(value, digits) for key, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return [_rounded(value, digits) for value in values]
+    if isinstance(values, np.ndarray):
+        return _rounded(values.tolist(), digits)
+    return float(f"{values:.{digits}g}") if isinstance(values, float) else values
+
+
+def _scores(comparison: Comparison, method: str) -> dict[str, Any]:
+    by_measure = {measure: comparison.scores(method, measure) for measure in comparison.measures}
+    return {
+        "dimensions": comparison.dimensions(method),
+        "mean": {measure: _rounded(scores.mean(axis=0)) for measure, scores in by_measure.items()},
+        "se": {
+            measure: _rounded([_standard_error(column) for column in scores.T])
+            for measure, scores in by_measure.items()
+        },
+    }
+
+
+def _baseline(comparison: Comparison) -> dict[str, Any]:
+    columns = {key: np.array([record[key] for record in comparison.baseline]) for key in comparison.measures}
+    return {
+        "name": ALL_FEATURES,
+        "mean": {key: _rounded(float(column.mean())) for key, column in columns.items()},
+        "se": {key: _rounded(_standard_error(column)) for key, column in columns.items()},
+    }
+
+
+def _embeddings(found: dict[int, np.ndarray], rows: np.ndarray) -> dict[str, Any]:
+    """Coordinates by number of dimensions, one list an axis; in two those in three where they are the same."""
+    same = {2, 3} <= found.keys() and np.allclose(found[2], found[3][:, :2], rtol=1e-6)
+    return {str(d): _rounded([*Z[rows].T.astype(float)], 4) for d, Z in found.items() if not (d == 2 and same)}
+
+
+def _samples(
+    comparison: Comparison, X: Any, rows: np.ndarray, names: list[str], images: np.ndarray | None, texts: Any
+) -> dict[str, Any]:
+    """What is shown of a sample: its image, its text, or some of its features."""
+    if images is not None:
+        return {"kind": "image", "sprite": _thumbnails(images[rows])}
+    if texts is not None:
+        words = _names("texts", texts, comparison.n_samples, [])
+        return {"kind": "text", "texts": [words[i] if len(words[i]) <= TEXT else words[i][:TEXT] + " …" for i in rows]}
+    if sparse.issparse(X):
+        return {"kind": "text", "texts": [_terms(X[[i]], names) for i in rows]}
+    columns = _telling(comparison, X)
+    return {
+        "kind": "row",
+        "names": [names[j] for j in columns],
+        "of": len(names),
+        "values": [_rounded(row.astype(float), 4) for row in X[np.ix_(rows, columns)]],
+    }
+
+
+def _terms(row: Any, names: list[str]) -> str:
+    """The heaviest features of a sparse row."""
+    first = np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]
+    return ", ".join(names[j] for j in row.indices[first])
+
+
+def _telling(comparison: Comparison, X: np.ndarray) -> np.ndarray:
+    """The features that weigh most in the method of choice, in their order."""
+    if X.shape[1] <= COLUMNS:
+        return np.arange(X.shape[1])
+    model = comparison.models[comparison.choice[0]]
+    weight = np.ones(X.shape[1]) if (V := _linear(model)) is None else np.abs(V).sum(axis=0)
+    return np.sort(np.argsort(-weight * X.std(axis=0), kind="stable")[:COLUMNS])
+
+
+def _linear(model: Any) -> np.ndarray | None:
+    """The directions of a model; None where it is no linear map."""
+    try:
+        return directions(model)
+    except ValueError:
+        return None
+
+
+def _spectrum(comparison: Comparison, method: str) -> dict[str, Any]:
+    own = hasattr(_reducer(comparison.models[method]), "eigenvalues_")
+    return {
+        "values": _rounded(comparison.spectra[method]),
+        "kind": "Eigenvalue" if own else "Share of the variance",
+        "chosen": _reducer(comparison.models[method]).n_components,
+    }
+
+
+def _components(model: Any, names: list[str], images: np.ndarray | None) -> dict[str, Any] | None:
+    """The first directions: as images where samples are images, else by their largest entries."""
+    V = _linear(model)
+    if V is None or V.shape[1] != len(names):
+        return None
+    V = V[:COMPONENTS].astype(float)
+    if images is not None and images[0].size == V.shape[1]:
+        return {"kind": "image", "sprite": _pictures(V.reshape(len(V), *images.shape[1:])), "count": len(V)}
+    largest = np.argsort(-np.abs(V), axis=1, kind="stable")[:, :COLUMNS]
+    return {
+        "kind": "bars",
+        "names": [[names[j] for j in row] for row in largest],
+        "weights": _rounded(np.take_along_axis(V, largest, axis=1), 4),
+    }
+
+
+def _thumbnails(images: np.ndarray) -> dict[str, Any]:
+    """One picture of all images, each at most ``THUMBNAIL`` pixels long, over the range of them all."""
+    images = images.astype(float)
+    low, high = images.min(), images.max()
+    return _sprite(np.round((images - low) * (255 / (high - low or 1))).astype(np.uint8))
+
+
+def _pictures(V: np.ndarray) -> dict[str, Any]:
+    """Each direction over its own range, blue for negative entries, orange for positive, white for 0; colour as grey."""
+    V = V.mean(axis=3) if V.ndim == 4 else V
+    scaled = V / np.abs(V).max(axis=(1, 2), keepdims=True)
+    ends = np.array([[0, 84, 148], [213, 94, 0]])
+    share = np.abs(scaled)[..., None]
+    return _sprite(np.round(255 * (1 - share) + share * ends[(scaled > 0).astype(int)]).astype(np.uint8))
+
+
+def _sprite(images: np.ndarray) -> dict[str, Any]:
+    """Many small images as one, row by row."""
+    Image = require("PIL.Image", "report")
+    n, height, width = images.shape[:3]
+    scale = min(1.0, THUMBNAIL / max(height, width))
+    h, w = max(1, round(scale * height)), max(1, round(scale * width))
+    columns = ceil(sqrt(n * h / w))
+    sheet = Image.new("RGB" if images.ndim == 4 else "L", (columns * w, ceil(n / columns) * h))
+    for i, image in enumerate(images):
+        small = (
+            Image.fromarray(image) if scale == 1 else Image.fromarray(image).resize((w, h), Image.Resampling.LANCZOS)
+        )
+        sheet.paste(small, (i % columns * w, i // columns * h))
+    file = io.BytesIO()
+    small_images = max(h, w) <= 16  # too few pixels to lose any
+    sheet.save(file, "WEBP", lossless=small_images, quality=75, method=6)
+    url = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode("ascii")
+    return {"url": url, "width": w, "height": h, "columns": columns}
+
+
+def _graph(facts: dict[str, Any]) -> dict[str, Any]:
+    degrees = facts["degrees"]
+    counts = np.bincount(degrees)
+    return {
+        **{key: facts[key] for key in ("graph", "methods", "n_edges", "n_connected_components")},
+        "least": int(degrees.min()),
+        "median": float(np.median(degrees)),
+        "most": int(degrees.max()),
+        "degrees": np.flatnonzero(counts).tolist(),
+        "counts": counts[counts > 0].tolist(),
+    }

@@ -1,0 +1,308 @@
+"""Comparisons against scikit-learn's own cross-validation and measures."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, load_wine
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE, trustworthiness
+from sklearn.metrics import confusion_matrix, normalized_mutual_info_score
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import LPP, KernelLPP
+from lapwing.comparison import METHODS, Comparison, compare, default_methods, neighborhood_preservation
+from lapwing.graphs import _sample
+from lapwing.graphs._sample import Sample
+from lapwing.metrics import clustering_accuracy
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:400], y[:400]
+
+
+@pytest.fixture(scope="module")
+def found(digits):
+    return compare(*digits, cv=3, dimensions=[1, 2, 5, 9, 20, 30])
+
+
+@pytest.mark.parametrize("method", ["PCA", "LDA", "LPP", "OLPP", "NPE", "MMC", "LPDP", "LPP + repulsion"])
+def test_accuracy_is_that_of_cross_validation_at_every_dimension(digits, found, method):
+    X, y = digits
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    for i, d in enumerate(found.dimensions(method)):
+        model = make_pipeline(found.estimator(method, d), KNeighborsClassifier(1))
+        np.testing.assert_array_equal(found.scores(method)[:, i], cross_val_score(model, X, y, cv=cv))
+
+
+def test_what_pca_auto_means_is_kept(digits, found):
+    X, y = digits
+    for method in ("LPP", "OLPP", "MMC"):
+        for d in (2, 9, 20):
+            assert found.estimator(method, d).pca == clone(METHODS[method]).set_params(n_components=d).fit(X, y).n_pca_
+
+
+def test_clusters_and_confusion(digits, found):
+    X, y = digits
+    train, test = next(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    Z = found.estimator("LPP", 5).fit(X[train], y[train]).transform(X[test])
+    clusters = KMeans(10, n_init=4, random_state=0).fit_predict(Z)
+    [record] = [r for r in found.records if (r["method"], r["dimension"], r["fold"]) == ("LPP", 5, 0)]
+    assert record["clustering"] == pytest.approx(clustering_accuracy(y[test], clusters))
+    assert record["nmi"] == pytest.approx(normalized_mutual_info_score(y[test], clusters))
+    kept = neighborhood_preservation(X[test], Z)
+    assert (record["trustworthiness"], record["continuity"], record["recall"]) == pytest.approx(kept)
+    predicted = cross_val_predict(
+        make_pipeline(found.estimator("LPP", 5), KNeighborsClassifier(1)), X, y, cv=found.splitter
+    )
+    np.testing.assert_array_equal(found.confusion("LPP", 5), confusion_matrix(y, predicted))
+
+
+def test_baseline_is_the_data_as_given(digits, found):
+    scores = cross_val_score(KNeighborsClassifier(1), *digits, cv=found.splitter)
+    np.testing.assert_array_equal([record["accuracy"] for record in found.baseline], scores)
+    assert all(record["recall"] == record["trustworthiness"] == 1 for record in found.baseline)
+
+
+@pytest.mark.parametrize(("n", "k"), [(60, 5), (31, 1), (40, 12)])
+def test_neighborhoods_against_scikit_learn(n, k):
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, 6))
+    Z = X[:, :2] + 0.3 * rng.standard_normal((n, 2))
+    trust, continuity, recall = neighborhood_preservation(X, Z, n_neighbors=k)
+    assert trust == pytest.approx(trustworthiness(X, Z, n_neighbors=k))
+    assert continuity == pytest.approx(trustworthiness(Z, X, n_neighbors=k))
+    near = [NearestNeighbors(n_neighbors=k).fit(A).kneighbors(return_distance=False) for A in (X, Z)]
+    assert recall == pytest.approx(np.mean([np.isin(a, b).mean() for a, b in zip(*near, strict=True)]))
+
+
+def test_neighborhoods_of_many_rows_and_of_sparse_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 4))
+    rows = np.linspace(0, 899, 500).astype(int)
+    assert neighborhood_preservation(X, X[:, :2]) == neighborhood_preservation(X[rows], X[rows, :2])
+    unit = np.abs(X[:50]) / np.linalg.norm(X[:50], axis=1, keepdims=True)
+    scaled = sparse.csr_array(unit * rng.uniform(1, 9, (50, 1)))  # cosine does not see the length
+    assert neighborhood_preservation(scaled, unit) == (1, 1, 1)
+
+
+def test_neighborhoods_refuse():
+    X = np.eye(6)
+    with pytest.raises(ValueError, match="n_neighbors=3 must be less than half of the 6 samples"):
+        neighborhood_preservation(X, X, n_neighbors=3)
+    with pytest.raises(ValueError, match="Z has 5"):
+        neighborhood_preservation(X, X[:5], n_neighbors=1)
+
+
+def by_hand(scores: dict) -> Comparison:
+    """A comparison of given scores: method to (folds, dimensions)."""
+    X, y = load_wine(return_X_y=True)
+    methods = dict.fromkeys(scores, PCA(svd_solver="full"))
+    found = compare(X, y, methods=methods, cv=2, dimensions=[1, 2, 3])
+    records = [{**r, "accuracy": scores[r["method"]][r["fold"]][r["dimension"] - 1]} for r in found.records]
+    return dataclasses.replace(found, records=records)
+
+
+def test_one_standard_error_and_the_choice():
+    # B: means 0.5, 0.85, 0.9, and the standard error of the last is 0.1 / sqrt(2) / sqrt(2) = 0.05
+    found = by_hand({"A": [[0.7, 0.8, 0.8], [0.7, 0.8, 0.84]], "B": [[0.5, 0.85, 0.85], [0.5, 0.86, 0.95]]})
+    best, other = found.summary()
+    assert (best["method"], best["best_dimension"], best["dimension"]) == ("B", 3, 2)
+    assert best["best_mean"] == pytest.approx(0.9)
+    assert best["best_se"] == pytest.approx(0.05)
+    assert best["mean"] == pytest.approx(0.855)
+    assert (other["best_dimension"], other["dimension"]) == (3, 2)
+    assert other["behind"] == pytest.approx(0.1)  # 0.05 and 0.15, fold by fold, against B's best
+    assert other["behind_se"] == pytest.approx(0.05)
+    assert found.choice == ("B", 2)
+    # a setting of another method, worse but within one standard error, and with fewer dimensions
+    found = by_hand({"A": [[0.86, 0.8, 0.8], [0.86, 0.8, 0.8]], "B": [[0.5, 0.85, 0.85], [0.5, 0.86, 0.95]]})
+    assert found.best["method"] == "B"
+    assert found.choice == ("A", 1)
+
+
+def test_models_embeddings_and_spectra_are_of_all_data(digits, found):
+    X, y = digits
+    for row in found.summary():
+        method, d = row["method"], row["dimension"]
+        Z = found.estimator(method).fit(X, y).transform(X)
+        assert Z.shape[1] == d
+        np.testing.assert_allclose(found.models[method].transform(X), Z, atol=1e-8)
+        two = found.estimator(method, 2).fit(X, y).transform(X)
+        np.testing.assert_allclose(found.embeddings[method][2], two, atol=1e-8)
+        assert found.embeddings[method][3].shape == (400, 3)
+        assert found.spectra[method].size >= d
+    np.testing.assert_allclose(
+        found.spectra["LPP"][: found.models["LPP"].n_components], found.models["LPP"].eigenvalues_
+    )
+
+
+def test_graph_facts(digits, found):
+    X, _ = digits
+    [facts] = found.graphs  # one graph of neighbours serves them all
+    squared = ((X[:, None] - X) ** 2).sum(axis=2) + 1e9 * np.eye(400)  # whole numbers, so ties are exact
+    near = squared.argsort(axis=1, kind="stable").argsort(axis=1) < 5
+    links = near | near.T
+    np.testing.assert_array_equal(facts["degrees"], links.sum(axis=1))
+    assert facts["n_edges"] == links.sum() // 2
+    assert facts["n_connected_components"] == LPP().fit(X).n_connected_components_
+    assert facts["methods"] == ["LPP", "OLPP", "NPE", "LPDP", "LPP + repulsion"]
+
+
+def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
+    searches, fits = [], []
+    for among, search in list(_sample.AMONG.items()):
+        monkeypatch.setitem(_sample.AMONG, among, lambda *a, _s=search: searches.append(a[1]) or _s(*a))
+    fit = LPP.fit
+    monkeypatch.setattr(LPP, "fit", lambda self, X, y=None: fits.append(self.n_components) or fit(self, X, y))
+    compare(*digits, methods=["LPP", "OLPP", "NPE"], dimensions=[1, 2, 4, 8], cv=2)
+    assert searches == [5, 5, 5]  # two folds and all data
+    assert fits[:2] == [8, 8]
+
+
+def test_n_jobs_does_not_matter_and_sample_is_given_back(digits, found):
+    again = compare(*digits, cv=3, dimensions=[1, 2, 5, 9, 20, 30], n_jobs=2)
+    assert again.records == found.records
+    np.testing.assert_array_equal(again.models["LPP"].components_, found.models["LPP"].components_)
+    assert all("_sample" not in vars(model) for model in found.models.values())
+    assert isinstance(LPP()._sample(digits[0], None, 2), Sample)
+
+
+def test_without_labels(digits):
+    X, _ = digits
+    found = compare(X, cv=3, methods=["PCA", "LPP"], dimensions=[2, 8])
+    assert found.criterion == "recall"
+    assert found.measures == ("trustworthiness", "continuity", "recall")
+    assert set(found.records[0]) == {"method", "dimension", "fold", *found.measures}
+    with pytest.raises(ValueError, match="no labels"):
+        found.confusion("PCA")
+    assert list(default_methods(X)) == ["PCA", "LPP", "OLPP", "NPE", "ONPP"]
+
+
+def test_labels_of_any_kind_and_unknown_ones():
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    words = np.array(["red", "white", "rosé"])[y]
+    named = compare(X, words, methods=["LDA", "MMC"], dimensions=[1, 2], cv=3)
+    assert list(named.classes) == ["red", "rosé", "white"]
+    assert named.confusion("LDA").sum() == 178
+    partly = np.where(np.arange(178) % 4 == 0, -1, y)
+    found = compare(X, partly, methods=["LDA", "LPP"], dimensions=[1, 2], cv=3)
+    cv, known = StratifiedKFold(3, shuffle=True, random_state=0), partly >= 0
+    train, test = next(cv.split(X, partly))
+    lda = found.estimator("LDA", 2).fit(X[train][known[train]], y[train][known[train]])
+    lpp = found.estimator("LPP", 2).fit(X[train])
+    for method, model in (("LDA", lda), ("LPP", lpp)):
+        nearest = KNeighborsClassifier(1).fit(model.transform(X[train][known[train]]), y[train][known[train]])
+        score = nearest.score(model.transform(X[test][known[test]]), y[test][known[test]])
+        assert found.scores(method)[0, 1] == score
+
+
+def test_sparse_rows_stay_sparse():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    X = sparse.random(120, 300, 0.05, random_state=0, format="lil")
+    for k in range(3):
+        X[y == k, 20 * k : 20 * (k + 1)] = rng.random((40, 20)) * (rng.random((40, 20)) < 0.4)
+    found = compare(sparse.csr_array(X), y, cv=3, dimensions=[2, 5])
+    assert found.methods == ["TruncatedSVD", "LPP", "LPI", "NPE", "MMC", "LPDP"]
+    assert found.best["accuracy"] > 0.8
+    signed = sparse.csr_array(X) * -1.0
+    assert "LPI" not in default_methods(signed, y)  # terms have no negative weights
+
+
+def test_wide_data_and_a_rank_that_limits():
+    rng = np.random.default_rng(0)
+    y = np.arange(45) % 3
+    X = rng.standard_normal((45, 200)) + 2 * rng.standard_normal((3, 200))[y]
+    found = compare(X, y, cv=3)
+    assert not found.failures
+    assert found.dimensions("PCA") == [1, 2, 3, 5, 8, 13, 21, 29]  # 30 training rows about their mean
+    assert found.dimensions("LDA") == [1, 2]
+    with pytest.raises(ValueError, match=r"beyond 29, the rank of the smallest training fold"):
+        compare(X, y, cv=3, dimensions=[2, 30])
+
+
+def test_pipelines_kernels_and_splitters(digits):
+    X, y = digits[0][:150], digits[1][:150]
+    methods = {"scaled": make_pipeline(StandardScaler(), LPP(pca=0.9)), "kernel": KernelLPP()}
+    cv = RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=1)
+    found = compare(X, y, methods=methods, dimensions=[1, 3], cv=cv)
+    for method in methods:
+        scores = cross_val_score(make_pipeline(found.estimator(method, 3), KNeighborsClassifier(1)), X, y, cv=cv)
+        np.testing.assert_array_equal(found.scores(method)[:, 1], scores)
+    assert found.confusion("kernel").sum() == 300
+
+
+class Stubborn(BaseEstimator):
+    """A reducer that refuses to fit."""
+
+    def __init__(self, n_components=2):
+        self.n_components = n_components
+
+    def fit(self, X, y=None):
+        raise ValueError("not today")
+
+    def transform(self, X):
+        return X
+
+
+def test_a_method_that_fails_does_not_take_the_others_with_it(digits):
+    found = compare(*digits, methods={"PCA": METHODS["PCA"], "stubborn": Stubborn()}, dimensions=[2], cv=2)
+    assert found.methods == ["PCA"]
+    assert found.failures == {"stubborn": "not today"}
+    with pytest.raises(ValueError, match="no method could be fitted: stubborn: not today"):
+        compare(*digits, methods={"stubborn": Stubborn()}, dimensions=[2], cv=2)
+
+
+def test_warnings_are_kept_not_shown():
+    y = np.arange(200) % 3
+    X = np.random.default_rng(0).standard_normal((200, 5)) + 100 * np.eye(5)[y]
+    found = compare(X, y, methods=["LPP + repulsion"], dimensions=[2], cv=2)  # no stranger is near
+    assert "nothing is repelled" in found.warnings["LPP + repulsion"][0]
+
+
+def test_progress_and_frame(digits):
+    pytest.importorskip("pandas")
+    seen = []
+    found = compare(*digits, methods=["PCA"], dimensions=[2, 3], cv=2, progress=lambda *step: seen.append(step))
+    assert [step[:2] for step in seen] == [(1, 3), (2, 3), (3, 3)]
+    frame = found.to_frame()
+    assert frame.groupby("dimension")["accuracy"].mean()[3] == pytest.approx(found.scores("PCA")[:, 1].mean())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cv": 1}, "cv=1 must be a whole number, 2 or more"),
+        ({"cv": 60}, r"these have fewer: .*use fewer folds"),
+        ({"dimensions": []}, "must be increasing"),
+        ({"dimensions": [3, 2]}, "must be increasing"),
+        ({"dimensions": [0]}, "dimensions=0 must be a whole number"),
+        ({"dimensions": [200]}, "beyond .*rank"),
+        ({"methods": []}, "methods is empty"),
+        ({"methods": ["LPQ"]}, r"methods=\['LPQ'\] are not known; choose from PCA"),
+        ({"methods": "LPP"}, "must be a mapping"),
+        ({"methods": {"t-SNE": TSNE()}}, "transform, for held-out rows"),
+        ({"random_state": None}, "random_state=None"),
+        ({"y": np.zeros(400)}, "one class only"),
+    ],
+)
+def test_bad_input(digits, change, message):
+    X, y = digits
+    with pytest.raises(ValueError, match=message):
+        compare(X, change.pop("y", y), **change)
+
+
+def test_names_of_methods_are_read_in_any_case(digits):
+    assert compare(*digits, methods=["pca", "LPP"], dimensions=[2], cv=2).methods == ["PCA", "LPP"]
+    with pytest.raises(ValueError, match="method='lda' was not compared; there are PCA"):
+        compare(*digits, methods=["pca"], dimensions=[2], cv=2).scores("lda")

@@ -1,0 +1,373 @@
+"""The report: its code runs and gives its numbers, and the page works in a real browser."""
+
+import contextlib
+import re
+import shutil
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, load_wine
+from sklearn.model_selection import RepeatedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import LPP
+from lapwing.comparison import compare
+from lapwing.graphs import KNN, OtherClass, Repulsion, SameClass
+from lapwing.report import write_report
+from lapwing.report._code import _Expressions, program
+from lapwing.report._content import content
+
+pytest.importorskip("plotly")
+pytest.importorskip("jinja2")
+pytest.importorskip("PIL")
+
+NOTHING = dict.fromkeys(["feature_names", "ids", "images", "texts"])
+HOSTILE = '<script>window.hacked = 1</script><img src=x onerror="window.hacked = 2">'
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300], y[:300]
+
+
+@pytest.fixture(scope="module")
+def found(digits):
+    methods = ["PCA", "LDA", "LPP", "OLPP", "LPP + repulsion"]
+    return compare(*digits, methods=methods, dimensions=[1, 2, 5, 9], cv=3)
+
+
+@pytest.fixture(scope="module")
+def digits_page(digits, found, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "digits.html"
+    return write_report(path, found, digits[0], images=digits[0].reshape(-1, 8, 8), title="Digits")
+
+
+def run(code, **names):
+    exec(compile(code, "report", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("method", ["PCA", "LDA", "LPP", "OLPP", "LPP + repulsion"])
+def test_the_code_gives_the_numbers(digits, found, method, capsys):
+    X, y = digits
+    code = program(found, method)
+    names = run(code, X=X, y=y)
+    [row] = [row for row in found.summary() if row["method"] == method]
+    assert names["scores"].mean() == row["mean"]
+    assert f"# {row['mean']:.4f}" in code
+    assert f"{row['mean']:.4f}" in capsys.readouterr().out
+    np.testing.assert_allclose(names["Z"], found.models[method].transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("unknown", [None, 4])
+def test_the_code_without_all_labels(unknown):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    if unknown is None:
+        y, methods = None, ["PCA", "LPP"]
+    else:
+        y, methods = np.where(np.arange(178) % unknown == 0, -1, y), ["LDA", "LPP"]
+    found = compare(X, y, methods=methods, dimensions=[1, 2], cv=3)
+    for row in found.summary():
+        assert run(program(found, row["method"]), X=X, y=y)["scores"].mean() == pytest.approx(row["mean"], abs=1e-12)
+
+
+def test_the_code_of_pipelines_and_splitters(digits):
+    X, y = digits
+    methods = {"scaled": make_pipeline(StandardScaler(), LPP(graph=KNN(7) & SameClass(), pca=0.9))}
+    found = compare(X, y, methods=methods, dimensions=[3], cv=RepeatedKFold(n_splits=2, n_repeats=2, random_state=3))
+    assert run(program(found, "scaled"), X=X, y=y)["scores"].mean() == found.best["mean"]
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        KNN(5) + SameClass() - 0.5 * Repulsion(15),
+        (KNN(5) & SameClass()) - (KNN(7, weights="binary") & OtherClass()),
+        0.3 * (KNN(5) + 2 * SameClass()) - Repulsion(9),
+        KNN(4) - (KNN(5) - 0.5 * SameClass()),
+        -1.0 * KNN(np.int64(3)),
+    ],
+)
+def test_graphs_as_code(graph, digits):
+    code = _Expressions()
+    text = code(LPP(np.int64(3), graph=graph))
+    made = run(f"{code.imports()}\nmade = {text}")["made"]
+    sides = [model.graph.build(*digits) for model in (LPP(graph=graph), made)]
+    rows = np.random.default_rng(0).standard_normal((300, 2))
+    for mine, other in zip(*sides, strict=True):
+        assert mine.coefficient == other.coefficient
+        np.testing.assert_array_equal(mine.laplacian @ rows, other.laplacian @ rows)
+
+
+def test_content_is_that_of_the_comparison(digits, found):
+    X, _ = digits
+    shown = content(found, X, None, **{**NOTHING, "feature_names": [f"pixel {i}" for i in range(64)]}, max_points=100)
+    rows = shown["points"]["rows"]
+    assert len(rows) == 100
+    np.testing.assert_allclose(
+        shown["points"]["embeddings"]["OLPP"]["2"][1], found.embeddings["OLPP"][2][rows, 1], rtol=1e-3
+    )
+    assert "2" not in shown["points"]["embeddings"]["PCA"]  # the first two of three
+    names, weights = (shown["components"]["PCA"][key][0] for key in ("names", "weights"))
+    direction = found.models["PCA"].components_[0]
+    assert names[0] == f"pixel {np.argmax(np.abs(direction))}"
+    assert weights[0] == pytest.approx(direction[np.argmax(np.abs(direction))], rel=1e-3)
+    assert shown["samples"]["of"] == 64
+    column = int(shown["samples"]["names"][3].removeprefix("pixel "))
+    assert shown["samples"]["values"][7][3] == X[rows[7], column]
+    assert np.sum(shown["confusion"]["LPP"]) == 300
+
+
+def test_sparse_rows_are_shown_by_their_terms():
+    X = sparse.random(60, 30, 0.3, random_state=0, format="csr")
+    found = compare(X, methods=["TruncatedSVD"], dimensions=[1, 2], cv=2)
+    shown = content(found, X, None, **{**NOTHING, "feature_names": [f"t{i}" for i in range(30)]}, max_points=10)
+    assert shown["samples"]["texts"][0].split(", ")[0] == f"t{np.argmax(X[[0]].toarray())}"
+
+
+def test_the_file_is_whole_small_and_needs_no_network(digits_page):
+    html = digits_page.read_text("utf-8")
+    assert html.rstrip().endswith("</html>")
+    assert digits_page.stat().st_size < 3e6
+    assert not re.search(r"https?://|\bsrc=|\bfetch\(|XMLHttpRequest|@import|url\(", html)
+    assert "default-src 'none'" in html
+    assert [path.name for path in digits_page.parent.iterdir()] == ["digits.html"]
+
+
+def test_two_thousand_images_stay_below_six_megabytes(tmp_path):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (2000, 64, 64, 3), dtype=np.uint8)  # noise is the worst there is
+    X, y = rng.standard_normal((2000, 20)), np.arange(2000) % 10
+    found = compare(X, y, methods=["PCA", "LPP", "OLPP", "MMC"], dimensions=[2, 5], cv=2)
+    assert write_report(tmp_path / "page.html", found, X, images=images).stat().st_size < 6e6
+
+
+def test_a_failure_leaves_the_earlier_file(digits, found, tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("earlier")
+    monkeypatch.setattr("os.fsync", lambda handle: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_report(path, found, digits[0])
+    assert path.read_text() == "earlier"
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.zeros((5, 64))}, r"X has shape \(5, 64\), but the comparison was made on \(300, 64\)"),
+        ({"feature_names": ["a"]}, "feature_names has 1 entries, but there must be 64"),
+        ({"ids": range(3)}, "ids has 3 entries"),
+        ({"texts": ["a"]}, "texts has 1 entries"),
+        ({"images": np.zeros((300, 64))}, r"images has shape \(300, 64\); it must be \(300, height, width\)"),
+        ({"max_points": 0}, "max_points=0"),
+    ],
+)
+def test_bad_input(digits, found, tmp_path, change, message):
+    with pytest.raises(ValueError, match=message):
+        write_report(tmp_path / "page.html", found, change.pop("X", digits[0]), **change)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromedriver = shutil.which("chromedriver")
+    if not chromium or not chromedriver:
+        pytest.skip("no Chromium with chromedriver on this machine: the page is not tested in a browser")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    quiet = "no-first-run disable-background-networking disable-component-update disable-sync disable-quic"
+    software = (
+        "disable-gpu enable-unsafe-swiftshader use-gl=angle use-angle=swiftshader"  # WebGL without a graphics card
+    )
+    for flag in f"headless=new no-sandbox window-size=1366,768 {quiet} {software}".split():
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('browser')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with contextlib.closing(webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))) as driver:
+        driver.close = driver.quit
+        yield driver
+
+
+def load(browser, path):
+    browser.get_log("browser")
+    browser.get_log("performance")
+    browser.get(path.as_uri())
+    wait_until(lambda: browser.find_element("tag name", "html").get_attribute("data-ready") == "yes")
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the page did not get there"
+        time.sleep(0.1)
+
+
+def errors(browser):
+    return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def hover(browser, trace, point):
+    """Move the mouse onto a point of the embedding; the index of the sample."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    place = """
+        const plot = document.getElementById("plot-embedding");
+        plot.scrollIntoView({block: "center", behavior: "instant"});
+        const {xaxis, yaxis} = plot._fullLayout, {x, y, customdata} = plot.data[arguments[0]];
+        const box = plot.getBoundingClientRect(), i = arguments[1];
+        return [box.x + xaxis._offset + xaxis.d2p(x[i]), box.y + yaxis._offset + yaxis.d2p(y[i]), customdata[i]];
+    """
+    x, y, sample = browser.execute_script(place, trace, point)
+    actions = ActionChains(browser, duration=50)
+    actions.w3c_actions.pointer_action.move_to_location(round(x) - 3, round(y))
+    actions.w3c_actions.pointer_action.move_to_location(round(x), round(y))
+    actions.perform()
+    return sample
+
+
+def shown_sample(browser):
+    return browser.find_element("id", "sample").get_attribute("data-point")
+
+
+def lonely(found, digits):
+    """The trace and place in it of the sample farthest from all others, so that the mouse can only mean it."""
+    Z = found.embeddings[found.choice[0]][2]
+    Z = (Z - Z.min(axis=0)) / np.ptp(Z, axis=0)
+    apart = ((Z[:, None] - Z) ** 2).sum(axis=2) + 9 * np.eye(len(Z))
+    sample = int(apart.min(axis=1).argmax())
+    trace = int(digits[1][sample])
+    return sample, trace, int(np.flatnonzero(digits[1] == trace).tolist().index(sample))
+
+
+def test_the_page_loads_without_errors_or_requests(browser, digits_page):
+    load(browser, digits_page)
+    assert errors(browser) == []
+    requested = re.findall(
+        r'"url":"((?!data:|blob:|file:)[^"]+)"', "".join(e["message"] for e in browser.get_log("performance"))
+    )
+    assert [url for url in requested if url.startswith(("http", "ws"))] == []
+    drawn = browser.execute_script(
+        "return [...document.querySelectorAll('.plot')].map((p) => p.querySelectorAll('.main-svg').length > 0)"
+    )
+    assert sum(drawn) >= 5
+
+
+def test_a_hover_shows_the_thumbnail(browser, digits_page, digits, found):
+    load(browser, digits_page)
+    sample, trace, place = lonely(found, digits)
+    assert hover(browser, trace, place) == sample
+    wait_until(lambda: shown_sample(browser) == str(sample), 10)
+    # the canvas shows the image itself, enlarged: 8 x 8 pixels on 200 x 200
+    wait_until(
+        lambda: browser.execute_script("""
+        const c = document.querySelector("#sample canvas");
+        return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 < 3 && v > 0);"""),
+        10,
+    )
+    pixels = browser.execute_script("""
+        const pen = document.querySelector("#sample canvas").getContext("2d"), found = [];
+        for (let i = 0; i < 64; i++)
+            found.push(pen.getImageData(25 * (i % 8) + 12, 25 * Math.floor(i / 8) + 12, 1, 1).data[0]);
+        return found;""")
+    np.testing.assert_allclose(np.array(pixels), digits[0][sample] * 255 / 16, atol=4)
+    assert browser.find_element("css selector", "#sample .class").text == str(digits[1][sample])
+
+
+def test_switching_methods_and_dimensions_redraws(browser, digits_page, found):
+    from selenium.webdriver.support.ui import Select
+
+    load(browser, digits_page)
+    picked = "return document.getElementById('plot-embedding').data[0].x.slice(0, 5)"
+    drawn = set()
+    for method in found.methods:
+        Select(browser.find_element("id", "method")).select_by_value(method)
+        assert browser.find_element("id", "plot-embedding").get_attribute("data-shown") == f"{method}/2"
+        assert browser.find_element("id", "program").get_attribute("textContent") == program(found, method)
+        rows = np.flatnonzero(found.labels == 0)[:5]
+        np.testing.assert_allclose(browser.execute_script(picked), found.embeddings[method][2][rows, 0], rtol=1e-3)
+        drawn.add(tuple(browser.execute_script(picked)))
+    assert len(drawn) == len(found.methods)
+    browser.execute_script("document.querySelector('input[value=\"3\"]').click()")
+    wait_until(
+        lambda: browser.execute_script(
+            "return document.querySelectorAll('#plot-embedding .gl-container canvas').length"
+        )
+    )
+    assert browser.find_element("id", "plot-embedding").get_attribute("data-shown") == f"{found.methods[-1]}/3"
+    assert errors(browser) == []
+
+
+def test_dark_and_light(browser, digits_page):
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
+    )
+    load(browser, digits_page)
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    ink = "return document.getElementById('plot-scores')._fullLayout.font.color"
+    light = browser.execute_script(ground), browser.execute_script(ink)
+    browser.find_element("id", "theme").click()
+    dark = browser.execute_script(ground), browser.execute_script(ink)
+    assert light[0] != dark[0]
+    assert light[1] != dark[1]
+    assert browser.find_element("id", "theme").get_attribute("aria-pressed") == "true"
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    )
+    load(browser, digits_page)
+    assert browser.execute_script(ground) == dark[0]
+
+
+def test_the_keyboard_reaches_every_sample(browser, digits_page):
+    from selenium.webdriver.common.keys import Keys
+
+    load(browser, digits_page)
+    box = browser.find_element("id", "row")
+    box.send_keys(Keys.ARROW_UP)
+    wait_until(lambda: shown_sample(browser) == "1", 10)
+    unnamed = """return [...document.querySelectorAll("button, select, input")].filter(
+        (e) => !(e.labels && e.labels.length) && !e.textContent.trim() && !e.getAttribute("aria-label")).length"""
+    assert browser.execute_script(unnamed) == 0
+
+
+@pytest.mark.parametrize("kind", ["row", "text"])
+def test_nothing_the_user_brings_is_run(browser, tmp_path, kind):
+    from selenium.webdriver.support.ui import Select
+
+    X, y = load_wine(return_X_y=True)
+    labels = np.array([HOSTILE + str(k) for k in y])
+    found = compare(
+        X,
+        labels,
+        methods={HOSTILE: LPP(), "PCA": make_pipeline(StandardScaler(), LPP(pca=0.9))},
+        dimensions=[1, 2],
+        cv=2,
+    )
+    more = {"texts": [HOSTILE] * 178} if kind == "text" else {}
+    path = write_report(
+        tmp_path / "page.html",
+        found,
+        X,
+        feature_names=[HOSTILE] * 13,
+        ids=[HOSTILE] * 178,
+        title=HOSTILE,
+        command=HOSTILE,
+        **more,
+    )
+    load(browser, path)
+    for method in found.methods:
+        Select(browser.find_element("id", "method")).select_by_value(method)
+    hover(browser, 0, 0)
+    time.sleep(0.5)
+    assert browser.execute_script("return window.hacked") is None
+    assert browser.find_element("tag name", "h1").text == HOSTILE
+    assert HOSTILE in browser.find_element("id", "sample").get_attribute("textContent")
+    assert browser.execute_script("return document.querySelectorAll('img, #content ~ script[src]').length") == 0
+    assert errors(browser) == []
