@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_score
 
 from lapwing import GLPCA, RobustGLPCA
 from lapwing.datasets import available, load
-from lapwing.graphs import Sample
+from lapwing.graphs import KNN, Sample
 from lapwing.plots import EmbeddingDisplay
 
 
@@ -29,6 +29,7 @@ else:
     data = load("digits")
     images, y = first(data.images, data.target, 40)
 k = len(np.unique(y))
+graph = KNN(5, weights="binary")  # with heat weights a corrupted image would be nearly alone, and keep its corruption
 
 
 def rebuilt(model, given):
@@ -54,7 +55,7 @@ def show(rows, title):
 
 betas = {0: "PCA: β = 0", 0.3: "GLPCA: β = 0.3", 0.5: "GLPCA: β = 0.5", 1: "Laplacian: β = 1"}
 show(
-    {"original": images} | {name: rebuilt(GLPCA(k, beta=beta), images) for beta, name in betas.items()},
+    {"original": images} | {name: rebuilt(GLPCA(k, beta=beta, graph=graph), images) for beta, name in betas.items()},
     f"rebuilt from {k} components",
 )
 
@@ -73,9 +74,9 @@ for c in np.unique(y):
         blocks[i, top : top + height, left : left + width] = True
 given = np.where(blocks, random.uniform(images.min(), images.max(), images.shape), images)
 
-rows = {"occluded": given} | {name: rebuilt(GLPCA(k, beta=beta), given) for beta, name in betas.items()}
-rows["RobustGLPCA: β = 0.5"] = rebuilt(RobustGLPCA(k, beta=0.5), given)
-links = GLPCA().fit(images.reshape(len(images), -1)).graph_.adjacency(Sample.validated(images.reshape(len(images), -1)))
+rows = {"occluded": given} | {name: rebuilt(GLPCA(k, beta=beta, graph=graph), given) for beta, name in betas.items()}
+rows["RobustGLPCA: β = 0.5"] = rebuilt(RobustGLPCA(k, beta=0.5, graph=graph), given)
+links = graph.adjacency(Sample.validated(images.reshape(len(images), -1)))
 rows["GLPCA: β = 0.5,\ngraph of clean images"] = rebuilt(GLPCA(k, beta=0.5, graph=links), given)
 show(rows, f"a fifth occluded, rebuilt from {k} components")
 
@@ -97,7 +98,7 @@ for name, n in (("mnist", 50), ("usps", 100), ("binalpha", 39), ("coil20", 72)):
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 for (name, (found, classes)), marker in zip(collections.items(), "osD^v", strict=False):
     X, n_classes = found.reshape(len(found), -1), len(np.unique(classes))
-    residuals = [GLPCA(n_classes, beta=b).fit(X).reconstruction_error_ for b in np.linspace(0, 1, 11)]
+    residuals = [GLPCA(n_classes, beta=b, graph=graph).fit(X).reconstruction_error_ for b in np.linspace(0, 1, 11)]
     ax.plot(np.linspace(0, 1, 11), residuals, marker=marker, label=f"{name}, {n_classes} components")
 ax.set(xlabel="β", ylabel="residual ‖X − QUᵀ‖ / ‖X‖", ylim=(0, 1))
 ax.grid(alpha=0.3)
@@ -111,7 +112,7 @@ three = np.isin(y, np.unique(y)[:3])
 X, labels = images[three].reshape(three.sum(), -1), y[three]
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.6), layout="constrained")
 for ax, beta in zip(axes, (0, 0.5, 1), strict=True):
-    Q = GLPCA(2, beta=beta).fit(X).embedding_
+    Q = GLPCA(2, beta=beta, graph=graph).fit(X).embedding_
     EmbeddingDisplay.from_embedding(Q, labels, ax=ax, s=30)
     ax.set(title=f"{betas[beta]}\nsilhouette {silhouette_score(Q, labels):.2f}", xticks=[], yticks=[])
 plt.show()

@@ -1,5 +1,8 @@
 """Graph-Laplacian PCA."""
 
+import pickle
+import tracemalloc
+
 import numpy as np
 import oracles as o
 import pytest
@@ -14,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from lapwing import GLPCA, L21PCA, LaplacianEigenmaps, RobustGLPCA
 from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass, Sample
+from lapwing.solvers import _block
 
 X, Y = o.blobs(100, 8)
 SHAPES = {"tall": (100, 8), "wide": (100, 150), "many": (600, 30)}
@@ -141,11 +145,143 @@ def test_scale_threads_and_single_precision():
     fitted = GLPCA(3, beta=0.5).fit(S)
     assert subspace_angles(fitted.embedding_, GLPCA(3, beta=0.5).fit(1e3 * S).embedding_).max() < 1e-6
     single = GLPCA(3, beta=0.5).fit(S.astype(np.float32))
-    assert single.embedding_.dtype == single.components_.dtype == np.float32
+    assert (fitted.solver_, single.solver_) == ("lanczos", "block-lanczos")
+    assert single.embedding_.dtype == single.components_.dtype == single.mean_.dtype == np.float32
     assert subspace_angles(fitted.embedding_, single.embedding_.astype(float)).max() < 1e-3
     with threadpool_limits(1):
         one = clone(fitted).fit(S)
     assert subspace_angles(fitted.embedding_, one.embedding_).max() < 1e-8
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.9])
+@pytest.mark.parametrize("shape", [(1500, 40), (600, 700)])
+def test_single_precision_agrees_with_the_definition(beta, shape):
+    S, _ = o.blobs(*shape)
+    single = S.astype(np.float32)
+    W = weights(S)
+    double, found = (GLPCA(5, beta=beta, graph=W).fit(M) for M in (S, single))
+    assert found.solver_ == "block-lanczos"
+    np.testing.assert_allclose(found.scales_, double.scales_, rtol=1e-5)
+    np.testing.assert_allclose(found.eigenvalues_, double.eigenvalues_, atol=1e-5)
+    Q = found.embedding_.astype(float)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(5), atol=1e-5)
+    kept = np.trace(double.embedding_.T @ Q @ Q.T @ double.embedding_)  # 5 where the spaces are equal
+    assert kept > 5 - 1e-4
+    assert found.reconstruction_error_ == pytest.approx(double.reconstruction_error_, abs=1e-4)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e25, 0), (1e-25, 0), (1, 1e3)])
+def test_single_precision_far_from_one(scale, shift):
+    """Squares that single precision cannot hold, and a mean that drowns the differences."""
+    S, _ = o.blobs(600, 30)
+    W = weights(S)
+    found, beside = (GLPCA(3, graph=W).fit(M.astype(np.float32)) for M in (scale * S + shift, S))
+    assert subspace_angles(found.embedding_.astype(float), beside.embedding_.astype(float)).max() < 1e-3
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_more_components_than_the_rank(dtype):
+    rng = np.random.RandomState(0)
+    S = (rng.standard_normal((600, 3)) @ rng.standard_normal((3, 40))).astype(dtype)
+    for model in (GLPCA(5, beta=0), L21PCA(5)):
+        Q = model.fit(S).embedding_
+        np.testing.assert_allclose(np.c_[np.full(600, 600**-0.5), Q].T @ Q, np.eye(6, 5, -1), atol=1e-5)
+        assert model.reconstruction_error_ < 1e-3
+
+
+def test_x_is_never_copied_and_no_square_matrix_is_formed():
+    rng = np.random.RandomState(0)
+    n, d, k = 6000, 2000, 10
+    S = rng.standard_normal((n, d)).astype(np.float32) + np.float32(1)
+    S[:, :k] *= np.geomspace(30, 10, k, dtype=np.float32)
+    W = weights(S[:, :k])
+    tracemalloc.start()
+    GLPCA(k, beta=0.1, graph=W).fit(S)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.75 * S.nbytes  # of 48 MB; a block of rows in double precision takes 8 MB
+
+
+@pytest.mark.parametrize("model", [GLPCA(2), RobustGLPCA(2, beta=0.1), L21PCA(2)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stored_models_place_new_rows_alike(model, dtype):
+    S = X.astype(dtype)
+    fitted = clone(model).fit(S)
+    new = S[:5] + dtype(0.1)
+    placed = fitted.transform(new)
+    assert placed.dtype == fitted.embedding_.dtype == fitted.components_.dtype == dtype
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(new), placed)
+    np.testing.assert_array_equal(clone(fitted).fit(S).transform(new), placed)
+
+
+# The block solver
+
+SPECTRA = {
+    "simple": np.random.RandomState(0).standard_normal(500),
+    "negative": -np.random.RandomState(0).uniform(1, 2, 500),
+    "repeated": np.r_[np.full(7, 3.0), np.random.RandomState(0).uniform(0, 1, 493)],
+    "beyond the block": np.r_[np.full(40, 3.0), np.random.RandomState(0).uniform(0, 1, 460)],
+    "twice beyond the block": np.r_[np.full(30, 3.0), np.full(30, 2.0), np.zeros(440)],
+    "projector": np.r_[np.ones(100), np.zeros(400)],
+    "low rank": np.r_[np.arange(1.0, 11.0), np.zeros(490)],
+    "identity": np.ones(500),
+    "zero": np.zeros(500),
+}
+
+
+def symmetric(values, seed=1):
+    rotation = np.linalg.qr(np.random.RandomState(seed).standard_normal((values.size, values.size)))[0]
+    return (rotation * values) @ rotation.T
+
+
+def check_pairs(A, deflated, k, tol=1e-12):
+    """Beside a dense solution of A on what is orthogonal to ``deflated``."""
+    rest = np.linalg.svd(deflated.astype(float))[0][:, deflated.shape[1] :]
+    expected = np.linalg.eigvalsh(rest.T @ A @ rest)[::-1][:k]
+    typed = A.astype(deflated.dtype)
+    values, vectors = _block.block_largest(lambda V: typed @ V, deflated, k, tol)
+    assert vectors.dtype == deflated.dtype
+    V, size = vectors.astype(float), max(np.abs(A).max(), np.abs(np.linalg.eigvalsh(A)).max())
+    fine = 1e-10 if deflated.dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(values, expected, atol=fine * size)
+    np.testing.assert_allclose(V.T @ V, np.eye(k), atol=fine)
+    np.testing.assert_allclose(deflated.T.astype(float) @ V, 0, atol=fine)
+    left = A @ V - V * values
+    assert np.linalg.norm(left - deflated @ (deflated.T @ left), axis=0).max() <= fine * size
+
+
+@pytest.mark.parametrize("k", [1, 10, 50, 166])
+@pytest.mark.parametrize("spectrum", SPECTRA.values(), ids=SPECTRA)
+def test_block_lanczos_beside_a_dense_solution(spectrum, k):
+    check_pairs(symmetric(spectrum), np.empty((500, 0)), k)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [90, 401])
+def test_block_lanczos_with_little_room_and_deflation(n, dtype):
+    A = symmetric(np.random.RandomState(2).standard_normal(n))
+    for deflated in (np.full((n, 1), n**-0.5), np.linalg.qr(A[:, :3])[0]):
+        for k in (1, n // 3):
+            check_pairs(A, deflated.astype(dtype), k, 1e-12 if dtype == np.float64 else 1e-5)
+
+
+def test_block_lanczos_gives_the_same_bits():
+    A = symmetric(SPECTRA["repeated"])
+    first, again = (_block.block_largest(lambda V: A @ V, np.empty((500, 0)), 10, 1e-12) for _ in range(2))
+    np.testing.assert_array_equal(first[0], again[0])
+    np.testing.assert_array_equal(first[1], again[1])
+    spaces = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            spaces.append(_block.block_largest(lambda V: A @ V, np.empty((500, 0)), 10, 1e-12)[1])
+    assert subspace_angles(*spaces).max() < 1e-8
+
+
+def test_block_lanczos_that_stops_early_warns(monkeypatch):
+    monkeypatch.setattr(_block, "RESTARTS", 1)
+    A = symmetric(SPECTRA["simple"])
+    with pytest.warns(ConvergenceWarning, match="after 1 restarts"):
+        _block.block_largest(lambda V: A @ V, np.empty((500, 0)), 10, 1e-12)
 
 
 # The robust form

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..graphs import KNN, Graph, Sample
-from ..operators import Structured, centred, diagonal, identity
+from ..operators import Structured, centred, dense_block, diagonal, identity, row_blocks, weighted_mean
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer
-from ..solvers import Solution, solve_free, solve_operator
+from ..solvers import Solution, fix_signs, largest_value, solve_free, solve_operator
+
+NEAR_POLE = 0.05  # of the median over the fitted rows
 
 
 class GLPCA(FreeReducer):
@@ -44,6 +47,8 @@ class GLPCA(FreeReducer):
         The weight in (1); it takes the place of ``beta``.
     graph : None, int, graph or matrix, default=None
         None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``: vectors X and a graph W of their own.
+        Where samples are corrupted take ``KNN(5, weights="binary")``: with heat weights a sample far from all others has next
+        to no links, and so a component of its own, which keeps its corruption.
 
     Attributes
     ----------
@@ -56,6 +61,8 @@ class GLPCA(FreeReducer):
         Both weights; ``alpha_`` is infinite for ``beta=1``.
     eigenvalues_ : ndarray of shape (n_components,)
         Of G, ascending.
+    scales_ : tuple of two floats
+        :math:`\lambda` and :math:`\xi`.
     reconstruction_error_ : float
         :math:`\|X - Q U^\top\| / \|X\|`, of the centred X.
     X_fit_, graph_, n_connected_components_, solver_, n_features_in_, feature_names_in_
@@ -96,19 +103,21 @@ class GLPCA(FreeReducer):
 
     def _solution(self, sample: Sample, problem: Problem, graph: Graph, k: int) -> Solution:
         L = laplacian_sum(problem.minimise).tosparse()
-        X = centred(sample.X, sample.mean)
-        lam, xi = _largest_square(sample), _largest(L)
-        beta = self._resolved_beta(lam, xi)
-        self._scales = (beta, lam, xi)
+        self.scales_ = lam, xi = _largest_square(sample), _largest(L)
+        self.beta_ = beta = self._resolved_beta(lam, xi)
+        self.alpha_ = np.inf if beta == 1 else beta / (1 - beta) * lam / xi
+        self._median_degree = float(np.median(L.diagonal()))
         if beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
             found = solve_free(L, np.ones(sample.n), k, crowded=sample.X.shape[1] <= 3)
             return found._replace(values=found.values / xi)
+        dtype = sample.X.dtype
+        X, root = _centred(sample), np.sqrt((1 - beta) / lam).astype(dtype)
+        M = (beta * sparse.eye_array(sample.n) - beta / xi * L).tocsr().astype(dtype)
 
-        def apply(v: np.ndarray) -> np.ndarray:  # I - G; products with float32 X are in float32
-            image = X @ (X.T @ v.astype(sample.X.dtype, copy=False)).astype(sample.X.dtype, copy=False)
-            return beta * v + (1 - beta) / lam * image - beta / xi * (L @ v)
+        def apply(V: np.ndarray) -> np.ndarray:  # I - G
+            return X @ (X.T @ V * root) * root + M @ V
 
-        return solve_operator(apply, sample.n, k, 1e-12 if sample.X.dtype == np.float64 else 1e-6)
+        return solve_operator(apply, sample.n, k, dtype)
 
     def _resolved_beta(self, lam: float, xi: float) -> float:
         if self.alpha is None:
@@ -119,20 +128,13 @@ class GLPCA(FreeReducer):
         return float(self.alpha) * xi / (lam + float(self.alpha) * xi)
 
     def _store(self, sample: Sample) -> None:
-        X, Q = centred(sample.X, sample.mean), self.embedding_.astype(np.float64)
-        beta, lam, xi = self._scales
-        self.beta_, self.alpha_ = beta, np.inf if beta == 1 else beta / (1 - beta) * lam / xi
-        self._xi, self._lam = xi, lam
-        self.mean_ = sample.mean.astype(sample.X.dtype)
-        U = np.asarray(X.T @ Q)
-        self.components_ = U.T.astype(sample.X.dtype)
+        dtype = sample.X.dtype
+        U = sum(
+            dense_block(sample.X, rows, sample.mean).T @ self.embedding_[rows] for rows in row_blocks(*sample.X.shape)
+        )
+        self.mean_, self.components_ = sample.mean.astype(dtype), U.T.astype(dtype)
         total = np.sum(sample.norms**2) - sample.n * (sample.mean @ sample.mean)
         self.reconstruction_error_ = float(np.sqrt(max(total - np.sum(U**2), 0.0) / total))
-        own = (1 - beta) + beta / xi * self._degrees(sample) if beta else np.full(sample.n, 1.0)
-        self._safe = 0.05 * np.median(own[:, None] - self.eigenvalues_, axis=0)
-
-    def _degrees(self, sample: Sample) -> np.ndarray:
-        return np.sum([t.coefficient * t.laplacian.diagonal() for t in self._terms(sample)], axis=0)
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         if self.beta_ == 0:
@@ -144,13 +146,13 @@ class GLPCA(FreeReducer):
 
         Where the factor on the left is near 0 the equation has a pole, and q is the mean of the neighbours'.
         """
-        beta, Q = self.beta_, self.embedding_.astype(np.float64)
+        beta, (lam, xi), Q = self.beta_, self.scales_, self.embedding_.astype(np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
         pulled = W @ Q
         by_x = (X - self.mean_).astype(np.float64) @ self.components_.T.astype(np.float64)
-        left = (1 - beta) + beta / self._xi * degrees[:, None] - self.eigenvalues_
-        safe = left > self._safe
-        placed = ((1 - beta) / self._lam * by_x + beta / self._xi * pulled) / np.where(safe, left, 1.0)
+        left = (1 - beta) + beta / xi * degrees[:, None] - self.eigenvalues_
+        safe = left > NEAR_POLE * ((1 - beta) + beta / xi * self._median_degree - self.eigenvalues_)
+        placed = ((1 - beta) / lam * by_x + beta / xi * pulled) / np.where(safe, left, 1.0)
         means = pulled / np.where(degrees > 0, degrees, 1.0)[:, None]
         return np.where(safe, placed, means)
 
@@ -259,12 +261,19 @@ class RobustGLPCA(GLPCA):
             raise ValueError(f"rho={self.rho!r} must be above 1, such as 1.02")
         if k >= sample.n:
             raise ValueError(f"n_components={k} is more than {sample.n} samples leave, {sample.n - 1}; use fewer")
+        dtype = sample.X.dtype
         L = laplacian_sum(problem.minimise).tosparse()
         centre = sample.mean if self.center == "mean" else np.median(sample.X, axis=0).astype(np.float64)
-        X = sample.X.astype(np.float64) - centre
+        found = self._minimised(sample.X.astype(np.float64) - centre, L, k)
+        self.mean_, self.alpha_, self.components_ = centre.astype(dtype), found.alpha, found.U.T.astype(dtype)
+        self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps
+        self.violation_, self.objective_ = found.violation, found.objective
+        self.reconstruction_error_ = found.reconstruction_error
+        return Solution(found.values, found.Q, sample.n - 1, "alm")
+
+    def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
         mu = 1 / np.mean(np.linalg.norm(X, axis=1))
-        alpha = self._resolved_alpha(X, L, mu)
-        state = _Multipliers(X, L, k, alpha)
+        state = _Multipliers(X, L, k, self._resolved_alpha(X, L, mu), mu)
         for _ in range(self.max_iter):
             state.step(mu)
             mu *= float(self.rho)
@@ -275,10 +284,9 @@ class RobustGLPCA(GLPCA):
                 f"RobustGLPCA stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, above "
                 f"tol={self.tol}; raise max_iter",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        self._found = (centre, state)
-        return Solution(state.values, state.Q, sample.n - 1, "alm")
+        return state.oriented()
 
     def _resolved_alpha(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         """In units of (1): with it the first step is GLPCA(beta)."""
@@ -294,15 +302,7 @@ class RobustGLPCA(GLPCA):
         return mu / 2 * beta / (1 - beta) * lam / xi
 
     def _store(self, sample: Sample) -> None:
-        centre, state = self._found
-        dtype = sample.X.dtype
-        signs = np.sign(np.sum(state.Q * self.embedding_, axis=0))
-        self.mean_, self.alpha_, self.n_iter_ = centre.astype(dtype), state.alpha, state.n_steps
-        self.components_ = (state.U * signs).T.astype(dtype)
-        self.errors_, self.violation_, self.objective_ = state.E.astype(dtype), state.violation, state.objective
-        X = sample.X - centre
-        self.reconstruction_error_ = float(np.linalg.norm(X - state.Q @ state.U.T) / np.linalg.norm(X))
-        del self._found
+        """All that there is to report comes with the solution."""
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         none = sparse.csr_array((len(X), len(self.X_fit_)))
@@ -323,47 +323,66 @@ class RobustGLPCA(GLPCA):
 
 
 class _Multipliers:
-    """The state of the augmented Lagrangian: rows of X = Q Uᵀ + E, multipliers C, and the last eigenvectors."""
+    """The state of the augmented Lagrangian: rows of X = Q Uᵀ + E, multipliers C, and the last eigenvectors.
 
-    def __init__(self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float):
+    E and C are multiples of the same rows a: eq. 21 is ``E = s a``, and with it eq. 22 is ``C = -mu (1 - s) a``.
+    """
+
+    def __init__(self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float, mu: float):
         self.X, self.L, self.alpha = X, L, alpha
-        self.E, self.C = np.zeros_like(X), np.zeros_like(X)
-        self.Q = np.linalg.qr(_without_mean(np.random.RandomState(0).standard_normal((len(X), k))))[0]
+        self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
+        self.Q = solve_operator(self._matrix(X, mu), len(X), k).vectors
         self.size = np.linalg.norm(X)
         self.n_steps = 0
 
     def step(self, mu: float) -> None:
-        A = self.X - self.E - self.C / mu  # eq. 18, with the multiplier
-        for _ in range(1 if self.n_steps else 50):  # later steps begin from the last eigenvectors
-            self._rotate(A, 2 * self.alpha / mu)
-        self.n_steps += 1
+        multiplier = -self.mu / mu * (1 - self.s)  # C / mu = multiplier a
+        A = self.X - (self.s + multiplier) * self.a  # eq. 18, with the multiplier
+        self._rotate(self._matrix(A, mu))
         self.U = A.T @ self.Q
         residual = self.X - self.Q @ self.U.T
-        a = residual - self.C / mu
-        lengths = np.linalg.norm(a, axis=1, keepdims=True)
-        self.E = np.maximum(1 - 1 / (mu * np.maximum(lengths, 1e-300)), 0) * a  # eq. 21
-        self.C += mu * (self.E - residual)  # eq. 22
-        self.violation = float(np.linalg.norm(self.E - residual) / self.size)
+        self.a = residual - multiplier * self.a
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.a, self.a))[:, None]
+        self.s = np.maximum(1 - 1 / (mu * np.maximum(lengths, 1e-300)), 0)  # eq. 21
+        self.violation = float(np.linalg.norm(self.errors - residual) / self.size)
+        self.mu = mu
+        self.n_steps += 1
 
-    def _rotate(self, A: np.ndarray, alpha: float) -> None:
-        """Better eigenvectors of ``A Aᵀ - alpha L`` from the last ones and two products more, the constant left out."""
+    @property
+    def errors(self) -> np.ndarray:
+        return self.s * self.a
 
-        def apply(V: np.ndarray) -> np.ndarray:
-            return A @ (A.T @ V) - alpha * (self.L @ V)
+    def _matrix(self, A: np.ndarray, mu: float) -> Callable[[np.ndarray], np.ndarray]:
+        """The products of ``A Aᵀ - 2 alpha / mu L``."""
+        return lambda V: A @ (A.T @ V) - 2 * self.alpha / mu * (self.L @ V)
 
-        blocks = [self.Q]
-        for _ in range(2):
-            image = apply(blocks[-1])
-            blocks.append(image / np.maximum(np.linalg.norm(image, axis=0), 1e-300))
-        basis = np.linalg.qr(_without_mean(np.hstack(blocks)))[0]
-        values, vectors = np.linalg.eigh(basis.T @ apply(basis))
+    def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
         k = self.Q.shape[1]
+        basis, image = self.Q, apply(self.Q)
+        for _ in range(2):
+            new = image[:, -k:]
+            for _ in range(2):  # once leaves rounding, which is all there is near the end
+                new = np.linalg.qr(_without_mean(new - basis @ (basis.T @ new)))[0]
+            basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
+        values, vectors = np.linalg.eigh(basis.T @ image)
         self.Q, self.values = basis @ vectors[:, ::-1][:, :k], -values[::-1][:k]
+
+    def oriented(self) -> _Multipliers:
+        """Both factors, with the signs that an embedding has."""
+        Q = fix_signs(self.Q.T).T
+        self.U *= np.sign(np.sum(self.Q * Q, axis=0))
+        self.Q = Q
+        return self
 
     @property
     def objective(self) -> float:
         represented = np.linalg.norm(self.X - self.Q @ self.U.T, axis=1).sum()
         return float(represented + self.alpha * np.sum(self.Q * (self.L @ self.Q)))
+
+    @property
+    def reconstruction_error(self) -> float:
+        return float(np.linalg.norm(self.X - self.Q @ self.U.T) / self.size)
 
 
 def _without_mean(V: np.ndarray) -> np.ndarray:
@@ -425,18 +444,20 @@ class L21PCA(RobustGLPCA):
         return _NoGraph().terms(sample)
 
 
+def _centred(sample: Sample) -> LinearOperator:
+    """X less its mean, multiplying blocks in the precision of X; only X far from the origin is copied, to be moved there."""
+    X = sample.centred
+    mean = sample.mean if X is sample.X else weighted_mean(X)
+    return centred(X, mean.astype(X.dtype))
+
+
 def _largest_square(sample: Sample) -> float:
     """The largest eigenvalue of the scatter of the centred X."""
-    n, d = sample.X.shape
-    if d <= min(n, 2000):
-        return float(np.linalg.eigvalsh(identity(n).quadratic(sample.X, sample.mean))[-1])
-    X = centred(sample.X, sample.mean)
-    return _largest(X @ X.T if n <= d else X.T @ X)
+    X, total = _centred(sample), float(np.sum(sample.norms**2))
+    A = X if sample.n < sample.X.shape[1] else X.T
+    root = np.sqrt(1 / total).astype(sample.X.dtype)  # squares of single precision may leave its range
+    return total * largest_value(lambda V: A @ (A.T @ V * root) * root, A.shape[0], sample.X.dtype)
 
 
-def _largest(A: Any) -> float:
-    n = A.shape[0]
-    if n <= 2:
-        return float(np.linalg.eigvalsh(A @ np.eye(n)).max())
-    start = np.random.RandomState(0).standard_normal(n)
-    return float(eigsh(A, k=1, which="LA", v0=start, tol=1e-12, return_eigenvectors=False)[0])
+def _largest(L: sparse.csr_array) -> float:
+    return largest_value(L.__matmul__, L.shape[0])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, splu
 
-from ._lanczos import LONG, SHORT, Apply, largest
+from ._block import block_largest
+from ._lanczos import LONG, SHORT, Apply, krylov, largest
 from ._solve import RankError, Solution
 
 DENSE_SAMPLES = 400  # up to here a dense decomposition is as fast
 SHIFT = 1e-9  # of the mean of the diagonal: the factorisation of a matrix with a null space needs one
+RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # of eigenvectors found in products of this precision
 
 
 def solve_free(
@@ -42,20 +45,40 @@ def solve_free(
     return Solution(values, Y, live.size - 1, name)
 
 
-def solve_operator(apply: Apply, n: int, k: int, tol: float = 1e-12) -> Solution:
+def solve_operator(apply: Apply, n: int, k: int, dtype: Any = np.float64) -> Solution:
     """The k smallest eigenpairs, but the constant, of I less the symmetric n x n matrix that ``apply`` multiplies with.
 
-    Few samples, or nearly all directions, are solved densely.
+    ``apply`` takes vectors, and blocks of them, of ``dtype``. Blocks are twice as fast in single precision, and up to three
+    times slower in double, where residuals are to be much smaller (measured on 1,440 x 1,024 and 10,000 x 256). Few samples,
+    or nearly all directions, are solved densely.
     """
     if k >= n:
         raise RankError(f"n_components={k} is more than {n} samples leave beside the constant, {n - 1}; use fewer")
-    constant = np.full((n, 1), n**-0.5)
+    constant, tol = np.full((n, 1), n**-0.5), RESIDUALS[np.dtype(dtype).name]
     if n <= DENSE_SAMPLES or 3 * k > n:
-        M = np.column_stack([apply(column) for column in np.eye(n)])
+        M = apply(np.eye(n, dtype=dtype)).astype(np.float64)
         values, vectors = _dense(np.eye(n) - (M + M.T) / 2, constant, k)
         return Solution(values, vectors, n - 1, "dense")
-    values, vectors = largest(apply, n, constant, k, LONG, tol)
-    return Solution(1 - values, vectors, n - 1, "lanczos")
+    if dtype != np.float32:
+        values, vectors = largest(apply, n, constant, k, LONG, tol)
+        if np.abs(np.hstack([constant, vectors]).T @ vectors - np.eye(k + 1, k, -1)).max() < 1e-8:
+            return Solution(1 - values, vectors, n - 1, "lanczos")
+        # More directions than the rank: the Krylov space was exhausted, which blocks stand.
+    values, vectors = block_largest(apply, constant.astype(dtype), k, tol)
+    return Solution(1 - values, vectors, n - 1, "block-lanczos")
+
+
+def largest_value(apply: Apply, n: int, dtype: Any = np.float64) -> float:
+    """The largest eigenvalue of the symmetric n x n matrix that ``apply`` multiplies with, as in :func:`solve_operator`."""
+    tol, none = 1e-4 if dtype == np.float32 else 1e-6, np.empty((n, 0))  # the value is right to the residual squared
+    if n <= DENSE_SAMPLES:
+        values = np.linalg.eigvalsh(apply(np.eye(n, dtype=dtype)).astype(np.float64))[::-1]
+    elif dtype == np.float32:
+        values, _ = block_largest(apply, none.astype(dtype), 1, tol)
+    else:
+        start = np.random.RandomState(0).standard_normal(n)
+        values, _ = krylov(apply, start, none, 1, LONG, tol)
+    return float(values[0])
 
 
 def _iterated(

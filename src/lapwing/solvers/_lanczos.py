@@ -24,22 +24,24 @@ def largest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are."""
     random = np.random.RandomState(0)
-    values, vectors = _krylov(apply, random.standard_normal(n), deflated, k, restarts, tol)
+    values, vectors = krylov(apply, random.standard_normal(n), deflated, k, restarts, tol)
     while True:
         # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger. What is
         # left is looked for from another start, which is not orthogonal to it; a Ritz value is right to the tolerance squared.
         start, found = random.standard_normal(n), np.hstack([deflated, vectors])
-        value, vector = _krylov(apply, start, found, 1, restarts, 1e-4)
+        value, vector = krylov(apply, start, found, 1, restarts, 1e-4)
         if value[0] <= values[-1] * (1 + max(1e-8, 10 * tol)):
             return values, vectors
-        value, vector = _krylov(apply, start, found, 1, restarts, tol)
+        value, vector = krylov(apply, start, found, 1, restarts, tol)
         order = np.argsort(-np.append(values, value), kind="stable")[:k]
         values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]
 
 
-def _krylov(
+def krylov(
     apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
+    """The largest k eigenpairs, descending, orthogonal to ``deflated``; repeated eigenvalues maybe once."""
+
     def project(v: np.ndarray) -> np.ndarray:
         return v - deflated @ (deflated.T @ v)
 
