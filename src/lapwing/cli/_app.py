@@ -1,0 +1,105 @@
+"""The commands, and what they share: messages instead of tracebacks, and the exit codes of a shell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+import warnings
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from ._compare import compare, demo
+from ._console import say
+from ._methods import methods
+from ._model import fit, inspect, transform
+from ._reproduce import reproduce
+
+BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
+TERMINATED = 128 + signal.SIGTERM
+ABOUT = (
+    "Dimensionality reduction that keeps neighbourhoods and classes: from a file to a projection, a report and a model.\n\n"
+    "DATA is a CSV, TSV, Parquet, NumPy (.npy, .npz), Matrix Market or svmlight file, a folder of images with one sub-folder "
+    "a class, or - for CSV on standard input."
+)
+
+
+class Commands(TyperGroup):
+    """Commands whose errors are one line on standard error: 1 for the data and the fit, 2 for usage, 130 for Ctrl-C."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                value = super().invoke(ctx)
+                sys.stdout.flush()
+                return value
+            except BrokenPipeError:
+                _discard_output()
+                raise typer.Exit(BROKEN_PIPE) from None
+            except Exception as error:
+                if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # Typer's own
+                    raise
+                if ctx.params.get("debug"):
+                    traceback.print_exception(error)
+                say(f"lapwing: {_message(error)}")
+                raise typer.Exit(1) from error
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error})" if str(error) else "not enough memory"
+    if isinstance(error, OSError | ValueError | ImportError | RuntimeError):
+        return str(error)
+    return f"internal error, {type(error).__name__}: {error} (lapwing --debug shows where)"
+
+
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    say(f"lapwing: warning: {message}")
+
+
+def _discard_output() -> None:
+    """Nobody reads any more, and Python flushes once again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"lapwing {version('lapwing')}")
+        raise typer.Exit
+
+
+@app.callback(help=ABOUT)
+def _main(
+    debug: Annotated[bool, typer.Option("--debug", envvar="LAPWING_DEBUG", help="Show tracebacks.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
+
+
+# In the order of the help.
+for command in (compare, fit, transform, inspect, methods, demo, reproduce):
+    app.command()(command)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(TERMINATED)  # an exception, so that files half written are removed
+
+
+def run() -> None:
+    """The command line, as a program."""
+    signal.signal(signal.SIGTERM, _terminate)
+    app(prog_name="lapwing")

@@ -1,0 +1,99 @@
+"""What a user sees: results on standard output, all else on standard error, colours in a terminal only."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any
+
+import typer
+
+WIDE = 1_000  # columns, where output is no terminal: lines are never folded
+Progress = Callable[[int, int | None, str], None]
+
+
+def say(message: str) -> None:
+    """A message, not a result."""
+    typer.echo(message, err=True)
+
+
+def print_json(value: Any) -> None:
+    """A result for programs; numbers that JSON does not have are null."""
+    typer.echo(json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: str = "",
+    best: int | None = None,
+    header: bool = True,
+) -> None:
+    """Aligned columns; ``right`` has an r for each that is aligned to the right, ``best`` is a row to be marked."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    terminal = sys.stdout.isatty()
+    table = Table(
+        box=SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False, show_header=header, header_style="bold"
+    )
+    for name, side in zip(columns, right.ljust(len(columns)), strict=True):
+        table.add_column(name, justify="right" if side == "r" else "left", no_wrap=bool(right))
+    for number, row in enumerate(rows):
+        table.add_row(*map(Text, row), style="bold green" if number == best else None)
+    if terminal:
+        Console(highlight=False).print(table)
+        return
+    plain = Console(file=StringIO(), width=WIDE, color_system=None)
+    plain.print(table)
+    typer.echo("\n".join(line.rstrip() for line in plain.file.getvalue().splitlines()))  # type: ignore[attr-defined]
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress]:
+    """A bar on standard error while something runs, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, message: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(what, total=None, count="")
+
+        def update(done: int, total: int | None, message: str) -> None:
+            count = f"{done:,}" if total is None else f"{done:,}/{total:,}"
+            bars.update(task, completed=done, total=total, count=count, description=message)
+
+        yield update
+
+
+def size(path: str | os.PathLike) -> str:
+    """Of a file, in words."""
+    number = float(os.path.getsize(path))
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} GB"

@@ -1,0 +1,232 @@
+"""``lapwing fit``, ``transform`` and ``inspect``: models in files."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+
+from ._console import Progress, print_json, print_table, progress, say, size
+from ._methods import find
+from ._options import Data, Drop, Grey, Header, Id, Json, Label, Resize, ZeroBased, check_output, reading
+
+SHOWN = 8  # eigenvalues and names that are printed
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
+
+
+def fit(
+    data: Data,
+    method: Annotated[str, typer.Option("--method", "-m", help="As in lapwing methods.")] = "lpp",
+    dimensions: Annotated[
+        str | None,
+        typer.Option("--dimensions", "-d", metavar="D", help='How many; "all"; for tsa one a side, as 8x6.'),
+    ] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",
+    label: Label = None,
+    id: Id = None,
+    drop: Drop = None,
+    neighbors: Annotated[int | None, typer.Option("--neighbors", "-k", min=1, help="Neighbours in the graph.")] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", "-p", metavar="KEY=VALUE", help="Any parameter of the method. May be repeated."),
+    ] = None,
+    header: Header = None,
+    resize: Resize = None,
+    grey: Grey = None,
+    zero_based: ZeroBased = False,
+) -> None:
+    """Fit a method to DATA and write the model."""
+    check_output(output, data)
+    options = reading(label, id, drop, header, resize, grey, zero_based)
+    parameters = [_parameter(text) for text in param or []]
+    estimator = find(method)()
+    _configure(estimator, dimensions, neighbors, dict(parameters))
+    from ..persistence import save
+    from ..tables import read
+
+    start = time.perf_counter()
+    table = read(data, **options)
+    _fit(estimator, table)
+    save(estimator, output)
+    say(
+        f"{type(estimator).__name__}: {len(table):,} rows, {table.X.shape[1]:,} features -> {_outputs(estimator):,} "
+        f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
+    )
+
+
+def _fit(estimator: Any, table: Any) -> None:
+    from sklearn.utils import get_tags
+
+    if table.y is None and get_tags(estimator).target_tags.required:
+        raise typer.BadParameter(f"{type(estimator).__name__} needs labels", param_hint="--label")
+    if "image_shape" in estimator.get_params() and table.image_shape is not None:
+        estimator.set_params(image_shape=table.image_shape, flatten=True)
+    estimator.fit(table.X, table.y)
+    if table.feature_names is not None:
+        import numpy as np
+
+        # So that transform finds the columns by name; scikit-learn sets it only where X is a data frame.
+        estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """KEY=VALUE, the value as Python or JSON writes it, else as text."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--param")
+    constants = {"null": None, "true": True, "false": False}
+    try:
+        return key, constants[value] if value in constants else ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return key, value
+
+
+def _configure(estimator: Any, dimensions: str | None, neighbors: int | None, parameters: dict[str, Any]) -> None:
+    if neighbors is not None:
+        if "graph" not in estimator.get_params():
+            raise typer.BadParameter(f"{type(estimator).__name__} has no graph", param_hint="--neighbors")
+        estimator.set_params(graph=neighbors)
+    if any(key.startswith("graph__") for key in parameters):
+        estimator.set_params(graph=estimator._default_graph(neighbors or estimator._n_neighbors))
+    if dimensions is not None:
+        name = "n_components" if "n_components" in estimator.get_params() else "n_features_to_select"
+        estimator.set_params(**{name: _number(dimensions)})
+    known = estimator.get_params()
+    for key in parameters:
+        if key not in known:
+            close = get_close_matches(key, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(known))}"
+            raise typer.BadParameter(
+                f"{type(estimator).__name__} has no parameter {key!r}; {hint}", param_hint="--param"
+            )
+    estimator.set_params(**parameters)
+
+
+def _number(text: str) -> Any:
+    if text == "all":
+        return None
+    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
+        raise typer.BadParameter(f'{text!r} is neither a number, nor "all", nor like 8x6', param_hint="--dimensions")
+    numbers = tuple(map(int, text.split("x")))
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _outputs(estimator: Any) -> int:
+    return len(estimator.get_feature_names_out())
+
+
+def transform(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help=".parquet, .csv, .tsv, .npy, or - for CSV on standard output.")
+    ] = "-",
+    label: Label = None,
+    id: Id = None,
+    drop: Drop = None,
+    header: Header = None,
+    resize: Resize = None,
+    grey: Grey = None,
+    zero_based: ZeroBased = False,
+) -> None:
+    """Project DATA, in batches of rows: files of any size in little memory.
+
+    Columns are found by name where the model knows names. Those of --label and --id are copied to the output.
+    """
+    check_output(output, model, data)
+    options = reading(label, id, drop, header, resize, grey, zero_based)
+    from ..persistence import load
+    from ..tables import batches, write
+
+    start = time.perf_counter()
+    estimator = load(model)
+    tables = batches(
+        data, **options, features=getattr(estimator, "feature_names_in_", None), n_features=estimator.n_features_in_
+    )
+    plain = output.lower().endswith(".npy") and label is None and id is None
+    with progress("projecting") as update:
+        rows = write(
+            output, _projected(estimator, tables, plain, update), label=_name(label, "label"), id=_name(id, "id")
+        )
+    if output != "-":
+        seconds = time.perf_counter() - start
+        say(f"wrote {output}: {rows:,} rows, {_outputs(estimator):,} components ({size(output)}) in {seconds:.1f} s")
+
+
+def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progress) -> Iterator[Any]:
+    names = [str(name) for name in estimator.get_feature_names_out()]
+    done = 0
+    for table in tables:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
+            Z = estimator.transform(table.X)
+        done += len(table)
+        update(done, None, "projecting, rows")
+        projected = replace(table, X=Z, feature_names=names)
+        yield replace(projected, y=None, ids=None) if plain else projected
+
+
+def _name(column: str | None, default: str) -> str:
+    """Of a column in the output: a number names nothing."""
+    return default if column is None or re.fullmatch(r"-?\d+", column) or os.path.exists(column) else column
+
+
+def inspect(model: Model, json: Json = False) -> None:
+    """Say what is in a model file."""
+    from ..persistence import load
+    from ..persistence._file import _header
+
+    estimator = load(model)
+    header = _header(model)
+    facts = {
+        "method": type(estimator).__name__,
+        "parameters": estimator.get_params(deep=False),
+        "features": estimator.n_features_in_,
+        "feature_names": getattr(estimator, "feature_names_in_", None),
+        "outputs": _outputs(estimator),
+        **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
+        "eigenvalues": getattr(estimator, "eigenvalues_", None),
+        "solver": getattr(estimator, "solver_", None),
+        "arrays": {name: list(value.shape) for name, value in vars(estimator).items() if hasattr(value, "shape")},
+        "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
+    }
+    if json:
+        print_json(facts)
+    else:
+        print_table(["", ""], _lines(facts, estimator, model), header=False)
+
+
+def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
+    defaults = type(estimator)().get_params(deep=False)
+    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(defaults[key])}
+    lines = {
+        "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
+        "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
+        "features": f"{facts['features']:,}" + _some(facts["feature_names"], ": {}"),
+        "outputs": f"{facts['outputs']:,}",
+        "rank": facts["rank"],
+        "PCA directions": facts["n_pca"],
+        "graph": facts["graph"],
+        "connected parts": facts["n_connected_components"],
+        "eigenvalues": _some([] if facts["eigenvalues"] is None else [f"{v:.4g}" for v in facts["eigenvalues"]]),
+        "solver": facts["solver"],
+        "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
+        "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",
+    }
+    return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
+
+
+def _some(values: Any, form: str = "{}") -> str:
+    if values is None or not len(values):
+        return ""
+    more = f", ... ({len(values):,} in all)" if len(values) > SHOWN else ""
+    return form.format(", ".join(map(str, values[:SHOWN])) + more)

@@ -1,0 +1,113 @@
+"""``lapwing reproduce``: the published experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ._console import print_table, progress, say
+
+if TYPE_CHECKING:
+    from ..experiments import Experiment, Summary
+
+VERDICTS = {"reproduced": "reproduced", "same ordering": "same ordering", "not reproduced": "not"}
+
+
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Experiments; none lists them.", show_default=False)] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A few repetitions of the cheap ones.")] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of results, tables, pictures and page.")
+    ] = Path("out/evidence"),
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; one a core if not given.")] = None,
+) -> None:
+    """Repeat published experiments beside their printed numbers.
+
+    What is done is kept: a run that was stopped goes on where it was.
+    """
+    from ..experiments import experiments, get
+
+    if jobs is not None and jobs < 1:
+        raise typer.BadParameter(f"{jobs} processes cannot work; give 1 or more", param_hint="--jobs")
+    if names and everything:
+        raise typer.BadParameter("name experiments, or give --all", param_hint="--all")
+    if not names and not everything and not quick:
+        _list(output)
+        return
+    chosen = [get(name) for name in names] if names else list(experiments().values())
+    _run([e for e in chosen if e.tasks(quick)], output, quick, jobs, skip=not names)
+
+
+def _list(folder: Path) -> None:
+    from ..experiments import IMPOSSIBLE, collected, experiments
+
+    done = {s.experiment.name: s for s in collected(experiments().values(), folder)}
+    rows = [[e.name, e.source, str(len(e.tasks())), _short(done.get(e.name))] for e in experiments().values()]
+    print_table(["experiment", "source", "repetitions", f"found so far in {folder}"], rows, right="  r ")
+    say("\nNot possible:")
+    for what, why in IMPOSSIBLE.items():
+        say(f"  {what}: {why}")
+    say("\nlapwing reproduce NAME runs one, --all all, --quick a few repetitions of the cheap ones.")
+
+
+def _short(summary: Summary | None) -> str:
+    if summary is None:
+        return ""
+    return ", ".join(f"{n} {VERDICTS[verdict]}" for verdict, n in summary.verdicts.items() if n) or "measured"
+
+
+def _run(chosen: list[Experiment], folder: Path, quick: bool, jobs: int | None, skip: bool) -> None:
+    """One after the other; with ``skip`` one whose data are not there is passed over."""
+    from ..experiments import IMPOSSIBLE, collected, experiments, run, write_page
+
+    notes = dict(IMPOSSIBLE)
+    try:
+        for number, experiment in enumerate(chosen, start=1):
+            name = experiment.name
+            with progress(name) as show:
+                try:
+                    summary = run(
+                        experiment,
+                        folder,
+                        quick=quick,
+                        n_jobs=jobs,
+                        progress=lambda _, done, total, name=name, n=number: show(  # type: ignore[misc]
+                            done, total, f"{n} of {len(chosen)}: {name}"
+                        ),
+                    )
+                except FileNotFoundError as error:
+                    if not skip:
+                        raise
+                    notes[name] = str(error)
+                    say(f"{name}: {error}")
+                    continue
+            _show(summary, whole=len(chosen) == 1)
+    finally:
+        if found := collected(experiments().values(), folder):
+            say(f"{write_page(found, folder, notes=notes)} has it all")
+
+
+def _show(summary: Summary, whole: bool) -> None:
+    if not whole:
+        typer.echo(f"{summary.experiment.name}: {_short(summary)}")
+        return
+    rows = [
+        [
+            c.quantity,
+            c.condition,
+            c.method,
+            "" if c.dimension is None else f"{c.dimension:g}",
+            "" if c.published is None else f"{c.published:g}",
+            f"{c.measured:.4g}",
+            f"{c.spread:.2g}",
+            c.verdict if c.published is not None else "",
+        ]
+        for c in summary.cells
+    ]
+    columns = ["quantity", "condition", "method", summary.experiment.axis, "published", "measured", "spread", "verdict"]
+    print_table(columns, rows, right="   rrrr ")
+    for claim, found, verdict in summary.claims:
+        typer.echo(f"{verdict}: {claim.text} ({found:.4g})")

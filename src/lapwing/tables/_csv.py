@@ -1,0 +1,193 @@
+"""CSV, whose delimiter and header are found by looking."""
+
+from __future__ import annotations
+
+import csv as plain_csv
+import io
+import re
+import sys
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice, zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._arrow import arrow, check_numeric, from_arrow
+from ._table import Roles, Table, Wanted, roles_of
+
+HEAD = 2**20  # bytes that decide the layout, or more where lines are long
+LINES = 100  # that do
+DELIMITERS = ",\t;| "
+
+
+class Layout(NamedTuple):
+    """How a CSV file is written."""
+
+    delimiter: str
+    names: list[str]
+    named: bool  # by the file
+    rows: list[list[str]]  # the first ones
+
+
+def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
+    csv = arrow(".csv")
+    with _opened(path) as stream:
+        head = _head(stream)
+        if not head.strip():
+            raise ValueError(f"{path}: the file is empty")
+        layout = _layout(head, path, wanted.header)
+        roles = roles_of(layout.names, wanted, path, layout.named)
+        parse = csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True)
+        convert = csv.ConvertOptions(include_columns=roles.used)
+        convert.column_types = _types(layout, roles, convert.null_values, path)
+        row, names = 0, None if layout.named else layout.names
+        for block in _blocks(head, stream):
+            reading = csv.ReadOptions(column_names=names, block_size=len(block), use_threads=False)
+            try:
+                table = csv.read_csv(arrow().BufferReader(block), reading, parse, convert)
+            except arrow().ArrowInvalid as error:
+                raise ValueError(f"{path}: {_explained(str(error), layout, row - (names is None))}") from error
+            for batch in table.to_batches():
+                yield from_arrow(batch, roles, np.dtype(np.float64), path, row, layout.named)
+                row += batch.num_rows
+            names = layout.names
+
+
+def _blocks(head: bytes, stream: Any) -> Iterator[bytes]:
+    """Whole lines, about as many as fit into ``HEAD`` bytes.
+
+    They are read here since Arrow reads in threads of its own, which Ctrl-C does not reach while they wait for input.
+    """
+    block = head
+    while more := stream.read(HEAD):
+        end = _last_line(block)
+        if end:
+            yield block[:end]
+        block = block[end:] + more
+    if block.strip():
+        yield block
+
+
+def _last_line(block: bytes) -> int:
+    """Where the last line ends that does not end inside quotes; of a long block without any, where the last line ends."""
+    last = end = block.rfind(b"\n") + 1
+    while end and block.count(b'"', 0, end) % 2:
+        end = block.rfind(b"\n", 0, end - 1) + 1
+    return end or (last if len(block) > 16 * HEAD else 0)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    if path == "-":
+        yield _Interruptible(sys.stdin.buffer)
+        return
+    with open(path, "rb"):  # the system's own message where it cannot be read
+        pass
+    with arrow().input_stream(path, compression="detect") as stream:
+        yield stream
+
+
+class _Interruptible:
+    """Reads piece by piece: one long read in C overlooks a Ctrl-C that comes between two pieces, and then waits for more."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        pieces = []
+        while size and (piece := self._stream.read1(size)):
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+
+def _head(stream: Any) -> bytes:
+    """The first bytes, and at least two whole lines."""
+    head = more = stream.read(HEAD)
+    while more and head.count(b"\n") < 3:
+        more = stream.read(len(head))
+        head += more
+    return head
+
+
+def _layout(head: bytes, path: str, header: bool | None) -> Layout:
+    cut = len(head) >= HEAD  # maybe inside a line, or a character
+    try:
+        text = getincrementaldecoder("utf-8-sig")().decode(head, final=not cut)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start} is not UTF-8; convert the file first (iconv -t UTF-8)") from error
+    delimiter = max(DELIMITERS, key=lambda delimiter: _agreement(_rows(text, delimiter, cut)))
+    rows = _rows(text, delimiter, cut)
+    if not rows:
+        raise ValueError(f"{path}: a cell is longer than {plain_csv.field_size_limit():,} characters; is this CSV?")
+    named = _has_header(rows) if header is None else header
+    names = rows[0] if named else [str(j) for j in range(len(rows[0]))]
+    return Layout(delimiter, names, named, rows[int(named) :])
+
+
+def _rows(text: str, delimiter: str, cut: bool) -> list[list[str]]:
+    """The first rows; none where this delimiter leaves a cell too long."""
+    try:
+        rows = list(islice(filter(None, plain_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), LINES))
+    except plain_csv.Error:
+        return []
+    return rows[:-1] if cut and 1 < len(rows) < LINES else rows
+
+
+def _agreement(rows: list[list[str]]) -> float:
+    """The share of rows that have as many cells as the first, where that is more than one."""
+    return sum(len(row) == len(rows[0]) for row in rows) / len(rows) if rows and len(rows[0]) > 1 else 0.0
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Whether the first row names what is below: text over numbers, text alone, or the numbers of columns."""
+    first, below = rows[0], rows[1:]
+    if all(not _is_number(cell) for cell in first):
+        return True
+    numeric = [all(_is_number(row[j]) for row in below if j < len(row) and row[j]) for j in range(len(first))]
+    if below and any(number and not _is_number(cell) for cell, number in zip(first, numeric, strict=True)):
+        return True
+    positions = [cell == str(j) for j, cell in enumerate(first) if _is_number(cell)]
+    return len(positions) > 1 and all(positions)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _types(layout: Layout, roles: Roles, nulls: list[str], path: str) -> dict[str, Any]:
+    """Features as the first rows have them; labels and identifiers as text, as later rows may need."""
+    pa = arrow()
+    cells = dict(zip(layout.names, zip_longest(*layout.rows, fillvalue=""), strict=False))
+    kinds = {name: _kind([cell for cell in cells.get(name, ()) if cell not in nulls]) for name in roles.features}
+    check_numeric([name for name, kind in kinds.items() if kind is None], roles, path)
+    types = {name: pa.bool_() if kind is bool else pa.float64() for name, kind in kinds.items()}
+    return types | {name: pa.string() for name in (roles.label, roles.id) if name is not None}
+
+
+def _kind(cells: list[str]) -> type | None:
+    if cells and all(cell.lower() in ("true", "false") for cell in cells):
+        return bool
+    return float if all(map(_is_number, cells)) else None
+
+
+def _explained(message: str, layout: Layout, before: int) -> str:
+    """Arrow's message, with the column's name and the row as the user counts: ``before`` is where Arrow begins."""
+    conversion = re.search(r"column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'", message)
+    if conversion:
+        column, row, value = conversion.groups()
+        return (
+            f"column {layout.names[int(column)]!r}: {value!r} in row {int(row) + before} is not a number, as all before it are; "
+            "correct it, or leave the column out (--drop)"
+        )
+    ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message)
+    if ragged:
+        row, expected, found = map(int, ragged.groups())
+        return f"row {row + before} has {found} columns, not {expected} as the first"
+    return message

@@ -1,0 +1,77 @@
+"""A folder of images, one sub-folder a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._extras import require
+from ._table import Table, Wanted, batch_rows, known
+
+IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
+GREY = frozenset(["1", "L", "F", "I", "I;16", "I;16B", "I;16L", "I;16N"])  # Pillow's modes of one channel
+
+
+def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
+    root = Path(path)
+    files = sorted(file for file in root.rglob("*") if file.suffix.lower() in IMAGES and not file.name.startswith("."))
+    if not files:
+        raise ValueError(f"{path}: no images in this folder, which should have one sub-folder a class; {known(IMAGES)}")
+    if wanted.label or wanted.id or wanted.drop:
+        raise ValueError(f"{path}: images have no columns; sub-folders are the labels and paths the identifiers")
+    classes = [file.relative_to(root).parts[0] for file in files if file.parent != root]
+    if classes and len(classes) < len(files):
+        loose = next(file for file in files if file.parent == root)
+        raise ValueError(f"{path}: {loose.name} is in no sub-folder, others are; sub-folders are the classes")
+    grey = all(_mode(file) in GREY for file in files) if wanted.grey is None else wanted.grey
+    shape = _image(files[0], grey, wanted.resize).shape
+    rows = batch_rows(int(np.prod(shape)))
+    for start in range(0, len(files), rows):
+        some = files[start : start + rows]
+        X = np.empty((len(some), *shape), np.float32)
+        for row, file in zip(X, some, strict=True):
+            image = _image(file, grey, wanted.resize)
+            if image.shape != shape:
+                raise ValueError(_differing(files[0], shape, file, image.shape))
+            row[:] = image
+        ids = np.array([file.relative_to(root).as_posix() for file in some])
+        yield Table(
+            X.reshape(len(X), -1), np.array(classes[start : start + rows]) if classes else None, ids, None, shape
+        )
+
+
+def _differing(first: Path, shape: tuple[int, ...], file: Path, other: tuple[int, ...]) -> str:
+    (h, w), (g, v) = shape[:2], other[:2]
+    return f"{first} is {w} x {h} and {file} is {v} x {g}; images must be of one size: --resize {w}x{h} makes them so"
+
+
+@contextmanager
+def _picture(file: Path) -> Iterator[Any]:
+    Image = require("PIL.Image", "cli")
+    try:
+        with Image.open(file) as image:
+            yield image
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the file, not of what is in it
+            raise
+        raise ValueError(f"{file}: not a readable image ({error})") from error
+
+
+def _mode(file: Path) -> str:
+    with _picture(file) as image:
+        return image.mode
+
+
+def _image(file: Path, grey: bool, size: tuple[int, int] | None) -> np.ndarray:
+    """As a person sees it: turned as the camera says, palettes resolved."""
+    from PIL import ImageOps
+
+    with _picture(file) as image:
+        image = ImageOps.exif_transpose(image)
+        deep = grey and image.mode in GREY - {"1"}  # 16 bits stay
+        image = image if deep else image.convert("L" if grey else "RGB")
+        return np.asarray(image if size is None else image.resize(size), np.float32)

@@ -1,0 +1,135 @@
+"""Reading, whatever the format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .._validation import check_count
+from ._csv import read_csv
+from ._images import read_images
+from ._matrices import read_matrix_market, read_npy, read_npz, read_svmlight
+from ._parquet import read_parquet
+from ._table import Table, Wanted, check_finite, classes, joined, known, sampled
+
+READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".txt": read_csv,
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mtx": read_matrix_market,
+    ".svm": read_svmlight,
+    ".svmlight": read_svmlight,
+    ".libsvm": read_svmlight,
+}
+PACKABLE = frozenset([".csv", ".tsv", ".txt", ".mtx", ".svm", ".svmlight", ".libsvm"])
+
+
+def read(path: str | os.PathLike, *, sample: int | None = None, random_state: Any = 0, **options: Any) -> Table:
+    r"""Read a data set whole, or a random sample of its rows.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file, a folder of images, or ``"-"``.
+    sample : int or None, default=None
+        Keep this many rows, chosen at random and in their order, while reading: the memory is that of the sample.
+    random_state : int or RandomState instance, default=0
+        Of the sample.
+    **options
+        As in :func:`batches`.
+
+    Returns
+    -------
+    Table
+        Labels that are whole numbers are int64, others text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lapwing.tables import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/iris.csv", "w") as file:
+    ...         _ = file.write("length,width,species\n5.1,3.5,setosa\n6.2,2.9,virginica\n")
+    ...     table = read(f"{folder}/iris.csv", label="species")
+    >>> table.feature_names, table.X.shape, table.y.tolist()
+    (['length', 'width'], (2, 2), ['setosa', 'virginica'])
+    """
+    tables = batches(path, **options)
+    table = joined(list(tables)) if sample is None else sampled(tables, check_count("sample", sample), random_state)
+    return table if table.y is None else replace(table, y=classes(table.y, os.fspath(path)))
+
+
+def batches(
+    path: str | os.PathLike,
+    *,
+    label: str | None = None,
+    id: str | None = None,
+    drop: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+    header: bool | None = None,
+    resize: tuple[int, int] | None = None,
+    grey: bool | None = None,
+    zero_based: bool = False,
+    n_features: int | None = None,
+) -> Iterator[Table]:
+    """Read a data set some rows at a time.
+
+    CSV, Parquet, ``.npy`` files and images are never in memory whole, whatever their size; sparse files and ``.npz`` are.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file, a folder of images, or ``"-"`` for CSV on standard input.
+    label, id : str or None, default=None
+        Columns of labels and identifiers, by name, or by number (from 0; -1 is the last) where columns have no names. For a
+        matrix ``label`` may also be a file of labels (``.npy``, or text with one a line), for ``.npz`` a key (by default ``y``
+        or ``target``).
+    drop : sequence of str, default=()
+        Columns to leave out.
+    features : sequence of str or None, default=None
+        The columns to take, in this order; None takes all that are left.
+    header : bool or None, default=None
+        Whether the first line of CSV has the names; None looks.
+    resize : (width, height) or None, default=None
+        Of images, which must otherwise be of one size.
+    grey : bool or None, default=None
+        Whether to read images in grey; None does so where all of them are.
+    zero_based : bool, default=False
+        Whether features in svmlight are counted from 0.
+    n_features : int or None, default=None
+        Of svmlight, which says only the largest in use.
+
+    Yields
+    ------
+    Table
+        Identifiers in CSV are text as written (``007``); so, here, are labels.
+    """
+    features = None if features is None else tuple(features)
+    wanted = Wanted(label, id, tuple(drop), features, header, resize, grey, zero_based, n_features)
+    path = os.fspath(path)
+    row = 0
+    for table in _reader(path)(path, wanted):
+        check_finite(table, path, row)
+        row += len(table)
+        yield table
+    if row == 0:
+        raise ValueError(f"{path}: no rows of data")
+
+
+def _reader(path: str) -> Callable[[str, Wanted], Iterator[Table]]:
+    if path == "-":
+        return read_csv
+    if os.path.isdir(path):
+        return read_images
+    stem, suffix = os.path.splitext(path.lower())
+    packed = suffix in (".gz", ".bz2", ".zst")
+    suffix = os.path.splitext(stem)[1] if packed else suffix
+    if suffix not in READERS or (packed and suffix not in PACKABLE):
+        raise ValueError(f"{path}: unknown kind of file; {known(READERS)}, a folder of images, and - for CSV on stdin")
+    return READERS[suffix]

@@ -1,0 +1,206 @@
+"""Rows of a data set, and what every format shares."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+VALUES = 2**21  # of a batch: 16 MB of float64
+INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of a data set.
+
+    Attributes
+    ----------
+    X : ndarray or CSR array of shape (n_rows, n_features)
+        float32 where that holds every column exactly, else float64.
+    y : ndarray of shape (n_rows,) or None
+        Labels.
+    ids : ndarray of shape (n_rows,) or None
+        Identifiers; the paths of images.
+    feature_names : list of str or None
+    image_shape : tuple or None
+        (height, width), or (height, width, 3) for colours; X holds such images row by row.
+    n_read : int
+        Rows of the file, of which :func:`read` may have kept a sample.
+    """
+
+    X: Any
+    y: np.ndarray | None = None
+    ids: np.ndarray | None = None
+    feature_names: list[str] | None = None
+    image_shape: tuple[int, ...] | None = None
+    n_read: int = 0
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def take(self, rows: Any) -> Table:
+        """Some of the rows."""
+        y = None if self.y is None else self.y[rows]
+        return replace(self, X=self.X[rows], y=y, ids=None if self.ids is None else self.ids[rows])
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to take from a file; the parameters of :func:`read`."""
+
+    label: str | None = None
+    id: str | None = None
+    drop: tuple[str, ...] = ()
+    features: tuple[str, ...] | None = None
+    header: bool | None = None
+    resize: tuple[int, int] | None = None
+    grey: bool | None = None
+    zero_based: bool = False
+    n_features: int | None = None
+
+
+class Roles(NamedTuple):
+    """Which column serves as what."""
+
+    features: list[str]
+    label: str | None
+    id: str | None
+
+    @property
+    def used(self) -> list[str]:
+        return list(dict.fromkeys([*self.features, *filter(None, (self.label, self.id))]))
+
+
+def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) -> Roles:
+    """Each column's part; what the user named must be there."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{path}: {listed(twice)} more than once; give columns different names")
+    label, identifier, *dropped = [
+        None if column is None else _column(names, column, option, path, named)
+        for option, column in [("label", wanted.label), ("id", wanted.id), *(("drop", name) for name in wanted.drop)]
+    ]
+    if wanted.features is not None and named:
+        missing = sorted(set(wanted.features) - set(names))
+        if missing:
+            raise ValueError(f"{path}: no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
+        return Roles(list(wanted.features), label, identifier)
+    others = {label, identifier, *dropped}
+    features = [name for name in names if name not in others]
+    if not features:
+        raise ValueError(f"{path}: no column is left to project, beside label, id and what is dropped")
+    index = [name for name in features if name in INDEX]
+    if index:
+        raise ValueError(
+            f"{path}: {listed(index)}: row numbers, it seems, not a feature; use --id {index[0]!r} or --drop {index[0]!r}"
+        )
+    return Roles(features, label, identifier)
+
+
+def _column(names: list[str], column: str, option: str, path: str, named: bool) -> str:
+    if not named and re.fullmatch(r"-?\d+", column) and -len(names) <= int(column) < len(names):
+        return names[int(column)]
+    if named and column in names:
+        return column
+    if not named:
+        raise ValueError(f"{path}: {option}={column!r}: columns have no names; give a number, 0 to {len(names) - 1}")
+    folded = {name.casefold(): name for name in names}
+    close = get_close_matches(column.casefold(), folded, n=1)
+    hint = f"did you mean {folded[close[0]]!r}?" if close else f"it has {listed(names)}"
+    raise ValueError(f"{path}: {option}={column!r}: no such column; {hint}")
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"column{'s' if len(names) > 1 else ''} " + ", ".join(map(repr, names[:most])) + more
+
+
+def known(suffixes: Iterable[str]) -> str:
+    return f"known are {' '.join(sorted(suffixes))}"
+
+
+def check_finite(table: Table, path: str, row: int) -> None:
+    values = table.X.data if sparse.issparse(table.X) else table.X
+    if np.isfinite(values).all():
+        return
+    if sparse.issparse(table.X):
+        coordinates = table.X.tocoo()
+        first = np.flatnonzero(~np.isfinite(coordinates.data))[0]
+        i, j = int(coordinates.row[first]), int(coordinates.col[first])
+    else:
+        i, j = np.argwhere(~np.isfinite(values))[0]
+    name = str(j) if table.feature_names is None else table.feature_names[j]
+    raise ValueError(missing_value(path, name, row + i + 1, "infinite" if np.isinf(table.X[i, j]) else "missing"))
+
+
+def missing_value(path: str, name: str, row: int, what: str = "missing") -> str:
+    return (
+        f"{path}: column {name!r}: a value is {what} (the first in row {row}); fill in or remove such rows, or leave the "
+        f"column out (--drop {name})"
+    )
+
+
+def float_type(dtypes: Iterable[Any]) -> np.dtype:
+    """The narrowest of float32 and float64 that holds them all exactly."""
+    return np.dtype(np.float64 if np.result_type(np.float32, *dtypes) != np.float32 else np.float32)
+
+
+def classes(y: np.ndarray, path: str) -> np.ndarray:
+    """Labels as int64 where all are whole numbers, else as they are."""
+    if y.dtype.kind in "iub":
+        return y.astype(np.int64)
+    try:
+        numbers = y.astype(np.float64)
+    except (TypeError, ValueError):
+        return y.astype(str)
+    fractions = np.flatnonzero((numbers != np.round(numbers)) | np.isinf(numbers))
+    if fractions.size:
+        raise ValueError(
+            f"{path}: label {y[fractions[0]]} in row {fractions[0] + 1} is no whole number; labels name classes, so put "
+            "quantities into a few bins"
+        )
+    return numbers.astype(np.int64)
+
+
+def joined(tables: list[Table]) -> Table:
+    """One after the other."""
+    first = tables[0]
+    X, y, ids = zip(*((table.X, table.y, table.ids) for table in tables), strict=True)
+    stack = sparse.vstack if sparse.issparse(first.X) else np.concatenate
+    whole = replace(first, X=first.X if len(tables) == 1 else stack(X), n_read=sum(map(len, tables)))
+    return replace(
+        whole,
+        y=None if first.y is None else np.concatenate(y),
+        ids=None if first.ids is None else np.concatenate(ids),
+    )
+
+
+def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
+    """The n rows of the smallest of random keys, which is a sample without replacement in one pass."""
+    from sklearn.utils import check_random_state
+
+    rng = check_random_state(random_state)
+    kept: Table | None = None
+    keys, total = np.empty(0), 0
+    for table in tables:
+        total += len(table)
+        fresh = rng.random_sample(len(table))
+        candidates = np.flatnonzero(fresh < (keys.max() if len(keys) == n else 1.0))
+        kept = table.take(candidates) if kept is None else joined([kept, table.take(candidates)])
+        keys = np.concatenate([keys, fresh[candidates]])
+        if len(keys) > n:
+            chosen = np.sort(np.argpartition(keys, n - 1)[:n])
+            kept, keys = kept.take(chosen), keys[chosen]
+    assert kept is not None
+    return replace(kept, n_read=total)
+
+
+def batch_rows(n_features: int) -> int:
+    return min(max(VALUES // max(n_features, 1), 64), 65_536)

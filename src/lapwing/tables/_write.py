@@ -1,0 +1,137 @@
+"""Writing, as rows come, and never half a file."""
+
+from __future__ import annotations
+
+import csv as plain_csv
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any
+
+import numpy as np
+
+from ._arrow import arrow
+from ._table import Table, known, listed
+
+
+def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "label", id: str = "id") -> int:
+    """Write tables one after the other, each as it comes: CSV, TSV, Parquet or ``.npy``, or CSV on standard output (``-``).
+
+    Parameters
+    ----------
+    path : str or path-like
+        Replaced whole once all is written; until then it stays what it was.
+    tables : iterable of Table
+        Dense, with names of features.
+    label, id : str
+        Names of the columns of labels and identifiers, which come first.
+
+    Returns
+    -------
+    int
+        Rows written.
+    """
+    path = os.fspath(path)
+    if path == "-":
+        return _write_csv(sys.stdout.buffer, tables, id, label, ",")
+    suffix = os.path.splitext(path.lower())[1]
+    if suffix not in WRITERS:
+        raise ValueError(f"{path}: unknown kind of file to write; {known(WRITERS)}, and - for CSV on stdout")
+    with replacing(path) as file:
+        return WRITERS[suffix](file, tables, id, label)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+    """A file to write that takes the place of ``path`` at the end, and leaves nothing behind where something fails."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():  # a device or a pipe
+        with open(target, "wb") as file:
+            yield file
+        return
+    beside = target.with_name(f".{target.name}.{token_hex(4)}.part")
+    try:
+        with open(beside, "x+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _arrow_batches(tables: Iterable[Table], id: str, label: str) -> Iterator[Any]:
+    pa = arrow()
+    for table in tables:
+        beside = {id: table.ids, label: table.y}
+        names = [name for name, values in beside.items() if values is not None]
+        columns = [pa.array(beside[name]) for name in names]
+        features = table.feature_names or [str(j) for j in range(table.X.shape[1])]
+        clash = [name for name in names if name in features]
+        if clash:
+            raise ValueError(f"{listed(clash)} would stand twice in the output; rename the column of the input")
+        columns += [pa.array(column) for column in np.asarray(table.X).T]
+        yield pa.record_batch(columns, names=[*names, *features])
+
+
+def _write_parquet(file: IO[bytes], tables: Iterable[Table], id: str, label: str) -> int:
+    parquet = arrow(".parquet")
+    return _write_arrow(_arrow_batches(tables, id, label), lambda schema: parquet.ParquetWriter(file, schema))
+
+
+def _write_csv(file: IO[bytes], tables: Iterable[Table], id: str, label: str, delimiter: str = ",") -> int:
+    csv = arrow(".csv")
+
+    def opened(schema: Any) -> Any:
+        line = io.StringIO()
+        plain_csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(schema.names)
+        file.write(line.getvalue().encode())
+        file.flush()
+        return csv.CSVWriter(file, schema, write_options=csv.WriteOptions(include_header=False, delimiter=delimiter))
+
+    return _write_arrow(_arrow_batches(tables, id, label), opened)
+
+
+def _write_arrow(batches: Iterator[Any], opened: Callable[[Any], Any]) -> int:
+    first = next(batches)
+    rows = first.num_rows
+    with opened(first.schema) as writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _write_npy(file: IO[bytes], tables: Iterable[Table], id: str, label: str) -> int:
+    """The header, which says how many rows there are, is written again at the end; NumPy leaves room for that."""
+    rows = 0
+    for table in tables:
+        if table.ids is not None or table.y is not None:
+            raise ValueError("a .npy file holds numbers alone; write .parquet or .csv to keep identifiers or labels")
+        if rows == 0:
+            _write_header(file, table.X, rows)
+        file.write(np.ascontiguousarray(table.X).data)
+        rows += len(table)
+    file.seek(0)
+    _write_header(file, table.X, rows)
+    return rows
+
+
+def _write_header(file: IO[bytes], X: np.ndarray, rows: int) -> None:
+    header = np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(X))
+    np.lib.format.write_array_header_1_0(file, {**header, "shape": (rows, X.shape[1])})
+
+
+WRITERS: dict[str, Callable[..., int]] = {
+    ".parquet": _write_parquet,
+    ".pq": _write_parquet,
+    ".csv": _write_csv,
+    ".tsv": partial(_write_csv, delimiter="\t"),
+    ".npy": _write_npy,
+}

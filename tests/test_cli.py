@@ -1,0 +1,446 @@
+"""The command line: the same answers as in Python, and the manners of a shell."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+
+import lapwing
+from lapwing import LPP, MFA, TSA, LaplacianScore
+from lapwing.comparison import compare
+from lapwing.graphs import KNN
+from lapwing.persistence import load
+from lapwing.tables import Table, read, write
+
+pytest.importorskip("typer")
+pytest.importorskip("pyarrow")
+pytest.importorskip("safetensors")
+from typer.testing import CliRunner
+
+from lapwing.cli._app import app
+
+IRIS = load_iris()
+X, Y = IRIS.data, IRIS.target
+NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
+LAPWING = [sys.executable, "-m", "lapwing.cli"]
+
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+
+
+def run(*arguments, code=0, **options):
+    """Runs a command in this process; what it says must have no traceback."""
+    result = CliRunner().invoke(app, [str(part) for part in arguments], **options)
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def process(*arguments, **options):
+    return subprocess.run([*LAPWING, *map(str, arguments)], capture_output=True, text=True, timeout=100, **options)
+
+
+@pytest.fixture
+def iris(tmp_path):
+    path = tmp_path / "iris.csv"
+    write(path, [Table(X, Y, np.array([f"flower {i}" for i in range(150)]), NAMES)], label="species", id="name")
+    return path
+
+
+@pytest.fixture
+def model(tmp_path, iris):
+    path = tmp_path / "iris.lapwing"
+    run("fit", iris, "--label", "species", "--id", "name", "-d", 2, "-o", path)
+    return path
+
+
+# Start-up
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['lapwing', '--help']\n"
+        "from lapwing.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'PIL', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    for command in ("compare", "fit", "transform", "inspect", "methods", "demo"):
+        assert command in result.stdout
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_without_the_extra(missing):
+    code = f"import sys; sys.modules[{missing!r}] = None\nfrom lapwing.cli import main\nmain()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "pip install 'lapwing[cli]'" in result.stderr
+
+
+def test_version():
+    assert run("--version").stdout.startswith("lapwing ")
+
+
+# Fit, transform, inspect
+
+
+def test_fit_is_that_of_python(model):
+    found = load(model)
+    expected = LPP(2).fit(X, Y)
+    np.testing.assert_array_equal(found.components_, expected.components_)
+    np.testing.assert_array_equal(found.transform(X), expected.transform(X))
+    assert found.feature_names_in_.tolist() == NAMES
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npy"])
+def test_transform_is_that_of_python(tmp_path, iris, model, suffix):
+    out = tmp_path / f"out{suffix}"
+    columns = [] if suffix == ".npy" else ["--id", "name", "--label", "species"]
+    result = run("transform", model, iris, "-o", out, *columns)
+    assert result.stdout == ""
+    assert f"wrote {out}: 150 rows" in result.stderr
+    found = read(out, **({"id": "name", "label": "species"} if columns else {}))
+    np.testing.assert_allclose(found.X, LPP(2).fit(X).transform(X), rtol=1e-12)
+    if columns:
+        assert found.feature_names == ["lpp0", "lpp1"]
+        np.testing.assert_array_equal(found.y, Y)
+        assert found.ids[149] == "flower 149"
+
+
+def test_columns_are_found_by_name(tmp_path, model):
+    other = tmp_path / "other.parquet"
+    write(other, [Table(np.column_stack([X[:, ::-1], np.arange(150.0)]), feature_names=[*NAMES[::-1], "noise"])])
+    run("transform", model, other, "-o", tmp_path / "out.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), LPP(2).fit(X).transform(X), rtol=1e-12)
+    write(other, [Table(X[:, :3], feature_names=NAMES[:3])])
+    assert "no column 'petal width'" in run("transform", model, other, code=1).stderr
+
+
+def test_float32_stays(tmp_path):
+    np.save(tmp_path / "x.npy", X.astype(np.float32))
+    run("fit", tmp_path / "x.npy", "-o", tmp_path / "m.lapwing")
+    run("transform", tmp_path / "m.lapwing", tmp_path / "x.npy", "-o", tmp_path / "z.npy")
+    Z = np.load(tmp_path / "z.npy")
+    assert Z.dtype == np.float32
+    np.testing.assert_array_equal(Z, LPP(2).fit(X.astype(np.float32)).transform(X.astype(np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["-m", "LPP", "-k", "7"], LPP(graph=7)),
+        (["-m", "lpp", "-d", "all", "-p", "pca=null"], LPP(None, pca=None)),
+        (["-p", "pca=0.99", "-p", "scaling=constraint"], LPP(pca=0.99, scaling="constraint")),
+        (["-p", "graph__weights=binary", "-k", "9"], LPP(graph=KNN(9, weights="binary"))),
+        (["-p", "graph__weights=cosine"], LPP(graph=KNN(5, weights="cosine"))),
+        (["-m", "mfa", "-d", "3"], MFA(3)),
+        (["-m", "laplacian-score", "-d", "2"], LaplacianScore(2)),
+    ],
+)
+def test_parameters(tmp_path, iris, arguments, expected):
+    path = tmp_path / "m.lapwing"
+    run("fit", iris, "--label", "species", "--id", "name", "-o", path, *arguments)
+    found = load(path)
+    assert repr(found) == repr(expected)
+    np.testing.assert_array_equal(found.transform(X), expected.fit(X, Y).transform(X))
+
+
+def test_tensors_of_images(tmp_path):
+    images = load_digits().images[:60]
+    np.save(tmp_path / "x.npy", images)
+    run("fit", tmp_path / "x.npy", "-m", "tsa", "-d", "3x2", "-o", tmp_path / "m.lapwing")
+    run("transform", tmp_path / "m.lapwing", tmp_path / "x.npy", "-o", tmp_path / "z.npy")
+    expected = TSA((3, 2), flatten=True).fit(images).transform(images)
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), expected, rtol=1e-10)
+
+
+def test_inspect(model):
+    facts = json.loads(run("inspect", model, "--json").stdout)
+    expected = LPP(2).fit(X)
+    assert facts["method"] == "LPP"
+    assert facts["parameters"]["n_components"] == 2
+    assert (facts["features"], facts["outputs"], facts["rank"]) == (4, 2, expected.rank_)
+    assert facts["feature_names"] == NAMES
+    np.testing.assert_array_equal(facts["eigenvalues"], expected.eigenvalues_)
+    assert facts["arrays"]["components_"] == [2, 4]
+    assert facts["file"]["format"] == 1
+    assert facts["file"]["bytes"] == model.stat().st_size
+    shown = run("inspect", model).stdout
+    for part in ("Locality Preserving Projections", "outputs          2", "petal width", "format 1"):
+        assert part in shown
+
+
+# Compare, methods
+
+
+def test_compare_is_that_of_python(tmp_path, iris):
+    report = tmp_path / "report.html"
+    arguments = [
+        "compare",
+        iris,
+        "-l",
+        "species",
+        "--id",
+        "name",
+        "-m",
+        "pca,lpp",
+        "-m",
+        "LPP + Repulsion",
+        "-d",
+        "1,2-3",
+    ]
+    result = run(*arguments, "--cv", 3, "-j", 1, "-o", report, "--json")
+    facts = json.loads(result.stdout)
+    expected = compare(X, Y, methods=["PCA", "LPP", "LPP + repulsion"], dimensions=[1, 2, 3], cv=3)
+    assert facts["methods"] == expected.summary()
+    assert facts["choice"] == dict(zip(("method", "dimension"), expected.choice, strict=True))
+    assert facts["baseline"]["accuracy"] == pytest.approx(np.mean([r["accuracy"] for r in expected.baseline]))
+    assert "<html" in report.read_text()
+    assert f"wrote {report}" in result.stderr
+
+
+def test_compare_prints_a_table_and_how_to_go_on(tmp_path, iris):
+    arguments = ["compare", iris, "-l", "species", "--drop", "name", "-d", "1,2", "-j", 1, "-o", tmp_path / "r.html"]
+    result = run(*arguments, "-m", "lpp,mmc")
+    lines = result.stdout.splitlines()
+    assert lines[0].split()[:4] == ["method", "d", "accuracy", "%"]
+    assert len({len(line) for line in lines}) == 1  # aligned
+    assert "150 rows, 4 features, 3 classes" in result.stderr
+    found = compare(X, Y, methods=["LPP", "MMC"], dimensions=[1, 2])
+    method, dimension = found.choice
+    assert [line.split()[1:3] for line in lines if line.startswith("*")] == [[method, str(dimension)]]
+    row = next(row for row in found.summary() if row["method"] == method)
+    assert f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}" in next(line for line in lines if line.startswith("*"))
+    command = next(line for line in result.stderr.splitlines() if line.startswith("  lapwing fit")).split()
+    assert command[2:8] == [str(iris), "--method", method.lower(), "-d", str(dimension), "--param"]
+    assert command[-4:] == ["--label", "species", "--drop", "name"]
+
+
+def test_compare_says_that_it_samples(tmp_path, iris):
+    arguments = [
+        "compare",
+        iris,
+        "-l",
+        "species",
+        "--id",
+        "name",
+        "-m",
+        "pca",
+        "-d",
+        2,
+        "-j",
+        1,
+        "-o",
+        tmp_path / "r.html",
+    ]
+    result = run(*arguments, "--sample", 60, "--seed", 3, "--json")
+    assert "a random sample of 60 rows is used (--sample 60 --seed 3)" in result.stderr
+    assert json.loads(result.stdout)["rows"] == 60
+
+
+def test_compare_without_labels(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    result = run("compare", tmp_path / "x.npy", "-m", "pca", "-d", 2, "-j", 1, "-o", tmp_path / "r.html", "--json")
+    assert "no labels" in result.stderr
+    assert json.loads(result.stdout)["criterion"] == "recall"
+
+
+def test_methods():
+    rows = json.loads(run("methods", "--json").stdout)
+    assert sorted(row["method"] for row in rows) == sorted(lapwing.__all__)
+    described = {row["method"]: row for row in rows}
+    assert described["LPP"]["description"] == "Locality Preserving Projections."
+    assert described["MFA"]["labels"] == "needed"
+    assert described["OLPP"]["labels"] == "optional"
+    assert ":class:" not in str(rows)
+    lines = run("methods").stdout.splitlines()
+    assert len(lines) == len(rows) + 1
+    assert "Parameters" in run("methods", "kernel-lpp").stdout
+
+
+# Manners
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["fit", "none.csv"], 1, "none.csv: No such file or directory"),
+        (["fit", "iris.csv"], 1, "columns 'name' is not numeric"),
+        (["fit", "iris.csv", "--drop", "name", "-d", "9"], 1, "9"),
+        (["fit", "iris.csv", "--drop", "name", "--label", "kind"], 1, "no such column"),
+        (["transform", "iris.csv", "iris.csv"], 1, "iris.csv"),
+        (["inspect", "none.lapwing"], 1, "none.lapwing"),
+        (["fit", "iris.csv", "-m", "lppp"], 2, "did you mean lpp?"),
+        (["fit", "iris.csv", "-p", "n_neighbours=3"], 2, "no parameter"),
+        (["fit", "iris.csv", "-p", "pca"], 2, "KEY=VALUE"),
+        (["fit", "iris.csv", "-m", "mmc", "-k", "3"], 2, "no graph"),
+        (["fit", "iris.csv", "-m", "mmc", "--drop", "name"], 2, "needs labels"),
+        (["fit", "iris.csv", "-d", "few"], 2, "neither a number"),
+        (["fit", "iris.csv", "-o", "iris.csv"], 2, "is read by this command"),
+        (["fit", "iris.csv", "-o", "nowhere/m.lapwing"], 2, "no folder"),
+        (["fit", "iris.csv", "--resize", "8"], 2, "WIDTHxHEIGHT"),
+        (["compare", "iris.csv", "-m", "umap"], 2, "cannot compare 'umap'"),
+        (["compare", "iris.csv", "-d", "2,x"], 2, "neither a number nor a range"),
+        (["compare", "iris.csv", "--cv", "1"], 2, "--cv"),
+        (["fit"], 2, "DATA"),
+        (["fly"], 2, "fly"),
+    ],
+)
+def test_exit_codes_and_messages(iris, monkeypatch, arguments, code, said):
+    monkeypatch.chdir(iris.parent)
+    before = iris.read_bytes()
+    result = run(*arguments, code=code)
+    assert result.stdout == ""
+    assert said.replace("columns", "column") in " ".join(result.stderr.replace("│", " ").split())
+    if code == 1:
+        assert result.stderr.count("\n") == 1
+        assert result.stderr.startswith("lapwing: ")
+    assert os.listdir() == ["iris.csv"]
+    assert iris.read_bytes() == before
+
+
+def test_the_model_is_not_overwritten_by_its_output(iris, model):
+    before = model.read_bytes()
+    link = model.with_name("link.csv")
+    link.symlink_to(model)
+    assert "is read by this command" in run("transform", model, iris, "-o", link, code=2).stderr
+    assert model.read_bytes() == before
+
+
+def test_debug_shows_where(iris):
+    for extra in ({}, {"env": {**os.environ, "LAPWING_DEBUG": "1"}}):
+        flag = [] if extra else ["--debug"]
+        result = process(*flag, "fit", "none.csv", cwd=iris.parent, **extra)
+        assert result.returncode == 1
+        assert "Traceback" in result.stderr
+        assert result.stderr.endswith("lapwing: none.csv: No such file or directory\n")
+
+
+def test_bugs_are_said_to_be_bugs(iris, monkeypatch):
+    monkeypatch.setattr("lapwing.tables.read", lambda *a, **k: {}["key"])
+    assert "internal error, KeyError: 'key'" in run("fit", iris, code=1).stderr
+
+
+def test_warnings_are_one_line(tmp_path):
+    np.save(tmp_path / "x.npy", np.vstack([X[:50], X[100:] + 100]))
+    code = "import warnings, sys; sys.argv = ['lapwing', 'methods', 'lpp']\n"
+    code += "import lapwing.cli._methods as m; find = m.find\n"
+    code += "m.find = lambda name: (warnings.warn('mind the gap'), find(name))[1]\nfrom lapwing.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0
+    assert result.stderr == "lapwing: warning: mind the gap\n"
+
+
+def test_standard_input_and_output(iris, model):
+    found = process("transform", model, "-", "--id", "name", input=iris.read_text())
+    assert found.returncode == 0
+    assert found.stderr == ""
+    lines = found.stdout.splitlines()
+    assert lines[0] == "name,lpp0,lpp1"
+    assert len(lines) == 151
+    first = [float(cell) for cell in lines[1].split(",")[1:]]
+    np.testing.assert_allclose(first, LPP(2).fit(X).transform(X)[0], rtol=1e-12)
+
+
+def test_broken_pipe_is_silent(tmp_path, model):
+    write(tmp_path / "long.csv", [Table(np.tile(X, (1000, 1)), feature_names=NAMES)])
+    command = [*LAPWING, "transform", model, tmp_path / "long.csv"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 128 + signal.SIGPIPE
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy"])
+def test_an_interruption_leaves_nothing(tmp_path, model, number, code, suffix):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    command = [*LAPWING, "transform", model, "-", "-o", folder / f"z{suffix}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdin.write(",".join(NAMES).encode() + b"\n" + b"1,2,3,4\n" * 500_000)
+        running.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not os.listdir(folder) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert os.listdir(folder)  # half written, under another name
+        assert not (folder / f"z{suffix}").exists()
+        running.send_signal(number)
+        assert running.wait(30) == code
+        assert b"Traceback" not in running.stderr.read()
+    assert os.listdir(folder) == []
+
+
+def in_terminal(environment):
+    """What print_table writes to a terminal."""
+    code = "from lapwing.cli._console import print_table\nprint_table(['a', 'b'], [['x', '1'], ['y', '22']], right=' r', best=1)"
+    leader, follower = pty.openpty()
+    keep = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    subprocess.run([sys.executable, "-c", code], stdout=follower, env={**keep, "TERM": "xterm-256color", **environment})
+    os.close(follower)
+    shown = b""
+    try:
+        while part := os.read(leader, 4096):
+            shown += part
+    except OSError:  # how Linux says that a terminal has ended
+        os.close(leader)
+    return shown.decode()
+
+
+def test_colours_in_a_terminal_only(iris, model):
+    assert "\x1b[1;32m" in in_terminal({})
+    assert "32m" not in in_terminal({"NO_COLOR": "1"})
+    for command in (["methods"], ["inspect", model]):
+        assert "\x1b" not in process(*command).stdout
+
+
+# Memory
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is in kilobytes on Linux")
+def test_transform_streams(tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng = np.random.RandomState(0)
+    block = pa.table({f"x{j}": rng.standard_normal(200_000).astype(np.float32) for j in range(20)})
+    np.save(tmp_path / "x.npy", np.column_stack([column.to_numpy()[:500] for column in block.columns]))
+    run("fit", tmp_path / "x.npy", "-d", 3, "-o", tmp_path / "m.lapwing")
+    code = (
+        "import resource, sys; from lapwing.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    peaks = {}
+    for times in (1, 10):
+        rows = 200_000 * times  # in one row group, the hardest case
+        parquet.write_table(pa.concat_tables([block] * times), tmp_path / "x.parquet", row_group_size=rows)
+        command = ["transform", tmp_path / "m.lapwing", tmp_path / "x.parquet", "-o", tmp_path / "z.parquet"]
+        result = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
+        assert parquet.ParquetFile(tmp_path / "z.parquet").metadata.num_rows == rows
+        peaks[times] = int(result.stdout)
+    # 1.8 million more rows of 80 bytes are 144 MB; batches, and pages of the file, may cost a little more.
+    assert peaks[10] < peaks[1] + 60_000, peaks
+
+
+def test_demo(tmp_path, monkeypatch):
+    digits = load_digits()
+    digits.data, digits.target, digits.images = digits.data[:200], digits.target[:200], digits.images[:200]
+    monkeypatch.setattr("sklearn.datasets.load_digits", lambda: digits)
+    result = run("demo", tmp_path / "out", "-j", 1)
+    assert "LPP" in result.stdout
+    assert Path(tmp_path / "out" / "report.html").stat().st_size > 100_000

@@ -1,0 +1,491 @@
+"""Files in, files out: round trips against each format's own library, and what is said of bad files."""
+
+import gzip
+import io
+import os
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import mmwrite
+from sklearn.datasets import dump_svmlight_file
+
+from lapwing import tables
+from lapwing.tables import Table, batches, read, replacing, write
+from lapwing.tables._csv import HEAD
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+Image = pytest.importorskip("PIL.Image")
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Writes a file of text, and gives its path."""
+
+    def written(content, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return written
+
+
+def message(path, **options):
+    with pytest.raises(ValueError, match=r".") as caught:
+        read(path, **options)
+    return str(caught.value)
+
+
+# Round trips
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npy"])
+def test_what_is_written_is_read_back(tmp_path, seed, suffix):
+    rng = np.random.RandomState(seed)
+    n, d = rng.randint(1, 300), rng.randint(1, 12)
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.randint(-200, 200, (n, d))
+    columns = [] if suffix == ".npy" else ["who", "kind"]
+    odd = ["a,b", 'say "x"', "línea", " padded ", "tab\there", "two\nlines", "007"]
+    ids = np.array([odd[i] for i in rng.randint(len(odd), size=n)], dtype=object)
+    y = rng.randint(-1, 3, n)
+    names = [f"column {j}" for j in range(d)]
+    beside = {"y": y, "ids": ids} if columns else {}
+    parts = np.array_split(np.arange(n), min(n, 3))
+    pieces = [Table(X[rows], feature_names=names, **{k: v[rows] for k, v in beside.items()}) for rows in parts]
+    path = tmp_path / f"data{suffix}"
+    assert write(path, pieces, label="kind", id="who") == n
+    back = read(path, **({"label": "kind", "id": "who"} if columns else {}))
+    np.testing.assert_array_equal(back.X, X)
+    if columns:
+        assert back.feature_names == names
+        np.testing.assert_array_equal(back.y, y)
+        assert back.y.dtype == np.int64
+        np.testing.assert_array_equal(back.ids, ids)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|", " "])
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("packed", [True, False])
+def test_layouts_of_csv(text, delimiter, header, packed):
+    rows = [["length", "width", "species"]] * header + [["5.1", "3.5", "setosa"], ["6", "2.9", "virginica"]]
+    content = "\n".join(delimiter.join(row) for row in rows).encode()
+    path = text(gzip.compress(content) if packed else content, "iris.csv.gz" if packed else "iris.csv")
+    table = read(path, label="species" if header else "-1")
+    np.testing.assert_array_equal(table.X, [[5.1, 3.5], [6, 2.9]])
+    assert table.y.tolist() == ["setosa", "virginica"]
+    assert table.feature_names == (["length", "width"] if header else None)
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ("a,b\n1,2\n", ["a", "b"]),
+        ("1,2\n3,4\n", None),
+        ("0,1,kind\n5,6,x\n", ["0", "1"]),  # what pandas writes for an array
+        ("a,2\n3,4\n", ["a", "2"]),  # text over numbers
+        ("\n\na,b\n1,2\n", ["a", "b"]),
+        ("\ufeffa,b\n1,2\n", ["a", "b"]),
+        ('"a,b",c\n1,2\n', ["a,b", "c"]),
+        ("a,b\r\n1,2\r\n", ["a", "b"]),
+    ],
+)
+def test_header_is_found(text, content, names):
+    label = "kind" if "kind" in content else None
+    assert read(text(content), label=label).feature_names == names
+
+
+def test_header_can_be_said(text):
+    path = text("2019,2020\n1,2\n")
+    assert read(path).X.shape == (2, 2)
+    table = read(path, header=True)
+    assert (table.X.shape, table.feature_names) == ((1, 2), ["2019", "2020"])
+    bare = read(text("a,7\n1,2\n", "other.csv"), header=False, label="0")
+    assert (bare.y.tolist(), bare.X.tolist()) == (["a", "1"], [[7], [2]])
+
+
+def test_long_lines_and_many_blocks(text):
+    wide = np.arange(80_000.0).reshape(2, -1)
+    names = [f"a gene with quite a long name {j}" for j in range(wide.shape[1])]
+    lines = [",".join(names), *(",".join(map(repr, row.tolist())) for row in wide)]
+    assert len(lines[0]) > HEAD
+    table = read(text("\n".join(lines)))
+    np.testing.assert_array_equal(table.X, wide)
+    assert table.feature_names == names
+    long = text("a,kind\n" + "1,2\n" * HEAD + "0.5,x\n", "long.csv")  # later rows are of other types than the first
+    pieces = list(batches(long, label="kind"))
+    assert len(pieces) > 2
+    assert sum(map(len, pieces)) == HEAD + 1
+    assert pieces[-1].X[-1, 0] == 0.5
+    assert pieces[-1].y[-1] == "x"
+
+
+def test_standard_input(monkeypatch):
+    content = b"a,b\n" + b"1,2\n" * HEAD
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert read("-").X.shape == (HEAD, 2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_blocks_end_outside_quotes(text, monkeypatch, seed):
+    monkeypatch.setattr("lapwing.tables._csv.HEAD", 64)
+    rng = np.random.RandomState(seed)
+    ids = ["".join(rng.choice(list('ab",\n'), rng.randint(0, 9))) for _ in range(200)]
+    lines = ["id,a", *('"{}",{}'.format(name.replace('"', '""'), i) for i, name in enumerate(ids))]
+    path = text("\n".join(lines))
+    assert len(list(batches(path, id="id"))) > 20
+    table = read(path, id="id")
+    assert table.ids.tolist() == ids
+    np.testing.assert_array_equal(table.X.ravel(), np.arange(200))
+
+
+def test_stray_quotes_do_not_fill_the_memory(text, monkeypatch):
+    monkeypatch.setattr("lapwing.tables._csv.HEAD", 64)
+    path = text('id,a\n5" pipe,1\n' + "pipe,2\n" * 1000)
+    pieces = list(batches(path, id="id"))
+    assert sum(map(len, pieces)) == 1001
+    assert max(map(len, pieces)) < 400
+    assert pieces[0].ids[0] == '5" pipe'
+
+
+def test_identifiers_stay_as_written(text):
+    path = text("id,a\n007,1\n008,2\n")
+    assert read(path, id="id").ids.tolist() == ["007", "008"]
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        ([pa.float32()], np.float32),
+        ([pa.float16(), pa.uint8(), pa.int16(), pa.bool_()], np.float32),
+        ([pa.float32(), pa.float64()], np.float64),
+        ([pa.float32(), pa.int32()], np.float64),
+        ([pa.decimal128(25, 2)], np.float64),
+    ],
+)
+def test_parquet_keeps_float32(tmp_path, types, expected):
+    values = [
+        pa.array([0, 1, 1], pa.int64()).cast(t) if t != pa.float16() else pa.array(np.float16([0, 1, 1])) for t in types
+    ]
+    parquet.write_table(pa.table({f"c{j}": column for j, column in enumerate(values)}), tmp_path / "t.parquet")
+    table = read(tmp_path / "t.parquet")
+    assert table.X.dtype == expected
+    np.testing.assert_array_equal(table.X, np.tile([[0], [1], [1]], len(types)))
+
+
+def test_parquet_labels_of_categories(tmp_path):
+    kinds = pa.array(["x", "y", "x"]).dictionary_encode()
+    parquet.write_table(pa.table({"a": [1.0, 2.0, 3.0], "kind": kinds}), tmp_path / "t.parquet", row_group_size=1)
+    assert read(tmp_path / "t.parquet", label="kind").y.tolist() == ["x", "y", "x"]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int64])
+def test_npy_in_batches(tmp_path, order, dtype, monkeypatch):
+    monkeypatch.setattr("lapwing.tables._table.VALUES", 500)
+    X = np.asarray(np.random.RandomState(0).randint(0, 200, (333, 5)), dtype=dtype, order=order)
+    np.save(tmp_path / "x.npy", X)
+    pieces = list(batches(tmp_path / "x.npy", label="-1", drop=["1"]))
+    assert len(pieces) == 4
+    table = read(tmp_path / "x.npy", label="-1", drop=["1"])
+    np.testing.assert_array_equal(table.X, X[:, [0, 2, 3]])
+    np.testing.assert_array_equal(table.y, X[:, 4])
+    assert table.X.dtype == (np.float64 if X.itemsize == 8 else np.float32)
+
+
+@pytest.mark.parametrize("keys", [("X", "y"), ("data", "target")])
+def test_npz(tmp_path, keys):
+    X, y = np.random.RandomState(0).rand(6, 4), np.array([0, 0, 1, 1, 2, 2])
+    np.savez(
+        tmp_path / "d.npz",
+        **dict(zip(keys, (X, y), strict=True)),
+        other=y[::-1],
+        image_shape=[2, 2],
+        names=list("abcdef"),
+    )
+    table = read(tmp_path / "d.npz", id="names")
+    np.testing.assert_array_equal(table.X, X)
+    np.testing.assert_array_equal(table.y, y)
+    assert table.ids.tolist() == list("abcdef")
+    assert table.image_shape == (2, 2)
+    np.testing.assert_array_equal(read(tmp_path / "d.npz", label="other").y, y[::-1])
+
+
+def random_sparse(seed, shape=(40, 15)):
+    X = sparse.random_array(shape, density=0.2, rng=seed, format="lil")
+    X[0, 0] = X[0, shape[1] - 1] = 1.0  # svmlight knows columns by their use
+    return X.tocsr()
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_sparse_files(tmp_path, seed, packed):
+    X, y = random_sparse(seed), np.arange(40) % 3
+    np.save(tmp_path / "y.npy", y)
+    (tmp_path / "y.txt").write_text("\n".join(map(str, y)) + "\n")
+    sparse.save_npz(tmp_path / "x.npz", X)
+    mmwrite(tmp_path / "x.mtx", X, precision=17)
+    dump_svmlight_file(X, y, str(tmp_path / "x.svm"), zero_based=False)
+    for name, label in [("x.npz", "y.npy"), ("x.mtx", "y.txt"), ("x.svm", None)]:
+        path = tmp_path / name
+        if packed and name != "x.npz":
+            path = tmp_path / f"{name}.gz"
+            path.write_bytes(gzip.compress((tmp_path / name).read_bytes()))
+        table = read(path, label=label and str(tmp_path / label))
+        assert sparse.issparse(table.X)
+        assert table.X.format == "csr"
+        np.testing.assert_allclose(table.X.toarray(), X.toarray(), rtol=1e-15)
+        np.testing.assert_array_equal(table.y, y)
+
+
+def test_svmlight_counts_from_one_unless_told(tmp_path):
+    X = random_sparse(0)
+    dump_svmlight_file(X, np.zeros(40), str(tmp_path / "x.svm"), zero_based=True)
+    assert "--zero-based" in message(tmp_path / "x.svm")
+    np.testing.assert_allclose(read(tmp_path / "x.svm", zero_based=True).X.toarray(), X.toarray())
+    assert read(tmp_path / "x.svm", zero_based=True, n_features=20).X.shape == (40, 20)
+
+
+# Images
+
+
+def picture(path, shape=(4, 6), mode="L", value=None):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rng = np.random.RandomState(len(str(path.name)))
+    channels = {"L": (), "RGB": (3,), "RGBA": (4,)}[mode]
+    pixels = (
+        rng.randint(0, 256, (*shape, *channels)).astype(np.uint8)
+        if value is None
+        else np.full((*shape, *channels), value, np.uint8)
+    )
+    Image.fromarray(pixels, mode=None).save(path)
+    return pixels
+
+
+@pytest.mark.parametrize("suffix", ["png", "bmp", "pgm", "tif"])
+def test_folder_of_grey_images(tmp_path, suffix):
+    pixels = [
+        picture(tmp_path / kind / f"{i}.{suffix}", value=10 * i + len(kind))
+        for kind in ("ant", "zebra")
+        for i in (1, 2)
+    ]
+    (tmp_path / "ant" / "notes.md").write_text("no image")
+    (tmp_path / "ant" / ".hidden.png").write_text("no image")
+    table = read(tmp_path)
+    np.testing.assert_array_equal(table.X, np.array(pixels).reshape(4, -1))
+    assert table.X.dtype == np.float32
+    assert table.y.tolist() == ["ant", "ant", "zebra", "zebra"]
+    assert table.ids.tolist() == [f"ant/1.{suffix}", f"ant/2.{suffix}", f"zebra/1.{suffix}", f"zebra/2.{suffix}"]
+    assert table.image_shape == (4, 6)
+
+
+def test_colours(tmp_path):
+    grey, colour = picture(tmp_path / "a" / "1.png"), picture(tmp_path / "b" / "1.png", mode="RGBA")
+    table = read(tmp_path)
+    assert table.image_shape == (4, 6, 3)
+    np.testing.assert_array_equal(table.X[0].reshape(4, 6, 3), np.repeat(grey[:, :, None], 3, axis=2))
+    np.testing.assert_array_equal(table.X[1].reshape(4, 6, 3), colour[:, :, :3])
+    assert read(tmp_path, grey=True).image_shape == (4, 6)
+
+
+def test_sixteen_bits_stay(tmp_path):
+    pixels = np.arange(24, dtype=np.uint16).reshape(4, 6) * 2000
+    (tmp_path / "a").mkdir()
+    Image.fromarray(pixels).save(tmp_path / "a" / "1.png")
+    np.testing.assert_array_equal(read(tmp_path).X, pixels.reshape(1, -1))
+
+
+def test_turned_as_the_camera_says(tmp_path):
+    picture(tmp_path / "a" / "flat.png")
+    (tmp_path / "b").mkdir()
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turn by a quarter
+    Image.new("L", (4, 6)).save(tmp_path / "b" / "turned.jpg", exif=exif)
+    assert read(tmp_path).image_shape == (4, 6)
+
+
+def test_images_of_two_sizes(tmp_path):
+    picture(tmp_path / "a" / "one.png")
+    picture(tmp_path / "b" / "two.png", shape=(5, 7))
+    said = message(tmp_path)
+    assert "one.png is 6 x 4" in said
+    assert "two.png is 7 x 5" in said
+    assert "--resize 6x4" in said
+    assert read(tmp_path, resize=(3, 2)).image_shape == (2, 3)
+
+
+def test_images_that_are_none(tmp_path):
+    assert "no images" in message(tmp_path)
+    picture(tmp_path / "a" / "1.png")
+    (tmp_path / "a" / "2.png").write_text("no image")
+    assert "2.png: not a readable image" in message(tmp_path)
+    (tmp_path / "a" / "2.png").write_bytes((tmp_path / "a" / "1.png").read_bytes()[:60])
+    assert "2.png: not a readable image" in message(tmp_path)
+    (tmp_path / "a" / "2.png").unlink()
+    picture(tmp_path / "loose.png")
+    assert "loose.png is in no sub-folder" in message(tmp_path)
+
+
+# Bad files
+
+GOOD = "a,b,kind\n1,2,x\n3,4,y\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        (GOOD, {}, ["column 'kind' is not numeric", "--label", "--id", "--drop kind", "encode"]),
+        ("a,day,t\n1,2020-01-01,x\n", {}, ["columns 'day', 't' are not numeric", "--drop day,t"]),
+        (GOOD, {"label": "Kind"}, ["label='Kind'", "did you mean 'kind'?"]),
+        (GOOD, {"id": "zzz"}, ["id='zzz'", "columns 'a', 'b', 'kind'"]),
+        (GOOD, {"drop": ["q"]}, ["drop='q'"]),
+        (GOOD, {"label": "kind", "drop": ["a", "b"]}, ["no column is left"]),
+        ("1,2\n3,4\n", {"label": "2"}, ["label='2'", "0 to 1"]),
+        ("a,b\n1,2\n3,\n", {}, ["column 'b'", "missing", "row 2", "--drop b"]),
+        ("a,b\n1,2\n3,NaN\n", {}, ["column 'b'", "missing", "row 2"]),
+        ("a,b\n-inf,2\n3,1\n", {}, ["column 'a'", "infinite", "row 1"]),
+        ("a,kind\n1,x\n3,\n", {"label": "kind"}, ["column 'kind'", "missing", "row 2"]),
+        ("a,kind\n1,2\n3,0.5\n", {"label": "kind"}, ["label 0.5 in row 2", "bins"]),
+        ("a,b\n1,2\n3\n", {}, ["row 2 has 1 columns, not 2"]),
+        ("a,a\n1,2\n", {}, ["column 'a' more than once"]),
+        (",a\n0,1\n", {}, ["column ''", "--drop ''"]),
+        ("text\nhello world\nlapwings nest\n", {}, ["'text', is text", "TfidfVectorizer"]),
+        ("", {}, ["empty"]),
+        ("\n \n", {}, ["empty"]),
+        ("a,b\n", {}, ["no rows"]),
+        ("a,b\n" + "1,2\n" * HEAD + "1,x\n", {}, ["column 'b'", "'x'", f"row {HEAD + 1}"]),
+        ("drop,b,c\n" + "y,1,2\n" * HEAD + "y,1,x\n", {"drop": ["drop"]}, ["column 'c'", "'x'", f"row {HEAD + 1}"]),
+        ("a,b\n1,2\n".encode("utf-16"), {}, ["UTF-8", "iconv"]),
+        ("größe,b\n1,2\n".encode("latin-1"), {}, ["byte 2 is not UTF-8"]),
+    ],
+)
+def test_bad_csv(text, content, options, said):
+    path = text(content)
+    found = message(path, **options)
+    assert found.startswith(str(path))
+    for part in said:
+        assert part in found
+
+
+def test_bad_parquet(tmp_path, text):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"a": [1.0, None, 3.0], "b": [1, 2, 3], "s": ["x", "y", "z"]}), path, row_group_size=1)
+    assert "column 's' is not numeric" in message(path)
+    assert "column 'a': a value is missing (the first in row 2)" in message(path, label="s")
+    path.write_bytes(path.read_bytes()[:-10])
+    assert "not a readable Parquet file" in message(path)
+
+
+def test_bad_matrices(tmp_path, text):
+    np.save(tmp_path / "flat.npy", np.arange(4.0))
+    assert "shape (4,)" in message(tmp_path / "flat.npy")
+    np.save(tmp_path / "text.npy", np.array([["a", "b"]]))
+    assert "numbers are needed" in message(tmp_path / "text.npy")
+    np.save(tmp_path / "objects.npy", np.array([[None, 1]], dtype=object))
+    assert "not a readable NumPy file" in message(tmp_path / "objects.npy")
+    np.save(tmp_path / "nan.npy", np.array([[0.0, 1.0], [2.0, np.nan]]))
+    assert "column '1': a value is missing (the first in row 2)" in message(tmp_path / "nan.npy")
+    assert "neither a number of a column nor a file" in message(tmp_path / "nan.npy", label="kind")
+    np.save(tmp_path / "y.npy", np.arange(3))
+    assert "labels" in message(tmp_path / "nan.npy", label=str(tmp_path / "y.npy"))
+    np.savez(tmp_path / "d.npz", Z=np.eye(2))
+    assert "it has Z" in message(tmp_path / "d.npz")
+    X = random_sparse(0)
+    X.data[3] = np.inf
+    sparse.save_npz(tmp_path / "s.npz", X)
+    assert "infinite" in message(tmp_path / "s.npz")
+    assert "sparse" in message(tmp_path / "s.npz", drop=["1"])
+    assert "Matrix Market" in message(text("%%Nothing\n", "x.mtx"))
+    assert "svmlight" in message(text("1 2:a\n", "x.svm"))
+    assert "unknown kind of file" in message(text("", "x.xlsx"))
+    assert "unknown kind of file" in message(text("", "x.npy.gz"))
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
+        read(tmp_path / "none.csv")
+
+
+# Columns by name
+
+
+def test_features_are_taken_by_name_in_order(text):
+    path = text("kind,b,text,a\nx,2,hi,1\n")
+    table = read(path, features=["a", "b"], label="kind")
+    np.testing.assert_array_equal(table.X, [[1, 2]])
+    assert "no column 'c'" in message(path, features=["a", "c"])
+    np.testing.assert_array_equal(
+        read(text("2,1\n", "bare.csv"), features=["a", "b"]).X, [[2, 1]]
+    )  # no names, so by place
+
+
+# Samples
+
+
+def test_sample_is_uniform_and_in_order(tmp_path, monkeypatch):
+    monkeypatch.setattr("lapwing.tables._table.VALUES", 64)  # several batches
+    np.save(tmp_path / "x.npy", np.arange(640.0)[:, None])
+    counts = np.zeros(640)
+    for seed in range(200):
+        table = read(tmp_path / "x.npy", sample=160, random_state=seed)
+        rows = table.X.ravel().astype(int)
+        assert (len(table), table.n_read) == (160, 640)
+        assert (np.diff(rows) > 0).all()
+        counts[rows] += 1
+    # Each row is chosen 50 times of 200 on average, with a standard deviation of 6.1; so is each tenth of the file.
+    assert np.abs(counts - 50).max() < 6 * 6.1
+    np.testing.assert_allclose(counts.reshape(10, 64).mean(axis=1), 50, atol=4)
+
+
+def test_sample_of_more_than_there_is(text):
+    table = read(text("a,kind\n1,x\n2,y\n"), label="kind", sample=10)
+    assert (table.X.ravel().tolist(), table.y.tolist(), table.n_read) == ([1, 2], ["x", "y"], 2)
+
+
+# Writing
+
+
+def failing(rows=3):
+    yield Table(np.zeros((rows, 2)), feature_names=["a", "b"])
+    raise RuntimeError("stop")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npy"])
+@pytest.mark.parametrize("earlier", [None, b"precious"])
+def test_nothing_half_written(tmp_path, suffix, earlier):
+    path = tmp_path / f"out{suffix}"
+    if earlier is not None:
+        path.write_bytes(earlier)
+    with pytest.raises(RuntimeError, match="stop"):
+        write(path, failing())
+    assert os.listdir(tmp_path) == ([path.name] if earlier else [])
+    assert earlier is None or path.read_bytes() == earlier
+
+
+def test_writing_follows_links_and_keeps_the_mode_of_new_files(tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    write(tmp_path / "link.csv", [Table(np.eye(2))])
+    assert (tmp_path / "link.csv").is_symlink()
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "real.csv").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_devices_are_written_not_replaced():
+    with replacing(os.devnull) as file:
+        file.write(b"x")
+    assert not os.path.isfile(os.devnull)
+
+
+def test_bad_output(tmp_path):
+    rows = Table(np.eye(2), ids=np.array(["x", "y"]))
+    with pytest.raises(ValueError, match=r"\.npy file holds numbers alone"):
+        write(tmp_path / "out.npy", [rows])
+    with pytest.raises(ValueError, match="unknown kind of file to write"):
+        write(tmp_path / "out.xlsx", [rows])
+    with pytest.raises(ValueError, match="column 'id' would stand twice"):
+        write(tmp_path / "out.csv", [Table(np.eye(2), ids=rows.ids, feature_names=["id", "b"])])
+    assert os.listdir(tmp_path) == []
+
+
+def test_public_names():
+    assert set(tables.__all__) == {"Table", "batches", "read", "replacing", "write"}
