@@ -12,7 +12,8 @@ from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
 
 from lapwing import tables
-from lapwing.tables import Table, batches, read, replacing, write
+from lapwing._replacing import replacing
+from lapwing.tables import Table, batches, read, write
 from lapwing.tables._csv import HEAD
 
 pa = pytest.importorskip("pyarrow")
@@ -488,4 +489,4 @@ def test_bad_output(tmp_path):
 
 
 def test_public_names():
-    assert set(tables.__all__) == {"Table", "batches", "read", "replacing", "write"}
+    assert set(tables.__all__) == {"Table", "batches", "read", "write"}

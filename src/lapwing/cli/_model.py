@@ -183,10 +183,10 @@ def _name(column: str | None, default: str) -> str:
 def inspect(model: Model, json: Json = False) -> None:
     """Say what is in a model file."""
     from ..persistence import load
-    from ..persistence._file import _header
+    from ..persistence._file import read_header
 
     estimator = load(model)
-    header = _header(model)
+    header = read_header(model)
     facts = {
         "method": type(estimator).__name__,
         "parameters": estimator.get_params(deep=False),

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
+from .._replacing import write_whole
 from ..methods import LPI
 from ..reducers import FeatureSelector, KernelReducer, LinearReducer
-from ._file import write
 
 # Old enough for any runtime in use.
 OPSET = 17
@@ -59,7 +59,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> Any:
     )
     onnx.checker.check_model(model)
     if path is not None:
-        write(path, model.SerializeToString())
+        write_whole(path, model.SerializeToString())
     return model
 
 

@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
+from .._replacing import write_whole
 from ._encoding import ARRAY_NAME, ESTIMATORS, Decoder, Encoder
 from ._fitted import check_fitted
 
@@ -77,7 +75,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     encoder = Encoder()
     header = {"format": FORMAT, "lapwing": version("lapwing"), "model": encoder.encode_object(estimator)}
     header["sha256"] = checksum(header, encoder.arrays)
-    write(path, container.save(encoder.arrays, metadata={"lapwing": json.dumps(header, allow_nan=False)}))
+    write_whole(path, container.save(encoder.arrays, metadata={"lapwing": json.dumps(header, allow_nan=False)}))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -100,7 +98,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     safetensors = require("safetensors", "model")
     try:
         with safetensors.safe_open(os.fspath(path), framework="numpy") as file:
-            header = _header(path)
+            header = read_header(path)
             arrays = {name: _array(file, name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         if header.get("sha256") != checksum(header, arrays):
             raise ValueError("its content does not match its checksum")
@@ -113,7 +111,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _header(path: str | os.PathLike[str]) -> dict:
+def read_header(path: str | os.PathLike[str]) -> dict:
     """The JSON of lapwing in the header of the container, whose size the library has checked.
 
     It is read here once more since the library takes the last of two equal names: other readers might take the first.
@@ -173,19 +171,3 @@ def checksum(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str
         digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
         digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
-
-
-def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file whole or not at all."""
-    target = Path(os.path.realpath(path))  # through a link, which stays
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with open(beside, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            beside.unlink()
-        raise

@@ -7,6 +7,6 @@ folder of images with one sub-folder a class, and ``-`` for CSV on standard inpu
 
 from ._read import batches, read
 from ._table import Table
-from ._write import replacing, write
+from ._write import write
 
-__all__ = ["Table", "batches", "read", "replacing", "write"]
+__all__ = ["Table", "batches", "read", "write"]

@@ -7,14 +7,12 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any
 
 import numpy as np
 
+from .._replacing import replacing
 from ._arrow import arrow
 from ._table import Table, known, listed
 
@@ -44,25 +42,6 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
         raise ValueError(f"{path}: unknown kind of file to write; {known(WRITERS)}, and - for CSV on stdout")
     with replacing(path) as file:
         return WRITERS[suffix](file, tables, id, label)
-
-
-@contextmanager
-def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of ``path`` at the end, and leaves nothing behind where something fails."""
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():  # a device or a pipe
-        with open(target, "wb") as file:
-            yield file
-        return
-    beside = target.with_name(f".{target.name}.{token_hex(4)}.part")
-    try:
-        with open(beside, "x+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _arrow_batches(tables: Iterable[Table], id: str, label: str) -> Iterator[Any]:
