@@ -8,7 +8,7 @@ THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 .PHONY: demo docs test lint bench defaults reproduce reproduce-quick clean
 
 demo: $(READY)
-	$(BIN)/python examples/digits.py
+	$(BIN)/lapwing demo out
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

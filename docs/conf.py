@@ -17,11 +17,18 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates"]
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-autodoc_default_options = {"members": True, "inherited-members": "BaseEstimator"}
+# What scikit-learn's mixins document refers to pages of its own.
+autodoc_default_options = {
+    "members": True,
+    "inherited-members": "BaseEstimator",
+    "exclude-members": "get_metadata_routing, score, set_output, set_fit_request, set_inverse_transform_request, "
+    "set_predict_request, set_score_request, set_transform_request",
+}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

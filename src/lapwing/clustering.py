@@ -55,11 +55,11 @@ class SemiNMF(ClusterMixin, BaseEstimator):
         F, transposed.
     reconstruction_err_ : float
         :math:`\|X - G F^\top\|_F`.
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (n_iter,)
         (1) after each step; never rising.
     n_iter_ : int
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     References
     ----------
@@ -233,7 +233,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
     kmeans_ : KMeans
         Fitted, on Y.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     References
     ----------

@@ -44,7 +44,7 @@ class LBPHistogram(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     image_shape_ : tuple of int
         Height and width.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     Notes
     -----

@@ -48,14 +48,14 @@ class RandomSubspaceLDA(ClassifierMixin, BaseEstimator):
         Fitted.
     n_base_, n_sampled_ : int
         The numbers of components that were used.
-    subspaces_ : list of ndarray of shape (n_base_ + n_sampled_,)
+    subspaces_ : list of ndarray of shape (n_base + n_sampled,)
         The components of each analysis, ascending. One in which no class varies is never among them.
     estimators_ : list of LinearDiscriminantAnalysis
         Of scikit-learn, which leaves out directions in which no class varies and so copes with fewer samples than components.
     gallery_ : list of ndarray
         The gallery in each discriminant space.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     References
     ----------

@@ -145,7 +145,7 @@ class TangentialMaps(FreeReducer):
     solver_ : str
         The solver that was used.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

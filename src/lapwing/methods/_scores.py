@@ -50,7 +50,7 @@ class LaplacianScore(FeatureSelector):
     graph_ : Graph
         The graph that was used.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------
@@ -125,7 +125,7 @@ class FisherScore(FeatureSelector):
     n_features_to_select_ : int
         How many were.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

@@ -46,7 +46,7 @@ class LaplacianEigenmaps(FreeReducer):
         The graph that was used, its heat width written out.
     solver_ : str
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

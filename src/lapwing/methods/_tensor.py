@@ -77,7 +77,7 @@ class TSA(MultilinearReducer):
         The graph that was used.
     n_features_in_ : int
         Pixels of an image.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         With ``image_shape``.
 
     See Also
