@@ -1,10 +1,10 @@
-"""Time of ``compare``: eight methods, five folds, nine numbers of dimensions.
+"""Time of ``compare``: eight methods, five folds, nine numbers of dimensions, on one process and on two.
 
-    python benchmarks/compare.py              5,000 x 784, MNIST's first images where LAPWING_DATA has them, else made up
-    python benchmarks/compare.py 2000 1 2     2,000 rows, on one core and on two
+    python benchmarks/compare.py          5,000 x 784: MNIST's first images where LAPWING_DATA has them, else made up
+    python benchmarks/compare.py 2000     2,000 rows
 
-Prints the seconds on each number of cores, and those of the same fits and neighbour searches without sharing: one fit a
-method, fold and dimension, each with its own search, nothing scored.
+Beside it, the time of separate fits, one a method, fold and dimension, each with its own neighbour search, and nothing
+scored: that of one fold, times five. On a machine with other work, compare the seconds of CPU.
 """
 
 from __future__ import annotations
@@ -12,49 +12,52 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
-from lapwing.comparison import compare, default_methods
+from lapwing.comparison import Comparison, compare
 
 
 def data(n: int) -> tuple[np.ndarray, np.ndarray]:
     file = Path(os.environ.get("LAPWING_DATA", "")) / "MNIST.npz"
     if file.is_file():
         with np.load(file) as stored:
-            X, y = stored["X"][:n], stored["y"][:n]
-        return X.reshape(len(X), -1).astype(np.float64) / 255, y.ravel()
-    rng = np.random.default_rng(0)
-    y = rng.integers(10, size=n)
-    latent = rng.standard_normal((n, 8)) + 2 * rng.standard_normal((10, 8))[y]
-    inner = np.hstack([latent, latent**2, np.sin(2 * latent)])
-    return inner @ rng.standard_normal((inner.shape[1], 784)) / 28 + 0.1 * rng.standard_normal((n, 784)), y
+            return stored["X"][:n].reshape(n, -1) / 255, stored["y"][:n].ravel()
+    return make_classification(n, 784, n_informative=30, n_redundant=70, n_classes=10, random_state=0)
 
 
-def fit(model, X: np.ndarray, y: np.ndarray) -> None:
+def timed(function: Callable[..., Any], *args: Any, **options: Any) -> tuple[Any, float, float]:
+    """The result, and the seconds on the clock and of this process."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    result = function(*args, **options)
+    return result, time.perf_counter() - clock, time.process_time() - cpu
+
+
+def separate_fits(found: Comparison, X: np.ndarray, y: np.ndarray) -> None:
+    """Every method and dimension, on the training rows of the first fold."""
+    rows = np.setdiff1d(np.arange(len(X)), found.folds[0])
     with threadpool_limits(1):
-        model.fit(X, y)
+        for method in found.methods:
+            for d in found.dimensions(method):
+                found.estimator(method, d).fit(X[rows], y[rows])
 
 
-def main(n: int = 5000, *cores: int) -> None:
+def main(n: int = 5000) -> None:
     X, y = data(n)
-    print(f"{X.shape[0]} x {X.shape[1]}, {len(default_methods(X, y))} methods, 5 folds")
-    for n_jobs in cores or (1, 2):
-        start = time.perf_counter()
-        found = compare(X, y, n_jobs=n_jobs)
-        print(f"compare, {n_jobs} core(s): {time.perf_counter() - start:.1f} s", flush=True)
-    settings = [
-        (found.estimator(method, d), np.setdiff1d(np.arange(len(y)), test))
-        for method in found.methods
-        for d in found.dimensions(method)
-        for test in found.folds
-    ]
-    start = time.perf_counter()
-    Parallel(n_jobs=n_jobs)(delayed(fit)(model, X[rows], y[rows]) for model, rows in settings)
-    print(f"{len(settings)} separate fits, {n_jobs} core(s), nothing scored: {time.perf_counter() - start:.1f} s")
+    print(f"{X.shape[0]} x {X.shape[1]}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+    one, clock, cpu = timed(compare, X, y, n_jobs=1)
+    print(f"compare, 1 process: {clock:.1f} s ({cpu:.1f} s of CPU)", flush=True)
+    two, clock, _ = timed(compare, X, y, n_jobs=2)
+    print(f"compare, 2 processes: {clock:.1f} s", flush=True)
+    assert one.records == two.records
+    _, clock, separate = timed(separate_fits, one, X, y)
+    clock, separate = len(one.folds) * clock, len(one.folds) * separate
+    print(f"separate fits, 1 process: {clock:.1f} s ({separate:.1f} s of CPU, {separate / cpu:.1f} times as much)")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from joblib import Parallel
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
@@ -19,7 +20,6 @@ from sklearn.preprocessing import StandardScaler
 from lapwing import LPP, KernelLPP
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, neighborhood_preservation
 from lapwing.graphs import _sample
-from lapwing.graphs._sample import Sample
 from lapwing.metrics import clustering_accuracy
 
 
@@ -161,19 +161,17 @@ def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
     searches, fits = [], []
     for among, search in list(_sample.AMONG.items()):
         monkeypatch.setitem(_sample.AMONG, among, lambda *a, _s=search: searches.append(a[1]) or _s(*a))
-    fit = LPP.fit
-    monkeypatch.setattr(LPP, "fit", lambda self, X, y=None: fits.append(self.n_components) or fit(self, X, y))
+    fit = LPP._fit_sample
+    monkeypatch.setattr(LPP, "_fit_sample", lambda self, sample: fits.append(self.n_components) or fit(self, sample))
     compare(*digits, methods=["LPP", "OLPP", "NPE"], dimensions=[1, 2, 4, 8], cv=2)
     assert searches == [5, 5, 5]  # two folds and all data
     assert fits[:2] == [8, 8]
 
 
-def test_n_jobs_does_not_matter_and_sample_is_given_back(digits, found):
+def test_n_jobs_does_not_matter(digits, found):
     again = compare(*digits, cv=3, dimensions=[1, 2, 5, 9, 20, 30], n_jobs=2)
     assert again.records == found.records
     np.testing.assert_array_equal(again.models["LPP"].components_, found.models["LPP"].components_)
-    assert all("_sample" not in vars(model) for model in found.models.values())
-    assert isinstance(LPP()._sample(digits[0], None, 2), Sample)
 
 
 def test_without_labels(digits):
@@ -306,3 +304,47 @@ def test_names_of_methods_are_read_in_any_case(digits):
     assert compare(*digits, methods=["pca", "LPP"], dimensions=[2], cv=2).methods == ["PCA", "LPP"]
     with pytest.raises(ValueError, match="method='lda' was not compared; there are PCA"):
         compare(*digits, methods=["pca"], dimensions=[2], cv=2).scores("lda")
+
+
+class Doubled(LPP):
+    """A linear method with a fit of its own."""
+
+    def fit(self, X, y=None):
+        return super().fit(np.hstack([X, X**2]), y)
+
+    def transform(self, X):
+        return super().transform(np.hstack([X, X**2]))
+
+
+def test_a_fit_of_its_own_is_called(digits):
+    X, y = digits
+    found = compare(X, y, methods={"LPP": LPP(), "doubled": Doubled()}, dimensions=[2, 5], cv=2)
+    model = make_pipeline(found.estimator("doubled", 5), KNeighborsClassifier(1))
+    np.testing.assert_array_equal(found.scores("doubled")[:, 1], cross_val_score(model, X, y, cv=found.splitter))
+
+
+def test_bad_parameters_of_a_method_are_its_failure(digits):
+    found = compare(*digits, methods={"PCA": METHODS["PCA"], "LPP": LPP(solver="magic")}, dimensions=[2], cv=2)
+    assert "solver='magic' must be one of" in found.failures["LPP"]
+
+
+def test_both_runs_are_in_one_context(digits, monkeypatch):
+    """Two runs of one Parallel outside ``with`` release X's file twice, and joblib's tracker prints a KeyError."""
+    events = []
+
+    class Watched(Parallel):
+        def __enter__(self):
+            events.append("enter")
+            return super().__enter__()
+
+        def __call__(self, tasks):
+            events.append("run")
+            return super().__call__(tasks)
+
+        def __exit__(self, *error):
+            events.append("exit")
+            return super().__exit__(*error)
+
+    monkeypatch.setattr("lapwing.comparison._run.Parallel", Watched)
+    compare(*digits, methods=["PCA"], dimensions=[2], cv=2)
+    assert events == ["enter", "run", "run", "exit"]

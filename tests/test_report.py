@@ -17,7 +17,7 @@ from lapwing import LPP
 from lapwing.comparison import compare
 from lapwing.graphs import KNN, OtherClass, Repulsion, SameClass
 from lapwing.report import write_report
-from lapwing.report._code import _Expressions, program
+from lapwing.report._code import Expressions, program
 from lapwing.report._content import content
 
 pytest.importorskip("plotly")
@@ -94,7 +94,7 @@ def test_the_code_of_pipelines_and_splitters(digits):
     ],
 )
 def test_graphs_as_code(graph, digits):
-    code = _Expressions()
+    code = Expressions()
     text = code(LPP(np.int64(3), graph=graph))
     made = run(f"{code.imports()}\nmade = {text}")["made"]
     sides = [model.graph.build(*digits) for model in (LPP(graph=graph), made)]
@@ -121,6 +121,7 @@ def test_content_is_that_of_the_comparison(digits, found):
     column = int(shown["samples"]["names"][3].removeprefix("pixel "))
     assert shown["samples"]["values"][7][3] == X[rows[7], column]
     assert np.sum(shown["confusion"]["LPP"]) == 300
+    assert [graph["graph"] for graph in shown["graphs"]] == ["KNN(5)"]  # the default size is written out
 
 
 def test_sparse_rows_are_shown_by_their_terms():

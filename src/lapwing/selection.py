@@ -119,8 +119,10 @@ def nested_scores(
     """
     if y is None:
         raise ValueError("y=None: scores of a classifier need labels; pass y")
-    _check_nested(_reducer(estimator))
-    dimensions = _dimensions(dimensions, _reducer(estimator))
+    reducer = reducer_of(estimator)
+    if (reason := why_not_nested(reducer)) is not None:
+        raise ValueError(reason)
+    dimensions = _dimensions(dimensions, reducer)
     classifier = KNeighborsClassifier(1) if classifier is None else classifier
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring={scoring!r} must be None, a name or a callable: one number a split and dimension")
@@ -157,13 +159,14 @@ class _EveryDimension(BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> _EveryDimension:
         self.estimator_ = clone(self.estimator)
-        _reducer(self.estimator_).set_params(n_components=max(self.dimensions))
+        reducer_of(self.estimator_).set_params(n_components=max(self.dimensions))
         Z = np.asarray(self.estimator_.fit_transform(X, y))
         self.classifiers_ = [clone(self.classifier).fit(Z[:, :d], y) for d in self.dimensions]
         return self
 
 
-def _reducer(estimator: Any) -> Any:
+def reducer_of(estimator: Any) -> Any:
+    """The estimator itself, or the last step of a pipeline."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
@@ -182,9 +185,8 @@ def _dimensions(dimensions: Any, reducer: Any) -> list[int]:
     return counts
 
 
-def _check_nested(reducer: Any) -> None:
-    """Refuse reducers whose first components depend on how many there are; those that are not known may."""
-    name = type(reducer).__name__
+def why_not_nested(reducer: Any) -> str | None:
+    """Why its first components may depend on how many there are; None where they do not. Those that are not known may."""
     if isinstance(reducer, PCA):
         nested, remedy = reducer.svd_solver in ("full", "covariance_eigh"), 'use svd_solver="full"'
     elif isinstance(getattr(reducer, "pca", None), str):
@@ -194,10 +196,12 @@ def _check_nested(reducer: Any) -> None:
     else:
         known = isinstance(reducer, (LinearReducer, LinearDiscriminantAnalysis))
         nested, remedy = getattr(reducer, "_nested", known), "use GridSearchCV over n_components"
-    if not nested:
-        raise ValueError(
-            f"the first components of {name} may depend on n_components, so one fit cannot score every number of them: {remedy}"
-        )
+    if nested:
+        return None
+    return (
+        f"the first components of {type(reducer).__name__} may depend on n_components, so one fit cannot score every number "
+        f"of them: {remedy}"
+    )
 
 
 def _parameters(reducer: Any) -> list[Any]:

@@ -86,7 +86,11 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self._forget()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = self._check_parameters()
-        sample = self._sample(X, y, k)
+        return self._fit_sample(self._sample(X, y, k))
+
+    def _fit_sample(self, sample: Sample) -> LinearReducer:
+        """Learn from validated rows. Methods with the same ``_sample`` can share one, and then search it once."""
+        k = sample.n_components
         graph = self._graph(sample)
         try:
             with np.errstate(over="raise"):
@@ -145,7 +149,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _is_large(self, X: Array) -> bool:
         """Too large to be decomposed whole."""
-        return sparse.issparse(X) and min(X.shape) > DENSE_LIMIT
+        return is_large(X)
 
     def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
         return Sample(X, y, k)
@@ -184,7 +188,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
 
     def _truncated(self, sample: Sample, problem: Problem, k: int | None) -> tuple[Reduced, Solution]:
-        pca = self._resolved_pca(sample, problem)
+        pca = self._resolved_pca(sample, problem.degrees is not None)
         try:
             return self._solved(sample, problem, pca, k)
         except RankError:
@@ -258,10 +262,18 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return usual
         return few if np.bincount(sample.classes[sample.classes >= 0]).mean() < 10 else usual
 
-    def _resolved_pca(self, sample: Sample, problem: Problem) -> Any:
+    def _settled_pca(self, sample: Sample, spectrum: tuple[np.ndarray, float] | None) -> int | None:
+        """What ``pca="auto"`` comes to, as a number of directions (None: the whole rank), before the problem is built.
+
+        ``spectrum`` is the variances of X along its principal directions and their total; None where X is too large for it.
+        """
+        pca = self._resolved_pca(sample, not self._orthogonal and self.penalty is None)
+        return pca if spectrum is None else self._keep(pca)(*spectrum)
+
+    def _resolved_pca(self, sample: Sample, has_degrees: bool) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
         large = self._is_large(sample.X)
-        ridge = self.ridge is not None and problem.degrees is not None and self.normalize is None
+        ridge = self.ridge is not None and has_degrees and self.normalize is None
         if not isinstance(self.pca, str):
             if large and self.pca is None and not ridge:
                 raise ValueError(
@@ -333,6 +345,11 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def is_large(X: Array) -> bool:
+    """Whether X is too large to be decomposed whole."""
+    return sparse.issparse(X) and min(X.shape) > DENSE_LIMIT
 
 
 def _count(energy: float, values: np.ndarray, total: float) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import gzip
 import os
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from .._extras import require
+from .._replacing import write_whole
 from .._validation import check_count
 from ..comparison import Comparison
 from ._content import content
@@ -85,33 +85,11 @@ def write_report(
         script=(folder / "page.js").read_text("utf-8"),
         plotly=_packed_plotly(),
     )
-    return _written(Path(path), html)
+    write_whole(path, html.encode())
+    return Path(path)
 
 
 def _packed_plotly() -> str:
     """Plotly's script, compressed: five megabytes as one and a half."""
     source = require("plotly.offline", "report").get_plotlyjs()
     return base64.b64encode(gzip.compress(source.encode("utf-8"), 9, mtime=0)).decode("ascii")
-
-
-def _written(path: Path, text: str) -> Path:
-    """Write beside, then rename, so that there is never half a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp makes it private
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-    return path
-
-
-def _umask() -> int:
-    """The mask of new files; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ..comparison import Comparison, takes_unknown_for_a_class
+from ..comparison import Comparison
+from ..comparison._fits import takes_unknown_for_a_class
 from ..graphs import Combination, Intersection, Scaled
 
 LABELLED = """\
@@ -44,7 +45,7 @@ Z = model.fit(X).transform(X)"""
 def program(comparison: Comparison, method: str) -> str:
     """Python that scores the method at its chosen dimension as the comparison did; it needs ``X`` and, with labels, ``y``."""
     [row] = [row for row in comparison.summary() if row["method"] == method]
-    code = _Expressions()
+    code = Expressions()
     model, splitter = code(comparison.estimator(method)), code.splitter(comparison.splitter)
     labels = comparison.labels
     if labels is None:
@@ -68,10 +69,14 @@ def program(comparison: Comparison, method: str) -> str:
     return f"{code.imports()}\n\n# {data.format(n=shape)}, rows in the same order\n{text}\n"
 
 
-class _Expressions:
-    """Estimators and graphs as the Python that makes them, and the imports it needs."""
+class Expressions:
+    """Estimators and graphs as the Python that makes them, and the imports it needs.
 
-    def __init__(self) -> None:
+    ``sizes=True`` writes numbers of neighbours even where they are the default.
+    """
+
+    def __init__(self, *, sizes: bool = False) -> None:
+        self.sizes = sizes
         self.names: dict[str, set[str]] = {}
 
     def need(self, module: str, name: str) -> None:
@@ -108,14 +113,14 @@ class _Expressions:
         return f"({text})" if isinstance(graph, (Combination, Intersection, Scaled)) else text
 
     def _call(self, estimator: BaseEstimator) -> str:
-        """Only the parameters that are not the default; the first one without its name where it may be so."""
+        """Only what is not the default, or a size; the first parameter without its name where it may be so."""
         kind = type(estimator)
         self.need(_public(kind), kind.__name__)
         arguments = []
         parameters = list(inspect.signature(kind).parameters.values())
         for i, parameter in enumerate(parameters):
             value = getattr(estimator, parameter.name)
-            if not _same(value, parameter.default):
+            if not _same(value, parameter.default) or (self.sizes and parameter.name == "n_neighbors"):
                 named = i > 0 or parameter.kind is parameter.KEYWORD_ONLY
                 arguments.append(f"{parameter.name}={self(value)}" if named else self(value))
         return f"{kind.__name__}({', '.join(arguments)})"

@@ -12,11 +12,14 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._extras import require
-from ..comparison import ALL_FEATURES, Comparison, _spread, _standard_error
+from ..comparison import Comparison
+from ..comparison._folds import class_names
+from ..comparison._result import ALL_FEATURES
+from ..comparison._scores import spread_rows, standard_error
 from ..graphs._sample import encode_labels
 from ..plots._components import directions
-from ..selection import _reducer
-from ._code import program
+from ..selection import reducer_of
+from ._code import Expressions, program
 
 THUMBNAIL = 40  # pixels of the longer side of an image, at most
 TEXT = 280  # characters of a document
@@ -49,7 +52,7 @@ def content(
     if X.shape != (n, d):
         raise ValueError(f"X has shape {X.shape}, but the comparison was made on {(n, d)}; pass the same data")
     names = _names("feature_names", feature_names, d, [f"feature {i}" for i in range(d)])
-    rows = _spread(n, max_points)
+    rows = spread_rows(n, max_points)
     identities = _names("ids", ids, n, [str(i) for i in range(n)])
     images = None if images is None else _images(images, n)
     labels, classes = _colours(comparison, y)
@@ -107,8 +110,7 @@ def _colours(comparison: Comparison, y: Any) -> tuple[np.ndarray | None, list[st
         names = comparison.classes
         return comparison.labels, None if names is None else [str(name) for name in names]
     labels = encode_labels(y, comparison.n_samples)
-    y = np.asarray(y).ravel()
-    return labels, [str(y[np.argmax(labels == code)]) for code in range(labels.max() + 1)]
+    return labels, [str(name) for name in class_names(y, labels)]
 
 
 def _facts(comparison: Comparison) -> dict[str, Any]:
@@ -131,9 +133,9 @@ def _choice(comparison: Comparison, method: str, dimension: int) -> dict[str, fl
     gain = column - [record[comparison.criterion] for record in comparison.baseline]
     return {
         "mean": float(column.mean()),
-        "se": _standard_error(column),
+        "se": standard_error(column),
         "gain": float(gain.mean()),
-        "gain_se": _standard_error(gain),
+        "gain_se": standard_error(gain),
     }
 
 
@@ -154,8 +156,7 @@ def _scores(comparison: Comparison, method: str) -> dict[str, Any]:
         "dimensions": comparison.dimensions(method),
         "mean": {measure: _rounded(scores.mean(axis=0)) for measure, scores in by_measure.items()},
         "se": {
-            measure: _rounded([_standard_error(column) for column in scores.T])
-            for measure, scores in by_measure.items()
+            measure: _rounded([standard_error(column) for column in scores.T]) for measure, scores in by_measure.items()
         },
     }
 
@@ -165,7 +166,7 @@ def _baseline(comparison: Comparison) -> dict[str, Any]:
     return {
         "name": ALL_FEATURES,
         "mean": {key: _rounded(float(column.mean())) for key, column in columns.items()},
-        "se": {key: _rounded(_standard_error(column)) for key, column in columns.items()},
+        "se": {key: _rounded(standard_error(column)) for key, column in columns.items()},
     }
 
 
@@ -219,11 +220,11 @@ def _linear(model: Any) -> np.ndarray | None:
 
 
 def _spectrum(comparison: Comparison, method: str) -> dict[str, Any]:
-    own = hasattr(_reducer(comparison.models[method]), "eigenvalues_")
+    own = hasattr(reducer_of(comparison.models[method]), "eigenvalues_")
     return {
         "values": _rounded(comparison.spectra[method]),
         "kind": "Eigenvalue" if own else "Share of the variance",
-        "chosen": _reducer(comparison.models[method]).n_components,
+        "chosen": reducer_of(comparison.models[method]).n_components,
     }
 
 
@@ -283,7 +284,8 @@ def _graph(facts: dict[str, Any]) -> dict[str, Any]:
     degrees = facts["degrees"]
     counts = np.bincount(degrees)
     return {
-        **{key: facts[key] for key in ("graph", "methods", "n_edges", "n_connected_components")},
+        "graph": Expressions(sizes=True)(facts["graph"]),
+        **{key: facts[key] for key in ("methods", "n_edges", "n_connected_components")},
         "least": int(degrees.min()),
         "median": float(np.median(degrees)),
         "most": int(degrees.max()),

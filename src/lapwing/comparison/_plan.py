@@ -1,0 +1,192 @@
+"""What is compared: the methods, the numbers of dimensions, and the pre-projection of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from threadpoolctl import threadpool_limits
+
+from .._validation import check_count
+from ..graphs import KNN, Repulsion, SameClass, Sample
+from ..methods import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP
+from ..operators import Array, identity, row_gram, weighted_mean
+from ..reducers._linear import is_large
+from ..reducers._principal import rounding
+from ..selection import reducer_of, why_not_nested
+from ..solvers._solve import numerical_rank
+from ._fits import is_linear
+
+GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
+SHOWN = (2, 3)  # dimensions of the pictures
+
+METHODS: dict[str, Any] = {
+    "PCA": PCA(svd_solver="full"),
+    "TruncatedSVD": TruncatedSVD(random_state=0),
+    "LDA": LinearDiscriminantAnalysis(),
+    "LPP": LPP(),
+    "OLPP": OLPP(),
+    "NPE": NPE(),
+    "ONPP": ONPP(),
+    "LPI": LPI(),
+    "LPCA": LPCA(),
+    "MMC": MMC(),
+    "LPDP": LPDP(),
+    "MFA": MFA(),
+    "DNE": DNE(),
+    "LPP + repulsion": LPP(graph=KNN(5) + SameClass() - 0.5 * Repulsion(15)),
+}  #: The methods that :func:`compare` knows by name.
+
+
+def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
+    """The methods that :func:`compare` takes where none are named: eight with labels, five without, six for sparse X.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    dict of name to estimator
+    """
+    if sparse.issparse(X):
+        names = ["TruncatedSVD", "LPP", *(["LPI"] if X.min() >= 0 else []), "NPE"]
+        names += [] if y is None else ["MMC", "LPDP"]
+    else:
+        names = ["PCA", "LPP", "OLPP", "NPE"] + (["ONPP"] if y is None else ["LDA", "MMC", "LPDP", "LPP + repulsion"])
+    return {name: _known(name, X) for name in names}
+
+
+def _known(name: str, X: Array) -> Any:
+    method = clone(METHODS[name])
+    if name == "PCA" and X.shape[0] > X.shape[1]:
+        method.set_params(svd_solver="covariance_eigh")  # as nested as "full", and many times faster
+    return method
+
+
+def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[str, Any]:
+    """``methods=``, as estimators by name."""
+    if methods is None:
+        return default_methods(X, labels)
+    if isinstance(methods, str) or not np.iterable(methods):
+        raise ValueError(f"methods={methods!r} must be a mapping of name to estimator, or a list of names")
+    found = methods if isinstance(methods, Mapping) else _named(methods, X)
+    if not found:
+        raise ValueError("methods is empty; name at least one, or leave it out")
+    for name, estimator in found.items():
+        if not (hasattr(estimator, "transform") and hasattr(reducer_of(estimator), "n_components")):
+            raise ValueError(
+                f"methods[{name!r}]={estimator!r} must have n_components (in its last step) and transform, for held-out rows"
+            )
+    return {str(name): clone(estimator) for name, estimator in found.items()}
+
+
+def _named(methods: Iterable[Any], X: Array) -> dict[str, Any]:
+    names = {name.lower(): name for name in METHODS}
+    keys = {name: str(name).lower() for name in methods}
+    unknown = [name for name, key in keys.items() if key not in names]
+    if unknown:
+        raise ValueError(f"methods={unknown!r} are not known; choose from {', '.join(METHODS)}, or pass estimators")
+    return {names[key]: _known(names[key], X) for key in keys.values()}
+
+
+class Plan(NamedTuple):
+    """A method with everything settled: which dimensions, and for each of them which pre-projection."""
+
+    estimator: Any
+    dimensions: tuple[int, ...]
+    most: int  # dimensions it can have
+    directions: dict[int, int | None]  # pca= for each dimension, where it is settled
+
+    def at(self, dimension: int) -> Any:
+        """The unfitted estimator of so many dimensions."""
+        model = clone(self.estimator)
+        reducer_of(model).set_params(n_components=dimension)
+        return model.set_params(pca=self.directions[dimension]) if dimension in self.directions else model
+
+    def groups(self, dimensions: Iterable[int]) -> list[list[int]]:
+        """Dimensions that one fit serves, that of the last of them."""
+        if why_not_nested(reducer_of(self.at(self.dimensions[0]))):
+            return [[d] for d in dimensions]
+        by_pca: dict[Any, list[int]] = {}
+        for d in dimensions:
+            by_pca.setdefault(self.directions.get(d), []).append(d)
+        return list(by_pca.values())
+
+    @property
+    def shown(self) -> list[int]:
+        """Dimensions of its pictures."""
+        return [d for d in SHOWN if d <= self.most] or [1]
+
+
+def planned(
+    estimators: dict[str, Any], dimensions: Any, X: Array, labels: np.ndarray | None, splits: list
+) -> dict[str, Plan]:
+    with threadpool_limits(1):  # as the folds: small matrices, and the same bits whatever the machine
+        room = _room(X, splits)
+    wanted = _checked_dimensions(dimensions, room.most)
+    sample = Sample(X, labels)
+    return {name: _plan(estimator, wanted, sample, room) for name, estimator in estimators.items()}
+
+
+class _Room(NamedTuple):
+    """How many dimensions every training fold has, and what ``pca="auto"`` looks at."""
+
+    most: int
+    spectrum: tuple[np.ndarray, float] | None  # None where X is too large for it
+    is_settled: bool  # whether all folds take the same way as X
+
+
+def _plan(estimator: Any, wanted: list[int], sample: Sample, room: _Room) -> Plan:
+    most = room.most
+    if isinstance(reducer_of(estimator), LinearDiscriminantAnalysis) and sample.y is not None:
+        most = min(most, int(sample.y.max()))  # one less than classes
+    dimensions = [d for d in wanted if d <= most]
+    if most < wanted[-1] and most not in wanted:
+        dimensions.append(most)
+    directions = {}
+    if is_linear(estimator) and isinstance(estimator.pca, str) and room.is_settled:
+        directions = {d: _directions(estimator, d, sample, room) for d in {*dimensions, *SHOWN} if d <= most}
+    return Plan(estimator, tuple(dimensions), most, directions)
+
+
+def _directions(estimator: Any, d: int, sample: Sample, room: _Room) -> int | None:
+    kept = clone(estimator).set_params(n_components=d)._settled_pca(sample, room.spectrum)
+    return kept if room.spectrum is None else min(kept, room.most)
+
+
+def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
+    if dimensions is None:
+        return [d for d in GRID if d < most] + ([most] if most <= GRID[-1] else [])
+    found = [check_count("dimensions", d) for d in np.atleast_1d(np.asarray(dimensions, dtype=object))]
+    if not found or any(b <= a for a, b in pairwise(found)):
+        raise ValueError(f"dimensions={dimensions!r} must be increasing whole numbers, one or more")
+    if found[-1] > most:
+        raise ValueError(
+            f"dimensions={dimensions!r} go beyond {most}, the rank of the smallest training fold; use at most {most}"
+        )
+    return found
+
+
+def _room(X: Array, splits: list) -> _Room:
+    if is_large(X):
+        least = min(len(train) for train, _ in splits)
+        return _Room(min(least, X.shape[1]) - 2, None, is_large(X[:least]))
+    return _Room(min(_spectrum(X[train])[0].size for train, _ in splits), _spectrum(X), True)
+
+
+def _spectrum(X: Array) -> tuple[np.ndarray, float]:
+    """Variances along the principal directions, descending, as many as the rank, and their total."""
+    n, d = X.shape
+    mean = weighted_mean(X)
+    gram = row_gram(X, mean) if n < d else identity(n).quadratic(X, mean)
+    values = np.linalg.eigvalsh(gram)
+    rank = numerical_rank(values, rounding(X.dtype, np.trace(gram) + n * (mean @ mean)))
+    return values[::-1][: min(rank, n - 1)], float(np.maximum(values, 0).sum())

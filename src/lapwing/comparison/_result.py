@@ -1,0 +1,175 @@
+"""What a comparison found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import confusion_matrix
+
+from .._extras import require
+from ._plan import Plan
+from ._scores import LABELLED, NEIGHBORHOOD, one_standard_error, standard_error
+
+ALL_FEATURES = "all features"  # the data as given, to which every method is held
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What :func:`compare` found.
+
+    Attributes
+    ----------
+    records : list of dict
+        One a method, dimension and fold: ``method``, ``dimension``, ``fold`` and :attr:`measures`.
+    baseline : list of dict
+        The same for the data as given, without reduction.
+    measures : tuple of str
+        With labels ``accuracy`` (held-out 1-NN), ``clustering`` (k-means on the held-out rows, classes matched to clusters) and
+        ``nmi`` (of the same clusters); always ``trustworthiness``, ``continuity`` and ``recall``
+        (:func:`neighborhood_preservation` of the held-out rows).
+    criterion : str
+        The measure that chooses: ``accuracy``, or ``recall`` without labels.
+    models : dict of name to fitted estimator
+        On all data, with the dimension that the one-standard-error rule chose.
+    embeddings : dict of name to dict
+        All rows in 2 and 3 dimensions (1 where there are no more), keyed by their number.
+    spectra : dict of name to ndarray
+        Eigenvalues (shares of the variance for PCA, LDA and TruncatedSVD) of the largest fit that shares the model's ``pca``.
+    graphs : list of dict
+        Of each graph of neighbours that attracts: the ``graph``, its ``methods``, ``n_edges``, ``n_connected_components`` and
+        ``degrees``.
+    failures : dict of name to message
+        Methods that could not be fitted, and why.
+    warnings : dict of name to list of messages
+        What the methods warned of, in any fold.
+    classes : ndarray or None
+        Names of the classes.
+    labels : ndarray or None
+        Index into ``classes`` for each row, -1 where unknown.
+    splitter : cross-validator
+    folds : list of ndarray
+        Rows held out.
+    predictions : dict of (name, dimension) to list of ndarray
+        Class predicted for each held-out row whose label is known, one array a fold.
+    random_state : int
+    n_samples, n_features, n_neighbors : int
+    """
+
+    records: list[dict[str, Any]]
+    baseline: list[dict[str, Any]]
+    criterion: str
+    models: dict[str, Any]
+    embeddings: dict[str, dict[int, np.ndarray]]
+    spectra: dict[str, np.ndarray]
+    graphs: list[dict[str, Any]]
+    failures: dict[str, str]
+    warnings: dict[str, list[str]]
+    classes: np.ndarray | None
+    labels: np.ndarray | None
+    splitter: Any
+    folds: list[np.ndarray]
+    predictions: dict[tuple[str, int], list[np.ndarray]]
+    random_state: int
+    n_samples: int
+    n_features: int
+    n_neighbors: int
+    _plans: dict[str, Plan] = field(repr=False)
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods that were scored."""
+        return list(self._plans)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return NEIGHBORHOOD if self.labels is None else LABELLED + NEIGHBORHOOD
+
+    def dimensions(self, method: str) -> list[int]:
+        """The numbers of dimensions that were tried."""
+        return list(self._plan(method).dimensions)
+
+    def estimator(self, method: str, dimension: int | None = None) -> Any:
+        """The unfitted estimator behind a score, with ``pca`` written out; None is the chosen dimension."""
+        return self._plan(method).at(self._row(method)["dimension"] if dimension is None else dimension)
+
+    def scores(self, method: str, measure: str | None = None) -> np.ndarray:
+        """Scores of shape (n_folds, n_dimensions); None is the criterion."""
+        values = [record[measure or self.criterion] for record in self.records if record["method"] == method]
+        return np.reshape(values, (len(self.folds), len(self.dimensions(method))))
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One row a method, the best first.
+
+        ``best_dimension`` has the best mean, ``best_mean``; ``dimension`` is the smallest whose mean is within one standard
+        error of that. There: the ``mean`` and standard error ``se`` of the criterion, the mean of every measure, and ``behind``,
+        ``behind_se``: how far the best method is ahead at its best dimension, fold by fold.
+        """
+        rows = [self._row(method) for method in self.methods]
+        rows.sort(key=lambda row: -row["best_mean"])
+        top = self._column(rows[0]["method"], rows[0]["best_dimension"])
+        for row in rows:
+            behind = top - self._column(row["method"], row["dimension"])
+            row["behind"], row["behind_se"] = float(behind.mean()), standard_error(behind)
+        return rows
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The row of :meth:`summary` with the best mean."""
+        return self.summary()[0]
+
+    @property
+    def choice(self) -> tuple[str, int]:
+        """Of all methods and dimensions within one standard error of the best, the fewest dimensions; of equals the best."""
+        best = self.best
+        least = best["best_mean"] - best["best_se"]
+        candidates = [
+            (d, -mean, method)
+            for method in self.methods
+            for d, mean in zip(self.dimensions(method), self.scores(method).mean(axis=0), strict=True)
+            if mean >= least
+        ]
+        dimension, _, method = min(candidates)
+        return method, dimension
+
+    def confusion(self, method: str, dimension: int | None = None) -> np.ndarray:
+        """Counts of shape (n_classes, n_classes), true by predicted, of the held-out 1-NN over all folds."""
+        if self.labels is None or self.classes is None:
+            raise ValueError(
+                "the comparison has no labels (y=None), so there is no confusion matrix; pass y to compare"
+            )
+        dimension = self._row(method)["dimension"] if dimension is None else dimension
+        held_out = [self.labels[fold] for fold in self.folds]
+        true = np.concatenate([labels[labels >= 0] for labels in held_out])
+        found = np.concatenate(self.predictions[method, dimension])
+        return confusion_matrix(true, found, labels=np.arange(len(self.classes)))
+
+    def to_frame(self) -> Any:
+        """The records as a pandas DataFrame."""
+        return require("pandas", "tables").DataFrame(self.records)
+
+    def _plan(self, method: str) -> Plan:
+        if method not in self._plans:
+            raise ValueError(f"method={method!r} was not compared; there are {', '.join(self.methods)}")
+        return self._plans[method]
+
+    def _column(self, method: str, dimension: int) -> np.ndarray:
+        return self.scores(method)[:, self.dimensions(method).index(dimension)]
+
+    def _row(self, method: str) -> dict[str, Any]:
+        dimensions, scores = self.dimensions(method), self.scores(method)
+        means = scores.mean(axis=0)
+        best = int(np.argmax(means))
+        best_se = standard_error(scores[:, best])
+        chosen = one_standard_error(scores)
+        return {
+            "method": method,
+            "best_dimension": dimensions[best],
+            "best_mean": float(means[best]),
+            "best_se": best_se,
+            "dimension": dimensions[chosen],
+            "mean": float(means[chosen]),
+            "se": standard_error(scores[:, chosen]),
+            **{measure: float(self.scores(method, measure)[:, chosen].mean()) for measure in self.measures},
+        }

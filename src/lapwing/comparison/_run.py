@@ -1,0 +1,183 @@
+"""The comparison: folds side by side, then all data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.utils import check_array
+
+from .._validation import check_count
+from ..graphs._sample import encode_labels
+from ._folds import Fold, checked_splitter, class_names, score_fold
+from ._plan import Plan, checked_methods, planned
+from ._result import ALL_FEATURES, Comparison
+from ._scores import N_NEIGHBORS, one_standard_error
+from ._whole import Whole, distinct_graphs, fit_whole
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    methods: Mapping[str, Any] | Sequence[str] | None = None,
+    dimensions: Sequence[int] | None = None,
+    cv: Any = 5,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int, str], Any] | None = None,
+) -> Comparison:
+    """Compare methods and numbers of dimensions by cross-validation.
+
+    A method is fitted once a fold for all dimensions that share a pre-projection: the first d directions of a larger solution
+    are the solution for d. ``pca="auto"`` is settled on the whole of X, as a number of directions (from its variance and, of the
+    labels, the size of classes alone), and written out, so that :meth:`Comparison.estimator` gives the numbers shown. For
+    ``LPP``, ``NPE``, ``LPDP`` and ``MMC`` it is the same for all but the largest d; for ``OLPP``, ``ONPP`` and ``MFA`` it follows
+    d, and these are solved for each d. In a fold equal neighbour searches run once, whatever the method and dimension.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        As given: scale columns of different units first.
+    y : array-like of shape (n_samples,), default=None
+        Class labels, -1 where unknown. Without them only neighbourhoods are measured.
+    methods : mapping of name to estimator, sequence of names, or None, default=None
+        Names are those of :data:`METHODS`; estimators need ``n_components`` and ``transform`` (a pipeline in its last step).
+        None is :func:`default_methods`.
+    dimensions : sequence of int, default=None
+        Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank goes. A method with fewer (LDA has one less than
+        classes) stops there.
+    cv : int or scikit-learn splitter, default=5
+        An integer gives shuffled folds, stratified where there are labels.
+    random_state : int, default=0
+        Of the folds and of k-means.
+    n_jobs : int or None, default=None
+        Folds at a time, each on one thread; -1 is all cores. The result does not depend on it.
+    progress : callable, default=None
+        Called as ``progress(done, total, message)``.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    Standard errors are over folds, which share training rows, so they are a little too small. The best of many settings is
+    chosen on the folds that score it, so its score is a little too good: keep a test set for a number to publish.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing.comparison import compare
+    >>> X, y = load_digits(return_X_y=True)
+    >>> found = compare(X[:500], y[:500], methods=["PCA", "LPP"], dimensions=[2, 10])
+    >>> [(row["method"], row["dimension"]) for row in found.summary()]
+    [('LPP', 10), ('PCA', 10)]
+    >>> round(found.best["accuracy"], 2)
+    0.97
+    >>> found.estimator("LPP")
+    LPP(n_components=10, pca=...)
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=4)
+    labels = None if y is None else encode_labels(y, X.shape[0])
+    classes = None if labels is None else class_names(y, labels)
+    seed = check_count("random_state", random_state, 0)
+    estimators = checked_methods(methods, X, labels)
+    splitter = checked_splitter(cv, labels, classes, seed)
+    splits = list(splitter.split(X, labels))
+    if len(splits) < 2:
+        raise ValueError(f"cv={cv!r} gives {len(splits)} split; two or more are needed for a standard error")
+    plans = planned(estimators, dimensions, X, labels, splits)
+    n_neighbors = min(N_NEIGHBORS, (min(len(test) for _, test in splits) - 1) // 2)
+    if n_neighbors < 1:
+        raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {X.shape[0]}; use fewer folds")
+    criterion = "recall" if labels is None else "accuracy"
+    n_parts = min(effective_n_jobs(n_jobs), len(plans))
+    report = _Progress(progress, len(splits) + n_parts)
+    # Within ``with`` both runs share X on disk; two runs outside it would give that file up twice.
+    with Parallel(n_jobs=n_jobs, return_as="generator") as run:
+        tasks = (delayed(score_fold)(X, labels, train, test, plans, n_neighbors, seed) for train, test in splits)
+        folds = list(report.each(run(tasks), "fold"))
+        plans, failures = _fitted(plans, folds)
+        chosen = {name: _chosen(name, plan, folds, criterion) for name, plan in plans.items()}
+        parts = [{name: plans[name] for name in list(plans)[i::n_parts]} for i in range(min(n_parts, len(plans)))]
+        whole = list(report.each(run(delayed(fit_whole)(X, labels, part, chosen) for part in parts), "all data, part"))
+    fits = {name: part[name] for name in plans for part in whole if name in part}
+    return Comparison(
+        **_scored(plans, folds, X.shape[1]),
+        **_described(fits),
+        criterion=criterion,
+        failures=failures,
+        classes=classes,
+        labels=labels,
+        splitter=splitter,
+        folds=[test for _, test in splits],
+        predictions={} if labels is None else _predicted(plans, folds),
+        random_state=seed,
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        n_neighbors=n_neighbors,
+        _plans=plans,
+    )
+
+
+def _scored(plans: dict[str, Plan], folds: list[Fold], n_features: int) -> dict[str, Any]:
+    """What the folds gave, by method."""
+    return {
+        "records": [
+            {"method": name, "dimension": d, "fold": i, **fold.measures[name, d]}
+            for name, plan in plans.items()
+            for i, fold in enumerate(folds)
+            for d in plan.dimensions
+        ],
+        "baseline": [
+            {"method": ALL_FEATURES, "dimension": n_features, "fold": i, **fold.baseline}
+            for i, fold in enumerate(folds)
+        ],
+        "warnings": {name: sorted({text for fold in folds for text in fold.warnings[name]}) for name in plans},
+    }
+
+
+def _predicted(plans: dict[str, Plan], folds: list[Fold]) -> dict[tuple[str, int], list[np.ndarray]]:
+    settings = [(name, d) for name, plan in plans.items() for d in plan.dimensions]
+    return {setting: [fold.predictions[setting] for fold in folds] for setting in settings}
+
+
+def _described(fits: dict[str, Whole]) -> dict[str, Any]:
+    """What all data gave, by method."""
+    return {
+        "models": {name: fit.model for name, fit in fits.items()},
+        "embeddings": {name: fit.embeddings for name, fit in fits.items()},
+        "spectra": {name: fit.spectrum for name, fit in fits.items()},
+        "graphs": distinct_graphs(fits),
+    }
+
+
+def _fitted(plans: dict[str, Plan], folds: list[Fold]) -> tuple[dict[str, Plan], dict[str, str]]:
+    """The methods that could be fitted in every fold, and why others could not."""
+    failures = {name: why for fold in folds for name, why in fold.failures.items()}
+    fitted = {name: plan for name, plan in plans.items() if name not in failures}
+    if not fitted:
+        raise ValueError("no method could be fitted: " + "; ".join(f"{name}: {why}" for name, why in failures.items()))
+    return fitted, failures
+
+
+def _chosen(name: str, plan: Plan, folds: list[Fold], criterion: str) -> int:
+    scores = np.array([[fold.measures[name, d][criterion] for d in plan.dimensions] for fold in folds])
+    return plan.dimensions[one_standard_error(scores)]
+
+
+class _Progress:
+    """Counts tasks as they come in."""
+
+    def __init__(self, call: Callable[[int, int, str], Any] | None, total: int):
+        self.call, self.done, self.total = call, 0, total
+
+    def each(self, results: Iterable[Any], what: str) -> Iterator[Any]:
+        for i, result in enumerate(results):
+            self.done += 1
+            if self.call is not None:
+                self.call(self.done, self.total, f"{what} {i + 1}")
+            yield result
