@@ -43,11 +43,11 @@ figure.legend(*ax.get_legend_handles_labels(), loc="outside right center", title
 plt.show()
 
 # %%
-# Two dimensions are few. How many are enough, and with which method? :func:`lapwing.comparison.compare` tries them by
-# cross-validation, with one fit for all numbers of dimensions.
+# Two dimensions are few. How many are enough, and with which method? :func:`lapwing.comparison.compare` tries them
+# by cross-validation, with one fit for all numbers of dimensions.
 
-from lapwing.comparison import compare  # noqa: E402
-from lapwing.plots import ComparisonDisplay  # noqa: E402
+from lapwing.comparison import compare
+from lapwing.plots import ComparisonDisplay
 
 found = compare(X, y, methods=["PCA", "LDA", "LPP", "OLPP", "MMC", "LPDP"], dimensions=[2, 4, 8, 16, 32])
 ComparisonDisplay.from_comparison(found)

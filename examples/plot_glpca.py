@@ -2,8 +2,8 @@
 Faces rebuilt, with a graph
 ===========================
 
-Graph-Laplacian PCA represents images by few components whose coordinates follow a graph of neighbours. From left to right in
-``beta`` it goes from PCA to Laplacian eigenmaps. Faces are AT&T's, 28 x 23 pixels, if they are at hand, else the pictures are digits.
+Graph-Laplacian PCA represents images by few components whose coordinates follow a graph of neighbours. With ``beta`` it goes
+from PCA to Laplacian eigenmaps. Faces are AT&T's, 28 x 23 pixels, if they are at hand, else the pictures are digits.
 """
 
 import matplotlib.pyplot as plt
@@ -60,9 +60,10 @@ show(
 )
 
 # %%
-# Images of one class are more alike the more the graph counts. Now a fifth of them is covered by a block of noise. PCA rebuilds the
-# blocks; where neighbours have a say they are suppressed, most where norms take the place of squares (:class:`lapwing.RobustGLPCA`), or
-# where the graph comes from elsewhere, here from the images without blocks.
+# Images of one class are more alike the more the graph counts. Now a fifth of them is covered by a block of noise.
+# PCA rebuilds the blocks; where neighbours have a say they are suppressed, most where norms take the place of
+# squares (:class:`lapwing.RobustGLPCA`), or where the graph comes from elsewhere, here from the images without
+# blocks.
 
 random = np.random.RandomState(0)
 height, width = (size // 2 for size in images.shape[1:])

@@ -2,8 +2,8 @@
 Eigenfaces, Fisherfaces, Laplacianfaces
 =======================================
 
-The directions of a linear map of images are images themselves. Faces are those of the Yale collection, if they are at hand, else
-the pictures are digits.
+The directions of a linear map of images are images themselves. Faces are those of the Yale collection, if they are at
+hand, else the pictures are digits.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ y, shape = data.target, data.image_shape
 X = data.data / np.linalg.norm(data.data, axis=1, keepdims=True)
 
 # %%
-# All have one dimension less than there are people. LPP with the class graph is linear discriminant analysis, here after n - c
-# principal components, as Fisherfaces were published; Laplacianfaces are LPP after 98 % of the energy.
+# All have one dimension less than there are people. LPP with the class graph is linear discriminant analysis, here
+# after n - c principal components, as Fisherfaces were published; Laplacianfaces are LPP after 98 % of the energy.
 
 c, n = len(np.unique(y)), len(y) // 2
 methods = {

@@ -32,8 +32,9 @@ for n_perturbed, ax in enumerate(axes):
 plt.show()
 
 # %%
-# The weights come from coding length: how many bits fewer describe the patch without the point. In a patch of six, the stray point
-# gets little, and the two ends, which say most about the direction, get much. Weights by distance take it from the ends too.
+# The weights come from coding length: how many bits fewer describe the patch without the point. In a patch of six,
+# the stray point gets little, and the two ends, which say most about the direction, get much. Weights by distance
+# take it from the ends too.
 
 X, stray = make_patch()
 weights = {"coding_length": "coding length", "distance": "distance from the centre", "uniform": "nothing (PCA)"}
