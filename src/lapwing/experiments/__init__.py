@@ -1,0 +1,68 @@
+"""The published experiments, declared one file a paper, and the engine that runs them.
+
+>>> from lapwing.experiments import names
+>>> "lpdp-table-1" in names()
+True
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+
+from ._classification import Classification, Method, PerClass
+from ._clustering import Clustering
+from ._engine import ExperimentError, collected, run
+from ._experiment import Cell, Claim, Experiment, Measured, Reading, Summary, Task
+from ._page import write_page
+from ._store import ResultsError
+
+__all__ = [
+    "IMPOSSIBLE",
+    "Cell",
+    "Claim",
+    "Classification",
+    "Clustering",
+    "Experiment",
+    "ExperimentError",
+    "Measured",
+    "Method",
+    "PerClass",
+    "Reading",
+    "ResultsError",
+    "Summary",
+    "Task",
+    "collected",
+    "experiments",
+    "get",
+    "names",
+    "run",
+    "write_page",
+]
+
+PAPERS = ("_thesis", "_thesis_text", "_lpca", "_lpdp", "_glpca", "_repulsion", "_guide")
+IMPOSSIBLE = {
+    "thesis tables 4.3, 4.4, figures 4.10-4.12": "the MSRA faces are not public",
+    "lpca figures 3-5 as printed": "the FRGC version 2 faces are not public; public faces take their place",
+    "repulsion, Essex": "the Essex faces could not be had",
+}
+
+
+@cache
+def experiments() -> dict[str, Experiment]:
+    """Every experiment, by its name."""
+    declared = [e for paper in PAPERS for e in import_module(f".{paper}", __name__).EXPERIMENTS]
+    return {experiment.name: experiment for experiment in declared}
+
+
+def names() -> list[str]:
+    return list(experiments())
+
+
+def get(name: str) -> Experiment:
+    """The experiment of that name."""
+    if name not in experiments():
+        close = get_close_matches(name, names(), n=3) or names()
+        raise ValueError(f"there is no experiment {name!r}; did you mean {', '.join(close)}?")
+    return experiments()[name]

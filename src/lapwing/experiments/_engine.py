@@ -1,0 +1,111 @@
+"""Runs experiments: in parallel, resumable, with progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from ._data import dataset
+from ._experiment import Experiment, Summary, Task, Values
+from ._store import Store
+
+Progress = Callable[[str, int, int], None]  # experiment, repetitions done, of how many
+
+
+class ExperimentError(RuntimeError):
+    """A repetition failed; those before it are kept."""
+
+
+def run(
+    experiment: Experiment,
+    folder: Path | str,
+    *,
+    quick: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Measure what is not yet in ``folder``, and summarise.
+
+    Repetitions are independent and seeded, so the numbers do not depend on ``n_jobs``, nor on how often the run was
+    interrupted. Each is kept as soon as it is done.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : path
+        Holds ``results/NAME.jsonl``, ``NAME.csv`` and pictures.
+    quick : bool, default=False
+        A few repetitions only.
+    n_jobs : int or None, default=None
+        Processes; None is one for each core.
+    progress : callable, default=None
+        Called with name, done, total.
+
+    Returns
+    -------
+    Summary
+    """
+    for name in experiment.data:
+        dataset(name)  # says what is missing or damaged before anything is measured
+    folder = Path(folder)
+    (folder / "results").mkdir(parents=True, exist_ok=True)
+    store = Store(folder / "results", experiment)
+    tasks = experiment.tasks(quick)
+    results = store.read()
+    missing = [task for task in tasks if task not in results]
+    done = len(tasks) - len(missing)
+    report = progress or (lambda *_: None)
+    report(experiment.name, done, len(tasks))
+    for task, values, seconds in _measured(experiment, missing, n_jobs):
+        store.append(task, values, seconds)
+        results[task] = values
+        done += 1
+        report(experiment.name, done, len(tasks))
+    summary = Summary(experiment, {task: results[task] for task in tasks})
+    _draw(summary, folder)
+    return summary
+
+
+def collected(experiments: Iterable[Experiment], folder: Path | str) -> list[Summary]:
+    """What was measured in that folder so far, of those experiments of which anything was."""
+    found = []
+    for experiment in experiments:
+        results = Store(Path(folder) / "results", experiment).read()
+        known = {task: results[task] for task in experiment.tasks() if task in results}
+        if known:
+            found.append(Summary(experiment, known))
+    return found
+
+
+def _measured(experiment: Experiment, tasks: Sequence[Task], n_jobs: int | None) -> Any:
+    n_jobs = min(n_jobs or os.cpu_count() or 1, max(len(tasks), 1))
+    if n_jobs == 1:
+        yield from (_one(experiment, task) for task in tasks)
+        return
+    with Parallel(n_jobs, return_as="generator_unordered") as parallel:
+        yield from parallel(delayed(_one)(experiment, task) for task in tasks)
+
+
+def _one(experiment: Experiment, task: Task) -> tuple[Task, Values, float]:
+    start = time.perf_counter()
+    with threadpool_limits(1):  # processes share the cores; more threads would wait for each other, and change rounding
+        try:
+            values = experiment.measure(task.condition, task.seed)
+        except Exception as error:
+            where = f"{experiment.name}, {task.condition or 'no condition'}, seed {task.seed}"
+            raise ExperimentError(f"{where}: {type(error).__name__}: {error}") from error
+    return task, json.loads(json.dumps(values)), time.perf_counter() - start
+
+
+def _draw(summary: Summary, folder: Path) -> None:
+    from ._page import save_pictures, save_table
+
+    save_table(summary, folder)
+    save_pictures(summary, folder)

@@ -1,0 +1,299 @@
+"""What an experiment is: its declaration, what it measures, and the verdict on what was published."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Values = dict[str, dict[str, Any]]  # method -> quantity -> a number, or a curve over the dimensions
+REPRODUCED, ORDERED, NOT_REPRODUCED, NOT_PUBLISHED = "reproduced", "same ordering", "not reproduced", "not published"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One repetition under one condition: what is done in one go, and kept."""
+
+    condition: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a paper leaves open, what was taken, and under which names in the table the other readings are measured."""
+
+    question: str
+    taken: str
+    others: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper that is no number of a table: what it says, and the number that decides.
+
+    ``measure`` takes the :class:`Summary`; the claim holds where its number is at least ``at_least``, or at most ``at_most``.
+    """
+
+    text: str
+    measure: Callable[[Summary], float]
+    at_least: float = -np.inf
+    at_most: float = np.inf
+
+    def verdict(self, summary: Summary) -> tuple[float, str]:
+        found = float(self.measure(summary))
+        return found, REPRODUCED if self.at_least <= found <= self.at_most else NOT_REPRODUCED
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table: what was published, what was measured, and the verdict."""
+
+    quantity: str
+    condition: str
+    method: str
+    dimension: float | None
+    published: float | None
+    measured: float
+    spread: float
+    n: int
+    verdict: str
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.published is None else self.measured - self.published
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A published experiment, declared: what is repeated under which conditions, and what the paper printed.
+
+    Parameters
+    ----------
+    name : str
+        As on the command line.
+    source : str
+        Paper and place in it.
+    protocol : str
+        What is done, in full.
+    data : tuple of str
+        Data sets of :mod:`lapwing.datasets`, as ``"name"`` or ``"name:version"``.
+    conditions : mapping
+        From the rows of the table to whatever :meth:`measure` needs.
+    n_repeats : int
+        Seeds 0, 1, ... of each condition; ``n_quick`` in the quick tier (0 leaves the experiment out there).
+    quick_conditions : tuple of str or None
+        The conditions of the quick tier; None are all.
+    dimensions : sequence of numbers
+        Over which curves run; ``axis`` says what they are, if not numbers of dimensions.
+    published : mapping
+        Quantity -> condition -> method -> a number, or dimension -> number.
+    tolerance : float
+        How far a mean may lie from what was published and still count as reproduced.
+    tie : float
+        Published differences up to this do not count in the ordering.
+    lower_is_better : bool
+    single_run : bool
+        Whether a curve's best is sought in each repetition, not in the mean over them.
+    readings : tuple of Reading
+    claims : tuple of Claim
+    derived : callable
+        From the :class:`Summary` to further numbers: (quantity, condition, method) -> values, such as ranks.
+    pictures : callable
+        From the :class:`Summary` to captions and figures.
+    curves : bool
+        Whether the curves are drawn.
+    """
+
+    name: str
+    source: str
+    protocol: str
+    data: tuple[str, ...] = ()
+    conditions: Mapping[str, Any] = field(default_factory=lambda: {"": None})
+    n_repeats: int = 1
+    n_quick: int = 0
+    quick_conditions: tuple[str, ...] | None = None
+    dimensions: Sequence[float] = ()
+    axis: str = "dimensions"
+    published: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    tolerance: float = 0.0
+    tie: float = 0.0
+    lower_is_better: bool = False
+    single_run: bool = False
+    readings: tuple[Reading, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    derived: Callable[[Summary], Mapping[tuple[str, str, str], Sequence[float]]] | None = None
+    pictures: Callable[[Summary], Mapping[str, Figure]] | None = None
+    curves: bool = True
+
+    def measure(self, condition: str, seed: int) -> Values:
+        """Numbers, or curves over the dimensions, of one repetition."""
+        raise NotImplementedError
+
+    def tasks(self, quick: bool = False) -> list[Task]:
+        conditions = (self.quick_conditions or tuple(self.conditions)) if quick else tuple(self.conditions)
+        return [Task(c, seed) for seed in range(self.n_quick if quick else self.n_repeats) for c in conditions]
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what decides the numbers: results of an older declaration are not mixed with those of a newer one."""
+        described = [(f.name, self._described(getattr(self, f.name))) for f in fields(self) if f.name not in _WORDS]
+        return hashlib.sha256(repr((type(self).__name__, described)).encode()).hexdigest()[:16]
+
+    @classmethod
+    def _described(cls, value: Any) -> str:
+        if isinstance(value, Mapping):
+            return repr([(k, cls._described(v)) for k, v in value.items()])
+        if isinstance(value, tuple | list):
+            return repr([cls._described(v) for v in value])
+        if is_dataclass(value):
+            return repr([(f.name, cls._described(getattr(value, f.name))) for f in fields(value)])
+        if callable(value) and inspect.isfunction(inspect.unwrap(value)):
+            function = inspect.unwrap(value)
+            bound = [cell.cell_contents for cell in function.__closure__ or ()]
+            own = [inspect.getsource(function), _working_parts(sys.modules[function.__module__])]
+            return cls._described([*own, *(function.__defaults__ or ()), *bound])
+        return " ".join(repr(value).split())
+
+
+@cache
+def _working_parts(module: ModuleType) -> str:
+    """The functions, classes and constants of a module: what its functions may call, without what it declares."""
+    nodes = ast.parse(inspect.getsource(module)).body
+    return hashlib.sha256("".join(ast.unparse(node) for node in nodes if _works(node)).encode()).hexdigest()
+
+
+def _works(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return not any(isinstance(part, ast.Call) for part in ast.walk(node))
+    return isinstance(node, ast.FunctionDef | ast.ClassDef)
+
+
+# What an experiment says of itself and of its paper; the numbers do not depend on it.
+_WORDS = {"source", "protocol", "published", "tolerance", "tie", "lower_is_better", "single_run", "readings"}
+_WORDS |= {"axis", "claims", "derived", "pictures", "curves", "n_repeats", "n_quick", "quick_conditions", "data"}
+
+
+@dataclass(frozen=True)
+class Measured(Experiment):
+    """An experiment whose repetition is a function ``what(condition's value, seed) -> method -> quantity -> number``."""
+
+    what: Callable[[Any, int], Values] = field(kw_only=True)
+
+    def measure(self, condition: str, seed: int) -> Values:
+        return self.what(self.conditions[condition], seed)
+
+
+class Summary:
+    """What all repetitions of an experiment give."""
+
+    def __init__(self, experiment: Experiment, results: Mapping[Task, Values]):
+        self.experiment = experiment
+        self._found: dict[tuple[str, str, str], list[Any]] = {}
+        for task in sorted(results, key=lambda t: (t.seed, t.condition)):
+            for method, quantities in results[task].items():
+                for quantity, value in quantities.items():
+                    self._found.setdefault((quantity, task.condition, method), []).append(value)
+        if experiment.derived is not None and self._found:
+            self._found |= {key: list(values) for key, values in experiment.derived(self).items()}
+
+    @property
+    def keys(self) -> list[tuple[str, str, str]]:
+        """Quantity, condition and method of everything measured, in the order of the declaration."""
+        conditions = list(dict.fromkeys([*self.experiment.conditions, *(key[1] for key in self._found)]))
+        quantities = list(dict.fromkeys([*self.experiment.published, *(key[0] for key in self._found)]))
+        return sorted(self._found, key=lambda key: (quantities.index(key[0]), conditions.index(key[1])))
+
+    @property
+    def conditions(self) -> list[str]:
+        """Those that were measured: the quick tier may leave some out."""
+        return list(dict.fromkeys(key[1] for key in self.keys))
+
+    def runs(self, quantity: str, condition: str, method: str) -> np.ndarray:
+        """One row, or one number, a repetition; what a dimension cannot have is NaN."""
+        found = self._found[quantity, condition, method]
+        return np.array([np.asarray(v, dtype=float) for v in found])
+
+    def is_curve(self, quantity: str, condition: str, method: str) -> bool:
+        return self.runs(quantity, condition, method).ndim == 2
+
+    def best(self, quantity: str, condition: str, method: str) -> tuple[float, float, float | None]:
+        """Mean, standard deviation over repetitions, and for a curve the dimension of the best mean."""
+        runs = self.runs(quantity, condition, method)
+        if runs.ndim == 1:
+            return float(runs.mean()), float(runs.std()), None
+        sign = -1 if self.experiment.lower_is_better else 1
+        if self.experiment.single_run:
+            best = sign * np.nanmax(sign * runs, axis=1)
+            return float(best.mean()), float(best.std()), None
+        at = int(np.nanargmax(sign * runs.mean(axis=0)))
+        return float(runs[:, at].mean()), float(runs[:, at].std()), self.experiment.dimensions[at]
+
+    def at(self, quantity: str, condition: str, method: str, dimension: float) -> tuple[float, float]:
+        column = self.runs(quantity, condition, method)[:, list(self.experiment.dimensions).index(dimension)]
+        return float(column.mean()), float(column.std())
+
+    def mean(self, quantity: str, condition: str, method: str) -> float:
+        return self.best(quantity, condition, method)[0]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Every number measured beside what was published of it, with its verdict."""
+        groups = [self._group(quantity, condition) for quantity, condition in dict.fromkeys(k[:2] for k in self.keys)]
+        return [cell for group in groups for cell in group]
+
+    def _group(self, quantity: str, condition: str) -> list[Cell]:
+        printed = self.experiment.published.get(quantity, {}).get(condition, {})
+        cells = []
+        for method in [key[2] for key in self.keys if key[:2] == (quantity, condition)]:
+            n, values = len(self.runs(quantity, condition, method)), printed.get(method)
+            if isinstance(values, Mapping):
+                for d, number in values.items():
+                    cells.append((method, d, number, *self.at(quantity, condition, method, d), n))
+            else:
+                mean, spread, d = self.best(quantity, condition, method)
+                cells.append((method, d, values, mean, spread, n))
+        return [Cell(quantity, condition, *cell, self._verdict(cell, cells)) for cell in cells]
+
+    def _verdict(self, cell: tuple[Any, ...], group: list[tuple[Any, ...]]) -> str:
+        """Within the tolerance; else whether the methods compared with each other come in the published order."""
+        _, dimension, published, measured, *_ = cell
+        if published is None:
+            return NOT_PUBLISHED
+        if abs(measured - published) <= self.experiment.tolerance:
+            return REPRODUCED
+        by_dimension = dimension is not None and any(c[0] == cell[0] and c[1] != dimension for c in group)
+        rivals = [c for c in group if c[2] is not None and (not by_dimension or c[1] == dimension)]
+        return ORDERED if len(rivals) > 1 and self._same_order(rivals) else NOT_REPRODUCED
+
+    def _same_order(self, cells: list[tuple[Any, ...]]) -> bool:
+        pairs = [(a, b) for a in cells for b in cells if a[2] - b[2] > self.experiment.tie]
+        return bool(pairs) and all(a[3] > b[3] for a, b in pairs)
+
+    @property
+    def claims(self) -> list[tuple[Claim, float, str]]:
+        found = []
+        for claim in self.experiment.claims:
+            try:
+                found.append((claim, *claim.verdict(self)))
+            except KeyError:
+                if set(self.experiment.conditions) <= set(self.conditions):
+                    raise
+                # else it is about a condition that was not measured yet
+        return found
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many numbers and claims of the paper got which verdict."""
+        all_ = [cell.verdict for cell in self.cells] + [verdict for _, _, verdict in self.claims]
+        return {name: all_.count(name) for name in (REPRODUCED, ORDERED, NOT_REPRODUCED)}

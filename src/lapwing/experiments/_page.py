@@ -1,0 +1,167 @@
+"""What a run leaves: tables, pictures, and one page for a sceptic."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._extras import require
+from .._replacing import write_whole
+from ._experiment import Cell, Experiment, Summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
+MARKERS = "osD^vP*X"
+
+
+def save_table(summary: Summary, folder: Path) -> None:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    names = (
+        "quantity",
+        "condition",
+        "method",
+        "dimension",
+        "published",
+        "measured",
+        "spread",
+        "repetitions",
+        "verdict",
+    )
+    table.writerow(names)
+    for c in summary.cells:
+        row = (c.quantity, c.condition, c.method, c.dimension, c.published, round(c.measured, 4), round(c.spread, 4))
+        table.writerow((*row, c.n, c.verdict))
+    for claim, found, verdict in summary.claims:
+        table.writerow(("claim", "", claim.text, "", "", round(found, 4), "", "", verdict))
+    write_whole(folder / f"{summary.experiment.name}.csv", text.getvalue().encode())
+
+
+def save_pictures(summary: Summary, folder: Path) -> None:
+    """``NAME-1.png``, ..., and their captions in ``results/NAME.captions.json``."""
+    name, captions = summary.experiment.name, []
+    for number, (caption, figure) in enumerate(_figures(summary).items(), start=1):
+        picture = io.BytesIO()
+        figure.savefig(picture, dpi=110, bbox_inches="tight")
+        write_whole(folder / f"{name}-{number}.png", picture.getvalue())
+        captions.append(caption)
+    write_whole(folder / "results" / f"{name}.captions.json", json.dumps(captions).encode())
+
+
+def _figures(summary: Summary) -> Mapping[str, Figure]:
+    drawn = dict(summary.experiment.pictures(summary)) if summary.experiment.pictures else {}
+    curves = [key for key in summary.keys if summary.is_curve(*key)]
+    if summary.experiment.curves and curves:
+        for quantity in dict.fromkeys(key[0] for key in curves):
+            drawn[
+                f"{quantity} over {summary.experiment.axis}; the band is one standard deviation, large marks are published"
+            ] = draw_curves(summary, quantity, [key for key in curves if key[0] == quantity])
+    return drawn
+
+
+def panels(rows: int, columns: int, *, width: float = 3.2, height: float = 3.0) -> tuple[Figure, np.ndarray]:
+    """A figure with a grid of axes, of inches each."""
+    figure = require("matplotlib.figure", "plots").Figure((width * columns, height * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def draw_curves(summary: Summary, quantity: str, keys: Sequence[tuple[str, str, str]]) -> Figure:
+    """One panel a condition, one line a method."""
+    conditions = list(dict.fromkeys(key[1] for key in keys))
+    columns = min(3, len(conditions))
+    rows = -(-len(conditions) // columns)
+    figure, axes = panels(rows, columns, width=4.6, height=3.4)
+    for place in axes.flat[len(conditions) :]:
+        place.axis("off")
+    for place, condition in zip(axes.flat, conditions, strict=False):
+        _panel(place, summary, quantity, condition)
+    axes.flat[0].set_ylabel(quantity)
+    axes.flat[0].legend(fontsize=8)
+    return figure
+
+
+def _panel(axes: Any, summary: Summary, quantity: str, condition: str) -> None:
+    published = summary.experiment.published.get(quantity, {}).get(condition, {})
+    methods = [key[2] for key in summary.keys if key[:2] == (quantity, condition)]
+    for i, method in enumerate(methods):
+        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
+        runs = summary.runs(quantity, condition, method)
+        if runs.ndim == 1:
+            axes.axhline(runs.mean(), color=color, ls="--", lw=1, label=method)
+            continue
+        x, mean, spread = np.asarray(summary.experiment.dimensions), runs.mean(axis=0), runs.std(axis=0)
+        axes.plot(x, mean, color=color, marker=marker, ms=3, lw=1.3, label=method)
+        axes.fill_between(x, mean - spread, mean + spread, color=color, alpha=0.12, lw=0)
+        points = published.get(method)
+        points = points if isinstance(points, Mapping) else {}
+        axes.plot(list(points), list(points.values()), marker, mfc="none", mec=color, ms=9, mew=1.5)
+    axes.set(title=condition, xlabel=summary.experiment.axis)
+    axes.grid(alpha=0.25)
+
+
+def write_page(summaries: Iterable[Summary], folder: Path | str, *, notes: Mapping[str, str] | None = None) -> Path:
+    """``evidence.html``: every experiment measured so far, whole in one file.
+
+    Parameters
+    ----------
+    summaries : iterable of Summary
+    folder : path
+        Where the pictures are, and the page goes.
+    notes : mapping of str to str, default=None
+        Experiments that are not there, and why.
+
+    Returns
+    -------
+    Path
+    """
+    folder, jinja2 = Path(folder), require("jinja2", "report")
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("lapwing.experiments", "."), autoescape=True)
+    sections = [_section(summary, folder) for summary in summaries]
+    totals = {
+        name: sum(s["verdicts"][name] for s in sections) for name in (sections[0]["verdicts"] if sections else ())
+    }
+    versions = {name: version(name) for name in ("lapwing", "numpy", "scipy", "scikit-learn")}
+    versions = {"Python": platform.python_version(), **versions}
+    page = environment.get_template("page.html").render(
+        sections=sections, totals=totals, versions=versions, notes=notes or {}
+    )
+    path = folder / "evidence.html"
+    write_whole(path, page.encode())
+    return path
+
+
+def _section(summary: Summary, folder: Path) -> dict[str, Any]:
+    experiment = summary.experiment
+    captions = folder / "results" / f"{experiment.name}.captions.json"
+    pictures = json.loads(captions.read_text()) if captions.exists() else []
+    return {
+        "experiment": experiment,
+        "seeds": _seeds(experiment, summary),
+        "tables": _tables(summary.cells),
+        "claims": summary.claims,
+        "verdicts": summary.verdicts,
+        "pictures": [
+            (caption, base64.b64encode((folder / f"{experiment.name}-{i}.png").read_bytes()).decode())
+            for i, caption in enumerate(pictures, start=1)
+        ],
+    }
+
+
+def _seeds(experiment: Experiment, summary: Summary) -> str:
+    n = max((cell.n for cell in summary.cells), default=0)
+    return f"{n} of {experiment.n_repeats}" if n < experiment.n_repeats else str(n)
+
+
+def _tables(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+    return {q: [cell for cell in cells if cell.quantity == q] for q in dict.fromkeys(cell.quantity for cell in cells)}

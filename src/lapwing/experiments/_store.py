@@ -1,0 +1,79 @@
+"""Results on disk: one line a repetition, appended whole or not at all, never rewritten."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ._experiment import Experiment, Task, Values
+
+
+class ResultsError(RuntimeError):
+    """Results could not be kept, or not be read."""
+
+
+class Store:
+    """The results of one experiment, in ``folder/NAME.jsonl``.
+
+    A line that was cut off by a full disk or a killed process is dropped; every other line stays. Lines of an older
+    declaration (another fingerprint) stay too, and are not counted.
+    """
+
+    def __init__(self, folder: Path, experiment: Experiment):
+        self.path = folder / f"{experiment.name}.jsonl"
+        self.fingerprint = experiment.fingerprint
+
+    def read(self) -> dict[Task, Values]:
+        lines = self._lines()
+        return {
+            Task(**line["task"]): line["values"] for line in map(self._parsed, lines, range(1, len(lines) + 1)) if line
+        }
+
+    def append(self, task: Task, values: Values, seconds: float) -> None:
+        record = {"fingerprint": self.fingerprint, "task": asdict(task), "seconds": round(seconds, 3), "values": values}
+        line = json.dumps(record, allow_nan=True).encode() + b"\n"
+        try:
+            self._write(line)
+        except OSError as error:
+            raise ResultsError(
+                f"{self.path}: {error.strerror}; the result of {task.condition or 'the experiment'}, seed {task.seed} was "
+                "not kept, all before it were; make room (or choose another folder with --output) and run the same command "
+                "again, it goes on from there"
+            ) from error
+
+    def _write(self, line: bytes) -> None:
+        with open(self.path, "ab+", buffering=0) as file:
+            whole = _whole_length(file)
+            try:
+                file.truncate(whole)
+                if file.write(line) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(whole)
+                raise
+
+    def _lines(self) -> list[bytes]:
+        if not self.path.exists():
+            return []
+        content = self.path.read_bytes()
+        return content[: content.rfind(b"\n") + 1].splitlines()
+
+    def _parsed(self, line: bytes, number: int) -> dict[str, Any] | None:
+        try:
+            record = json.loads(line)
+            return record if record["fingerprint"] == self.fingerprint else None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ResultsError(
+                f"{self.path}, line {number} is damaged ({error}); delete that line to measure it again"
+            ) from error
+
+
+def _whole_length(file: Any) -> int:
+    """Where the last whole line ends."""
+    file.seek(0)
+    return file.read().rfind(b"\n") + 1

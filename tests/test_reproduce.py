@@ -1,0 +1,101 @@
+"""``lapwing reproduce``, as a user runs it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lapwing.experiments import experiments, get
+
+for name in ("typer", "rich", "matplotlib", "jinja2"):
+    pytest.importorskip(name)
+
+
+def reproduce(*arguments, cwd, data="nowhere"):
+    return subprocess.run(
+        [sys.executable, "-m", "lapwing.cli", "reproduce", *arguments],
+        cwd=cwd,
+        env={**os.environ, "LAPWING_DATA": str(data), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_without_a_name_the_experiments_are_listed(tmp_path):
+    done = reproduce(cwd=tmp_path)
+    assert done.returncode == 0
+    assert all(name in done.stdout for name in experiments())
+    assert "MSRA" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_experiment_leaves_table_page_and_results(tmp_path):
+    done = reproduce("lpca-figure-2", "-o", "found", "-j", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "0.1174" in done.stdout
+    assert done.stdout.count("reproduced: ") == 3
+    left = {str(path.relative_to(tmp_path / "found")) for path in (tmp_path / "found").rglob("*") if path.is_file()}
+    expected = {"evidence.html", "lpca-figure-2.csv", "results/lpca-figure-2.jsonl"}
+    assert expected <= left <= expected | {"results/lpca-figure-2.captions.json"}
+    assert "3 reproduced" in reproduce("-o", "found", cwd=tmp_path).stdout
+
+
+def test_an_unknown_name(tmp_path):
+    done = reproduce("lpdp-table-3", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "lpdp-table-1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("lpca-figure-2", "--all"), ("lpca-figure-2", "-j", "0")])
+def test_bad_usage(arguments, tmp_path):
+    assert reproduce(*arguments, cwd=tmp_path).returncode == 2
+
+
+def test_missing_data(tmp_path):
+    done = reproduce("thesis-figure-4.4", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Yale_32x32.npz" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_damaged_data(tmp_path):
+    file = Path(os.environ.get("LAPWING_DATA", "")) / "Yale_32x32.npz"
+    if not (os.environ.get("LAPWING_DATA") and file.exists()):
+        pytest.skip("Yale_32x32.npz is not in LAPWING_DATA")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    shutil.copy(file, folder)
+    os.chmod(folder / file.name, 0o644)
+    os.truncate(folder / file.name, file.stat().st_size // 2)
+    done = reproduce("thesis-figure-4.4", cwd=tmp_path, data=folder)
+    assert done.returncode == 1
+    assert "Yale_32x32.npz" in done.stderr
+    assert "checksum" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", experiments())
+def test_declarations(name):
+    """Each says what it does, and what was published lies in the table that it measures."""
+    experiment = get(name)
+    assert experiment.name == name
+    assert len(experiment.protocol) > 60
+    assert experiment.source
+    for conditions in experiment.published.values():
+        assert set(conditions) <= set(experiment.conditions), set(conditions) - set(experiment.conditions)
+    assert set(experiment.quick_conditions or ()) <= set(experiment.conditions)
+    assert experiment.claims or experiment.published or experiment.derived
+    assert len(experiment.fingerprint) == 16
+
+
+def test_names_are_unique_and_every_paper_has_some():
+    assert len(experiments()) > 40
+    for paper in ("thesis", "lpca", "lpdp", "glpca", "repulsion"):
+        assert any(name.startswith(paper) for name in experiments())
+    assert "guide" in experiments()
