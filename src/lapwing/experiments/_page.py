@@ -87,7 +87,7 @@ def draw_curves(summary: Summary, quantity: str, keys: Sequence[tuple[str, str, 
     for place, condition in zip(axes.flat, conditions, strict=False):
         _panel(place, summary, quantity, condition)
     axes.flat[0].set_ylabel(quantity)
-    axes.flat[0].legend(fontsize=8)
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     return figure
 
 
