@@ -210,14 +210,15 @@ def _helps(better: str) -> Callable[[Summary], float]:
 
 GRAPH_READING = Reading(
     "Graph, number of components, beta",
-    "The paper names none. Taken for all data sets alike: 5 nearest neighbours of either side with weights 1, as "
-    "many components as classes, beta = 0.5; decided on AT&T and MNIST alone.",
+    "The paper names none. Taken for all data sets alike: 5 nearest neighbours of either side with weights 1, as many "
+    "components as classes, beta = 0.5; settled after a look at AT&T and MNIST, and at residuals and occlusions of the sets "
+    "of images.",
     "gLPCA (beta = 0.9), gLPCA (heat)",
 )
 PCA_READING = Reading(
     "Coordinates of PCA and LPP",
-    "PCA: V of the paper's eq. 1, with orthonormal columns, which is gLPCA with beta = 0. LPP: generalised "
-    "eigenvectors as they come, of length 1 in the constraint.",
+    "PCA: V of the paper's eq. 1, with orthonormal columns, which is gLPCA with beta = 0. LPP: generalised eigenvectors as "
+    "they come, of length 1 in the constraint. Both are nearer to what is printed for AT&T.",
     "PCA (with lengths), LPP (unit directions)",
 )
 DATA_READING = Reading(
@@ -285,8 +286,8 @@ TABLE_3_KMEANS = _clustering_table(
         DATA_READING,
         Reading(
             "Random initialization",
-            "As many samples as clusters, drawn uniformly. Starts of k-means++ are equally near to what is printed, "
-            "over all: they fit the original AT&T, and miss COIL20 by far.",
+            "As many samples as clusters, drawn uniformly; chosen after both were measured. Starts of k-means++ are equally "
+            "near to what is printed, over all: they fit the original AT&T, and miss COIL20 by far.",
             'The quantities "accuracy, k-means++" and "mutual information, k-means++".',
         ),
         NMI_READING,
@@ -530,11 +531,6 @@ TABLE_4_EXPERIMENT = Measured(
             "gLPCA is better than PCA, LE and the original data in all cases (share of them).",
             _ahead_everywhere(("Original", "PCA", "LE")),
             at_least=1.0,
-        ),
-        Claim(
-            "gLPCA is better than PCA and LE in most cases (share of them).",
-            _ahead_everywhere(("PCA", "LE")),
-            at_least=0.5,
         ),
     ),
 )
