@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lapwing.experiments import experiments, get
+from lapwing.experiments import Measured, experiments, get
 
 for name in ("typer", "rich", "matplotlib", "jinja2"):
     pytest.importorskip(name)
@@ -78,6 +78,43 @@ def test_damaged_data(tmp_path):
     assert "checksum" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_what_fails_does_not_stop_the_others(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from lapwing.cli._app import app
+
+    def broken(value, seed):
+        raise ValueError("no such thing")
+
+    names = {"bad": Measured(name="bad", source="", protocol="", what=broken), "lpca-figure-2": get("lpca-figure-2")}
+    monkeypatch.setattr("lapwing.experiments.experiments", lambda: names)
+    done = CliRunner().invoke(app, ["reproduce", "--all", "-o", str(tmp_path), "-j", "1"])
+    assert done.exit_code == 1
+    assert "lpca-figure-2: 3 reproduced" in done.output
+    assert "bad, no condition, seed 0: ValueError: no such thing" in done.output
+    assert "no such thing" in (tmp_path / "evidence.html").read_text()
+
+
+def test_where_there_is_no_more_room_that_is_what_is_said(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from lapwing.cli._app import app
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lapwing.experiments._store.os.fsync", full)
+    done = CliRunner().invoke(app, ["reproduce", "lpca-figure-2", "-o", str(tmp_path), "-j", "1"])
+    assert done.exit_code == 1
+    assert "goes on from there" in done.output
+
+
+def test_no_quick_tier(tmp_path):
+    done = reproduce("guide", "--quick", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "no quick tier" in done.stderr
 
 
 @pytest.mark.parametrize("name", experiments())

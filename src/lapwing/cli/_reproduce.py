@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +39,10 @@ def reproduce(
         _list(output)
         return
     chosen = [get(name) for name in names] if names else list(experiments().values())
-    _run([e for e in chosen if e.tasks(quick)], output, quick, jobs, skip=not names)
+    left_out = [e.name for e in chosen if not e.tasks(quick)]
+    if names and left_out:
+        raise typer.BadParameter(f"{', '.join(left_out)} has no quick tier; run it without", param_hint="--quick")
+    _run([e for e in chosen if e.name not in left_out], output, quick, jobs, go_on=not names)
 
 
 def _list(folder: Path) -> None:
@@ -59,35 +63,47 @@ def _short(summary: Summary | None) -> str:
     return ", ".join(f"{n} {VERDICTS[verdict]}" for verdict, n in summary.verdicts.items() if n) or "measured"
 
 
-def _run(chosen: list[Experiment], folder: Path, quick: bool, jobs: int | None, skip: bool) -> None:
-    """One after the other; with ``skip`` one whose data are not there is passed over."""
-    from ..experiments import IMPOSSIBLE, collected, experiments, run, write_page
+def _run(chosen: list[Experiment], folder: Path, quick: bool, jobs: int | None, go_on: bool) -> None:
+    """One after the other; with ``go_on`` one that fails is noted, and the others are run."""
+    from ..experiments import ExperimentError
 
-    notes = dict(IMPOSSIBLE)
+    failed: dict[str, str] = {}
     try:
         for number, experiment in enumerate(chosen, start=1):
-            name = experiment.name
-            with progress(name) as show:
-                try:
-                    summary = run(
-                        experiment,
-                        folder,
-                        quick=quick,
-                        n_jobs=jobs,
-                        progress=lambda _, done, total, name=name, n=number: show(  # type: ignore[misc]
-                            done, total, f"{n} of {len(chosen)}: {name}"
-                        ),
-                    )
-                except FileNotFoundError as error:
-                    if not skip:
-                        raise
-                    notes[name] = str(error)
-                    say(f"{name}: {error}")
-                    continue
-            _show(summary, whole=len(chosen) == 1)
-    finally:
-        if found := collected(experiments().values(), folder):
-            say(f"{write_page(found, folder, notes=notes)} has it all")
+            try:
+                _one(experiment, folder, quick, jobs, f"{number} of {len(chosen)}: ", whole=len(chosen) == 1)
+            except (OSError, ExperimentError) as error:  # its data, or its repetitions
+                if not go_on:
+                    raise
+                failed[experiment.name] = str(error)
+                say(f"{experiment.name}: {error}")
+    except BaseException:
+        with suppress(OSError):  # what went wrong before is what to say
+            _page(folder, failed)
+        raise
+    _page(folder, failed)
+    if failed:
+        say(f"not run: {', '.join(failed)}")
+        raise typer.Exit(1)
+
+
+def _one(experiment: Experiment, folder: Path, quick: bool, jobs: int | None, place: str, whole: bool) -> None:
+    from ..experiments import run
+
+    with progress(experiment.name) as show:
+
+        def tell(name: str, done: int, total: int) -> None:
+            show(done, total, place + name)
+
+        summary = run(experiment, folder, quick=quick, n_jobs=jobs, progress=tell)
+    _show(summary, whole)
+
+
+def _page(folder: Path, failed: dict[str, str]) -> None:
+    from ..experiments import IMPOSSIBLE, collected, experiments, write_page
+
+    if found := collected(experiments().values(), folder):
+        say(f"{write_page(found, folder, notes=IMPOSSIBLE | failed)} has it all")
 
 
 def _show(summary: Summary, whole: bool) -> None:
@@ -109,5 +125,5 @@ def _show(summary: Summary, whole: bool) -> None:
     ]
     columns = ["quantity", "condition", "method", summary.experiment.axis, "published", "measured", "spread", "verdict"]
     print_table(columns, rows, right="   rrrr ")
-    for claim, found, verdict in summary.claims:
-        typer.echo(f"{verdict}: {claim.text} ({found:.4g})")
+    for claim, found, share, verdict in summary.claims:
+        typer.echo(f"{verdict}: {claim.text} ({found:.4g}, holds in {share:.0%})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from ._data import dataset
 from ._experiment import Experiment, Summary, Task, Values
-from ._store import Store
+from ._page import save_pictures, save_table
+from ._store import ResultsError, Store
 
 Progress = Callable[[str, int, int], None]  # experiment, repetitions done, of how many
 
@@ -65,23 +67,37 @@ def run(
     report(experiment.name, done, len(tasks))
     for task, values, seconds in _measured(experiment, missing, n_jobs):
         store.append(task, values, seconds)
-        results[task] = values
         done += 1
         report(experiment.name, done, len(tasks))
-    summary = Summary(experiment, {task: results[task] for task in tasks})
-    _draw(summary, folder)
+    summary = _summary(experiment, folder)
+    save_table(summary, folder)
+    save_pictures(summary, folder)
     return summary
 
 
 def collected(experiments: Iterable[Experiment], folder: Path | str) -> list[Summary]:
-    """What was measured in that folder so far, of those experiments of which anything was."""
+    """What was measured in that folder so far, of those experiments of which anything was.
+
+    Results that cannot be read are left out, with a warning.
+    """
     found = []
     for experiment in experiments:
-        results = Store(Path(folder) / "results", experiment).read()
-        known = {task: results[task] for task in experiment.tasks() if task in results}
-        if known:
-            found.append(Summary(experiment, known))
+        try:
+            summary = _summary(experiment, Path(folder))
+        except ResultsError as error:
+            warnings.warn(str(error), stacklevel=2)
+            continue
+        if summary.keys:
+            found.append(summary)
     return found
+
+
+def _summary(experiment: Experiment, folder: Path) -> Summary:
+    """Of all that is there, whether a quick run or a full one left it."""
+    store = Store(folder / "results", experiment)
+    results = store.read()
+    wanted = dict.fromkeys([*experiment.tasks(), *experiment.tasks(quick=True)])
+    return Summary(experiment, {task: results[task] for task in wanted if task in results}, store.versions)
 
 
 def _measured(experiment: Experiment, tasks: Sequence[Task], n_jobs: int | None) -> Any:
@@ -102,10 +118,3 @@ def _one(experiment: Experiment, task: Task) -> tuple[Task, Values, float]:
             where = f"{experiment.name}, {task.condition or 'no condition'}, seed {task.seed}"
             raise ExperimentError(f"{where}: {type(error).__name__}: {error}") from error
     return task, json.loads(json.dumps(values)), time.perf_counter() - start
-
-
-def _draw(summary: Summary, folder: Path) -> None:
-    from ._page import save_pictures, save_table
-
-    save_table(summary, folder)
-    save_pictures(summary, folder)

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import ModuleType
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Values = dict[str, dict[str, Any]]  # method -> quantity -> a number, or a curve over the dimensions
+SURE, RESAMPLES = 0.95, 200  # of the repetitions, for claims
 REPRODUCED, ORDERED, NOT_REPRODUCED, NOT_PUBLISHED = "reproduced", "same ordering", "not reproduced", "not published"
 
 
@@ -42,7 +43,8 @@ class Reading:
 class Claim:
     """A statement of a paper that is no number of a table: what it says, and the number that decides.
 
-    ``measure`` takes the :class:`Summary`; the claim holds where its number is at least ``at_least``, or at most ``at_most``.
+    ``measure`` takes the :class:`Summary`; the claim holds where its number is at least ``at_least`` and at most ``at_most``,
+    and still does in 95 % of bootstrap samples of the repetitions.
     """
 
     text: str
@@ -50,9 +52,14 @@ class Claim:
     at_least: float = -np.inf
     at_most: float = np.inf
 
-    def verdict(self, summary: Summary) -> tuple[float, str]:
+    def verdict(self, summary: Summary) -> tuple[float, float, str]:
+        """The number, the share of resampled repetitions in which the claim holds, and the verdict: 95 % are enough."""
         found = float(self.measure(summary))
-        return found, REPRODUCED if self.at_least <= found <= self.at_most else NOT_REPRODUCED
+        share = float(np.mean([self._holds(resampled) for resampled in summary.resampled]))
+        return found, share, REPRODUCED if self._holds(summary) and share >= SURE else NOT_REPRODUCED
+
+    def _holds(self, summary: Summary) -> bool:
+        return bool(self.at_least <= self.measure(summary) <= self.at_most)
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,9 @@ class Experiment:
         Paper and place in it.
     protocol : str
         What is done, in full.
+    other_data : str
+        How the data differ from the paper's, where they do: then verdicts are shown, and not counted among those of the
+        papers.
     data : tuple of str
         Data sets of :mod:`lapwing.datasets`, as ``"name"`` or ``"name:version"``.
     conditions : mapping
@@ -98,7 +108,7 @@ class Experiment:
         Over which curves run; ``axis`` says what they are, if not numbers of dimensions.
     published : mapping
         Quantity -> condition -> method -> a number, or dimension -> number.
-    tolerance : float
+    tolerance : float, or mapping of quantity to float
         How far a mean may lie from what was published and still count as reproduced.
     tie : float
         Published differences up to this do not count in the ordering.
@@ -118,6 +128,7 @@ class Experiment:
     name: str
     source: str
     protocol: str
+    other_data: str = ""
     data: tuple[str, ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=lambda: {"": None})
     n_repeats: int = 1
@@ -126,7 +137,7 @@ class Experiment:
     dimensions: Sequence[float] = ()
     axis: str = "dimensions"
     published: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    tolerance: float = 0.0
+    tolerance: float | Mapping[str, float] = 0.0
     tie: float = 0.0
     lower_is_better: bool = False
     single_run: bool = False
@@ -141,14 +152,18 @@ class Experiment:
         raise NotImplementedError
 
     def tasks(self, quick: bool = False) -> list[Task]:
-        conditions = (self.quick_conditions or tuple(self.conditions)) if quick else tuple(self.conditions)
+        conditions = tuple(self.conditions)
+        if quick and self.quick_conditions is not None:
+            conditions = self.quick_conditions
         return [Task(c, seed) for seed in range(self.n_quick if quick else self.n_repeats) for c in conditions]
 
     @property
     def fingerprint(self) -> str:
         """Of what decides the numbers: results of an older declaration are not mixed with those of a newer one."""
         described = [(f.name, self._described(getattr(self, f.name))) for f in fields(self) if f.name not in _WORDS]
-        return hashlib.sha256(repr((type(self).__name__, described)).encode()).hexdigest()[:16]
+        engine = [c.__module__ for c in type(self).__mro__ if c.__module__ not in (__name__, "builtins")]
+        parts = [_working_parts(sys.modules[name]) for name in dict.fromkeys(engine)]
+        return hashlib.sha256(repr((type(self).__name__, parts, described)).encode()).hexdigest()[:16]
 
     @classmethod
     def _described(cls, value: Any) -> str:
@@ -181,7 +196,18 @@ def _works(node: ast.stmt) -> bool:
 
 # What an experiment says of itself and of its paper; the numbers do not depend on it.
 _WORDS = {"source", "protocol", "published", "tolerance", "tie", "lower_is_better", "single_run", "readings"}
-_WORDS |= {"axis", "claims", "derived", "pictures", "curves", "n_repeats", "n_quick", "quick_conditions", "data"}
+_WORDS |= {
+    "axis",
+    "claims",
+    "other_data",
+    "derived",
+    "pictures",
+    "curves",
+    "n_repeats",
+    "n_quick",
+    "quick_conditions",
+    "data",
+}
 
 
 @dataclass(frozen=True)
@@ -197,15 +223,37 @@ class Measured(Experiment):
 class Summary:
     """What all repetitions of an experiment give."""
 
-    def __init__(self, experiment: Experiment, results: Mapping[Task, Values]):
+    def __init__(self, experiment: Experiment, results: Mapping[Task, Values], versions: Iterable[str] = ()):
         self.experiment = experiment
+        self.versions = sorted(versions)  # with which it was measured
+        self.n_repeats = len({task.seed for task in results})
         self._found: dict[tuple[str, str, str], list[Any]] = {}
         for task in sorted(results, key=lambda t: (t.seed, t.condition)):
             for method, quantities in results[task].items():
                 for quantity, value in quantities.items():
                     self._found.setdefault((quantity, task.condition, method), []).append(value)
-        if experiment.derived is not None and self._found:
-            self._found |= {key: list(values) for key, values in experiment.derived(self).items()}
+        self._measured = dict(self._found)
+        self._derive()
+
+    def _derive(self) -> None:
+        if self.experiment.derived is not None and self._measured:
+            self._found = self._measured | {key: list(v) for key, v in self.experiment.derived(self).items()}
+
+    @property
+    def resampled(self) -> Iterator[Summary]:
+        """Bootstrap samples of the repetitions, the same ones for all methods of a condition; itself where there is one."""
+        lengths = sorted({len(values) for values in self._measured.values()})
+        if not lengths or lengths[-1] < 2:
+            yield self
+            return
+        random = np.random.RandomState(0)
+        for _ in range(RESAMPLES):
+            draws = {n: random.randint(n, size=n) for n in lengths}
+            other = Summary(self.experiment, {})
+            other._measured = {key: [values[i] for i in draws[len(values)]] for key, values in self._measured.items()}
+            other._found = dict(other._measured)
+            other._derive()
+            yield other
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
@@ -236,6 +284,8 @@ class Summary:
         if self.experiment.single_run:
             best = sign * np.nanmax(sign * runs, axis=1)
             return float(best.mean()), float(best.std()), None
+        if np.isnan(runs.mean(axis=0)).all():
+            return float("nan"), float("nan"), None
         at = int(np.nanargmax(sign * runs.mean(axis=0)))
         return float(runs[:, at].mean()), float(runs[:, at].std()), self.experiment.dimensions[at]
 
@@ -263,30 +313,33 @@ class Summary:
             else:
                 mean, spread, d = self.best(quantity, condition, method)
                 cells.append((method, d, values, mean, spread, n))
-        return [Cell(quantity, condition, *cell, self._verdict(cell, cells)) for cell in cells]
+        measured = {cell[0] for cell in cells}
+        cells += [(m, None, np.nan, np.nan, np.nan, 0) for m in printed if m not in measured]
+        tolerance = self.experiment.tolerance
+        within = tolerance.get(quantity, 0.0) if isinstance(tolerance, Mapping) else tolerance
+        return [Cell(quantity, condition, *cell, self._verdict(cell, cells, within)) for cell in cells]
 
-    def _verdict(self, cell: tuple[Any, ...], group: list[tuple[Any, ...]]) -> str:
+    def _verdict(self, cell: tuple[Any, ...], group: list[tuple[Any, ...]], within: float) -> str:
         """Within the tolerance; else whether the methods compared with each other come in the published order."""
         _, dimension, published, measured, *_ = cell
         if published is None:
             return NOT_PUBLISHED
-        if abs(measured - published) <= self.experiment.tolerance:
+        if abs(measured - published) <= within:
             return REPRODUCED
         by_dimension = dimension is not None and any(c[0] == cell[0] and c[1] != dimension for c in group)
         rivals = [c for c in group if c[2] is not None and (not by_dimension or c[1] == dimension)]
-        return ORDERED if len(rivals) > 1 and self._same_order(rivals) else NOT_REPRODUCED
-
-    def _same_order(self, cells: list[tuple[Any, ...]]) -> bool:
-        pairs = [(a, b) for a in cells for b in cells if a[2] - b[2] > self.experiment.tie]
-        return bool(pairs) and all(a[3] > b[3] for a, b in pairs)
+        pairs = [(a, b) for a in rivals for b in rivals if a[2] - b[2] > self.experiment.tie]
+        takes_part = any(cell is a or cell is b for a, b in pairs)
+        return ORDERED if takes_part and all(a[3] > b[3] for a, b in pairs) else NOT_REPRODUCED
 
     @property
-    def claims(self) -> list[tuple[Claim, float, str]]:
+    def claims(self) -> list[tuple[Claim, float, float, str]]:
+        """Each with its number, the share of resampled repetitions in which it holds, and its verdict."""
         found = []
         for claim in self.experiment.claims:
             try:
                 found.append((claim, *claim.verdict(self)))
-            except KeyError:
+            except (KeyError, ValueError):
                 if set(self.experiment.conditions) <= set(self.conditions):
                     raise
                 # else it is about a condition that was not measured yet
@@ -295,5 +348,5 @@ class Summary:
     @property
     def verdicts(self) -> dict[str, int]:
         """How many numbers and claims of the paper got which verdict."""
-        all_ = [cell.verdict for cell in self.cells] + [verdict for _, _, verdict in self.claims]
+        all_ = [cell.verdict for cell in self.cells] + [claim[-1] for claim in self.claims]
         return {name: all_.count(name) for name in (REPRODUCED, ORDERED, NOT_REPRODUCED)}

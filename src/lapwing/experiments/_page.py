@@ -6,9 +6,8 @@ import base64
 import csv
 import io
 import json
-import platform
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from .._extras import require
 from .._replacing import write_whole
-from ._experiment import Cell, Experiment, Summary
+from ._experiment import Cell, Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,8 +42,8 @@ def save_table(summary: Summary, folder: Path) -> None:
     for c in summary.cells:
         row = (c.quantity, c.condition, c.method, c.dimension, c.published, round(c.measured, 4), round(c.spread, 4))
         table.writerow((*row, c.n, c.verdict))
-    for claim, found, verdict in summary.claims:
-        table.writerow(("claim", "", claim.text, "", "", round(found, 4), "", "", verdict))
+    for claim, found, share, verdict in summary.claims:
+        table.writerow(("claim", "", claim.text, "", "", round(found, 4), f"holds in {share:.0%}", "", verdict))
     write_whole(folder / f"{summary.experiment.name}.csv", text.getvalue().encode())
 
 
@@ -128,17 +127,23 @@ def write_page(summaries: Iterable[Summary], folder: Path | str, *, notes: Mappi
     folder, jinja2 = Path(folder), require("jinja2", "report")
     environment = jinja2.Environment(loader=jinja2.PackageLoader("lapwing.experiments", "."), autoescape=True)
     sections = [_section(summary, folder) for summary in summaries]
-    totals = {
-        name: sum(s["verdicts"][name] for s in sections) for name in (sections[0]["verdicts"] if sections else ())
-    }
-    versions = {name: version(name) for name in ("lapwing", "numpy", "scipy", "scikit-learn")}
-    versions = {"Python": platform.python_version(), **versions}
     page = environment.get_template("page.html").render(
-        sections=sections, totals=totals, versions=versions, notes=notes or {}
+        sections=sections,
+        totals=_totals(s for s in sections if not s["experiment"].other_data),
+        others=_totals(s for s in sections if s["experiment"].other_data),
+        versions=sorted({v for s in sections for v in s["versions"]}),
+        notes=notes or {},
     )
     path = folder / "evidence.html"
     write_whole(path, page.encode())
     return path
+
+
+def _totals(sections: Iterable[dict[str, Any]]) -> dict[str, int]:
+    totals: Counter[str] = Counter()
+    for section in sections:
+        totals.update(section["verdicts"])
+    return totals
 
 
 def _section(summary: Summary, folder: Path) -> dict[str, Any]:
@@ -147,7 +152,8 @@ def _section(summary: Summary, folder: Path) -> dict[str, Any]:
     pictures = json.loads(captions.read_text()) if captions.exists() else []
     return {
         "experiment": experiment,
-        "seeds": _seeds(experiment, summary),
+        "seeds": f"{summary.n_repeats} of {experiment.n_repeats}",
+        "versions": summary.versions,
         "tables": _tables(summary.cells),
         "claims": summary.claims,
         "verdicts": summary.verdicts,
@@ -156,11 +162,6 @@ def _section(summary: Summary, folder: Path) -> dict[str, Any]:
             for i, caption in enumerate(pictures, start=1)
         ],
     }
-
-
-def _seeds(experiment: Experiment, summary: Summary) -> str:
-    n = max((cell.n for cell in summary.cells), default=0)
-    return f"{n} of {experiment.n_repeats}" if n < experiment.n_repeats else str(n)
 
 
 def _tables(cells: Sequence[Cell]) -> dict[str, list[Cell]]:

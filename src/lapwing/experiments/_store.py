@@ -5,11 +5,20 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ._experiment import Experiment, Task, Values
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class ResultsError(RuntimeError):
@@ -26,6 +35,7 @@ class Store:
     def __init__(self, folder: Path, experiment: Experiment):
         self.path = folder / f"{experiment.name}.jsonl"
         self.fingerprint = experiment.fingerprint
+        self.versions: set[str] = set()  # with which the lines were measured that have been read
 
     def read(self) -> dict[Task, Values]:
         lines = self._lines()
@@ -34,7 +44,13 @@ class Store:
         }
 
     def append(self, task: Task, values: Values, seconds: float) -> None:
-        record = {"fingerprint": self.fingerprint, "task": asdict(task), "seconds": round(seconds, 3), "values": values}
+        record = {
+            "fingerprint": self.fingerprint,
+            "versions": _versions(),
+            "task": asdict(task),
+            "seconds": round(seconds, 3),
+            "values": values,
+        }
         line = json.dumps(record, allow_nan=True).encode() + b"\n"
         try:
             self._write(line)
@@ -46,7 +62,7 @@ class Store:
             ) from error
 
     def _write(self, line: bytes) -> None:
-        with open(self.path, "ab+", buffering=0) as file:
+        with open(self.path, "ab+", buffering=0) as file, _locked(file):
             whole = _whole_length(file)
             try:
                 file.truncate(whole)
@@ -66,11 +82,28 @@ class Store:
     def _parsed(self, line: bytes, number: int) -> dict[str, Any] | None:
         try:
             record = json.loads(line)
-            return record if record["fingerprint"] == self.fingerprint else None
+            if record["fingerprint"] != self.fingerprint:
+                return None
+            self.versions.add(record["versions"])
+            return record
         except (ValueError, KeyError, TypeError) as error:
             raise ResultsError(
                 f"{self.path}, line {number} is damaged ({error}); delete that line to measure it again"
             ) from error
+
+
+@contextmanager
+def _locked(file: Any) -> Iterator[None]:
+    """Only this process, where the system has such locks: several may run the same experiment into one folder."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)  # given up when the file is closed
+    yield
+
+
+@cache
+def _versions() -> str:
+    """What a number may depend on, beside the declaration."""
+    return ", ".join(f"{name} {version(name)}" for name in ("lapwing", "numpy", "scipy", "scikit-learn"))
 
 
 def _whole_length(file: Any) -> int:
