@@ -593,7 +593,8 @@ TABLE_1 = Measured(
     n_repeats=20,
     n_quick=1,
     quick_conditions=("AT&T", "MNIST"),
-    published={"residual": {name: {"gLPCA": g, "Random": r} for name, (g, r) in LIMIT.items()}},
+    # The printed residuals of random Q are not among them: the number of components is read off them.
+    published={"residual": {name: {"gLPCA": g} for name, (g, _) in LIMIT.items()}},
     tolerance=0.03,
     lower_is_better=True,
     readings=(

@@ -140,6 +140,14 @@ def _best_without(summary: Summary) -> float:
     return without - min(summary.mean("error", c, m) for m in ("OLPP-R", "ONPP-R"))
 
 
+def _everywhere(summary: Summary) -> float:
+    """The least lead, over the dimensions, of the better method with repulsion over the best without."""
+    c = summary.conditions[0]
+    means = {m: summary.runs("error", c, m).mean(axis=0) for m in SEVEN}
+    without = np.nanmin([mean for m, mean in means.items() if not m.endswith("-R")], axis=0)
+    return float(np.nanmin(without - np.nanmin([means["OLPP-R"], means["ONPP-R"]], axis=0)))
+
+
 CLAIMS = (
     _gain("OLPP"),
     _gain("ONPP"),
@@ -177,7 +185,7 @@ def _sensitivity(what: str, seed: int) -> Values:
     for name, make in (("OLPP-R", _olpp_r), ("ONPP-R", _onpp_r)):
         curves: dict[str, list[float]] = {"error, d = 40": [], "error, d = 60": []}
         for value in BETAS if what == "beta" else KS:
-            changed: dict[str, Any] = {"beta": value} if what == "beta" else {"k": value}
+            changed: dict[str, Any] = {"beta": value} if what == "beta" else {"k": value} if value else {"beta": 0.0}
             model = make(X[train], y[train], 60, **changed).fit(X[train], y[train])
             Z, T = model.transform(X[train]), model.transform(X[test])
             for d in (40, 60):
@@ -188,7 +196,16 @@ def _sensitivity(what: str, seed: int) -> Values:
 
 
 BETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
-KS = (5, 10, 15, 20, 25, 30, 40)
+KS = (0, 5, 10, 15, 20, 25, 30, 40)  # without neighbours nothing is repelled
+
+
+def _worst_from(first: float) -> Any:
+    def measure(summary: Summary) -> float:
+        place = list(summary.experiment.dimensions).index(first)
+        means = [summary.runs(*key).mean(axis=0)[place:] for key in summary.keys if key[0] == "error, d = 40"]
+        return float(max(mean.max() for mean in means))
+
+    return measure
 
 
 def _flat(first: float) -> Any:
@@ -217,6 +234,12 @@ def _figure_3(part: str, values: tuple[float, ...], axis: str, first: float) -> 
         lower_is_better=True,
         readings=READINGS[:1],
         claims=(
+            Claim(
+                f"From {first} on both hover around an accuracy of 96 % in 40 dimensions (largest mean error).",
+                _worst_from(first),
+                at_least=3.0,
+                at_most=5.0,
+            ),
             Claim(
                 f"From {first} on the error hardly varies (largest difference of means along a curve, points).",
                 _flat(first),
@@ -303,12 +326,16 @@ EXPERIMENTS = (
         4,
         range(10, 101, 5),
         conditions={"4 training images": PerClass(4, n_test=4)},
-        n_repeats=10,
+        other_data="99 of the paper's 126 people, other images",
+        claims=(
+            *CLAIMS,
+            Claim("Across all dimensions those with repulsion are best (least lead).", _everywhere, at_least=0.0),
+        ),
         tolerance=2.0,
         honest_folds=2,
         protocol=(
             "AR without sunglasses and scarves, 99 people x 14 images of 60 x 43 pixels, of which 8 random ones a person are "
-            "taken, 4 for training and 4 for testing; 10 splits; the nearest neighbour in 10, 15, ..., 100 dimensions."
+            "taken, 4 for training and 4 for testing; 20 splits; the nearest neighbour in 10, 15, ..., 100 dimensions."
         ),
         readings=(
             *READINGS,
@@ -340,6 +367,7 @@ EXPERIMENTS = (
         4,
         range(10, 101, 5),
         conditions={"4 training images": PerClass(4, n_test=4)},
+        other_data="100 of the paper's 126 people, other images",
         n_repeats=10,
         honest=False,
         protocol=(

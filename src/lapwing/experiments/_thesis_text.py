@@ -169,6 +169,7 @@ def _newsgroups_table(number: int, n_train: int, n_neighbors: int, rows: Sequenc
             "duplicates and without any header. That is why numbers differ and why the order of the methods is what "
             "to compare."
         ),
+        other_data="the bydate version, tokenised otherwise",
         data=("20newsgroups",),
         conditions={PAPERS_WORDS: (n_train, n_neighbors, most, True)}
         | ({HONEST_WORDS: (n_train, n_neighbors, most, False)} if number == 1 else {}),
@@ -405,9 +406,10 @@ def _index_table(
             "gain": {NAMES[name]: gains},
             "dimensions": {NAMES[name]: dims},
         },
-        tolerance=5.0,
+        tolerance={quantity: 5.0, "gain": 1.0, "dimensions": 5.0},
         tie=1.0,
         what=_indexed,
+        other_data="subsets by other terms",
         curves=False,
         pictures=_draw_index,
         readings=(
