@@ -105,7 +105,7 @@ def test_claims_and_pictures_of_clustering_need_only_the_quick_conditions():
     scores = {"k-means": 0.8, "LSI": 0.7, "LPI": 0.99, "LE": 0.98, "NMF-NCW": 0.9, "LSI (best)": 0.8, "LPI (best)": 1.0}
     values = made_up_values(experiment, {m: (v, 2.0 if m == "LPI (best)" else 20.0) for m, v in scores.items()})
     summary = Summary(experiment, {Task(c, 0): values for c in experiment.quick_conditions})
-    found = {claim.text: number for claim, number, _ in summary.claims}
+    found = {claim.text: number for claim, number, *_ in summary.claims}
     assert found["LPI is better than k-means and LSI (mean accuracy over k, advantage)."] == pytest.approx(0.19)
     assert found["LPI's best dimension is nearly k - 1 (mean distance)."] == 0.0  # 3 classes
     assert found["LPI's mean accuracy over all k is as printed (difference)."] == pytest.approx(0.99 - 0.996)
@@ -118,7 +118,7 @@ def test_claims_and_pictures_of_subsets():
     won = made_up_values(experiment, {"baseline": (50.0, 400.0), "LSI": (51.0, 200.0), "LPI": (60.0, 10.0)})
     lost = made_up_values(experiment, {"baseline": (50.0, 400.0), "LSI": (51.0, 200.0), "LPI": (40.0, 10.0)})
     summary = Summary(experiment, {Task("Reuters-21578", i): v for i, v in enumerate((won, won, lost, won))})
-    numbers = [number for _, number, _ in summary.claims]
+    numbers = [number for _, number, *_ in summary.claims]
     assert numbers[0] == 0.75
     assert numbers[3] == 20.0
     assert len(experiment.pictures(summary)) == 1
@@ -140,7 +140,7 @@ def test_claims_and_pictures_of_newsgroups():
     values = {m: {"accuracy": [v + i for i in range(8)]} for m, v in curves.items()}
     found = {Task(text.PAPERS_WORDS, 0): values, Task(text.HONEST_WORDS, 0): {"LSI": values["LSI"]}}
     summary = Summary(experiment, found)
-    assert [number for _, number, _ in summary.claims] == [3.0, 2.0]
+    assert [number for _, number, *_ in summary.claims] == [3.0, 2.0]
     assert len(experiment.pictures(summary)) == 1
 
 
@@ -150,5 +150,5 @@ def test_neighbour_claims():
     scores = {f"LPI, {k} neighbours": 80.0 - abs(k - 6) / 10 for k in text.NEIGHBORS}
     scores |= {text.COMPLETE: 70.0, "LSI": 71.5, "baseline": 69.0}
     summary = Summary(experiment, {Task("TDT2", 0): {m: {"accuracy": v} for m, v in scores.items()}})
-    assert [number for _, number, _ in summary.claims] == [6.0, 10.0, 1.5]
+    assert [number for _, number, *_ in summary.claims] == [6.0, 10.0, 1.5]
     assert len(experiment.pictures(summary)) == 1

@@ -40,6 +40,11 @@ class SharedFits:
         return self._samples[make]
 
 
+def why_it_failed(error: Exception) -> str:
+    """The message; of errors that are not meant for the caller the kind too."""
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+
+
 def is_linear(model: Any) -> bool:
     """Whether it is a linear method of lapwing on the rows of X themselves, with the one ``fit`` these have."""
     linear = isinstance(model, LinearReducer) and not isinstance(model, KernelReducer)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
 from ..operators import Array
-from ._fits import SharedFits
+from ._fits import SharedFits, why_it_failed
 from ._plan import Plan
 from ._scores import Judge
 
@@ -72,8 +72,8 @@ def score_fold(
                 try:
                     for d, Z_train, Z_test in _projections(plan, fits, X_test):
                         fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
-                except ValueError as error:
-                    fold.failures[name] = str(error)
+                except Exception as error:  # of any kind: the other methods go on
+                    fold.failures[name] = why_it_failed(error)
             fold.warnings[name] = [str(warning.message) for warning in caught]
     return fold
 

@@ -153,8 +153,15 @@ def _plan(estimator: Any, wanted: list[int], sample: Sample, room: _Room) -> Pla
         dimensions.append(most)
     directions = {}
     if is_linear(estimator) and isinstance(estimator.pca, str) and room.is_settled:
-        directions = {d: _directions(estimator, d, sample, room) for d in {*dimensions, *SHOWN} if d <= most}
+        directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], sample, room)
     return Plan(estimator, tuple(dimensions), most, directions)
+
+
+def _settled(estimator: Any, dimensions: list[int], sample: Sample, room: _Room) -> dict[int, int | None]:
+    try:
+        return {d: _directions(estimator, d, sample, room) for d in dimensions}
+    except ValueError:  # such as a method that needs labels: the folds will say so, and go on with the others
+        return {}
 
 
 def _directions(estimator: Any, d: int, sample: Sample, room: _Room) -> int | None:
@@ -179,7 +186,13 @@ def _room(X: Array, splits: list) -> _Room:
     if is_large(X):
         least = min(len(train) for train, _ in splits)
         return _Room(min(least, X.shape[1]) - 2, None, is_large(X[:least]))
-    return _Room(min(_spectrum(X[train])[0].size for train, _ in splits), _spectrum(X), True)
+    ranks = [_spectrum(X[train])[0].size for train, _ in splits]
+    if 0 in ranks:
+        raise ValueError(
+            f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is no "
+            "direction to find; use other folds (cv=), shuffled ones, or data that vary"
+        )
+    return _Room(min(ranks), _spectrum(X), True)
 
 
 def _spectrum(X: Array) -> tuple[np.ndarray, float]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from scipy import sparse
 from sklearn.utils import check_array
 
 from .._validation import check_count
@@ -16,6 +17,8 @@ from ._plan import Plan, checked_methods, planned
 from ._result import ALL_FEATURES, Comparison
 from ._scores import N_NEIGHBORS, one_standard_error
 from ._whole import Whole, distinct_graphs, fit_whole
+
+SMALL = 1_000_000  # entries of X times methods: about as long on one core as two processes take to start (4 s)
 
 
 def compare(
@@ -54,7 +57,8 @@ def compare(
     random_state : int, default=0
         Of the folds and of k-means.
     n_jobs : int or None, default=None
-        Folds at a time, each on one thread; -1 is all cores. The result does not depend on it.
+        Folds at a time, each on one thread; -1 is all cores, or one where ``n_samples * n_features`` times the number of
+        methods is below a million: there processes take longer to start than they save. The result does not depend on it.
     progress : callable, default=None
         Called as ``progress(done, total, message)``.
 
@@ -81,6 +85,7 @@ def compare(
     LPP(n_components=10, pca=...)
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=4)
+    X = _with_short_indices(X) if sparse.issparse(X) else X
     labels = None if y is None else encode_labels(y, X.shape[0])
     classes = None if labels is None else class_names(y, labels)
     seed = check_count("random_state", random_state, 0)
@@ -94,17 +99,19 @@ def compare(
     if n_neighbors < 1:
         raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {X.shape[0]}; use fewer folds")
     criterion = "recall" if labels is None else "accuracy"
+    n_jobs = _worthwhile(n_jobs, X, len(plans))
     n_parts = min(effective_n_jobs(n_jobs), len(plans))
     report = _Progress(progress, len(splits) + n_parts)
     # Within ``with`` both runs share X on disk; two runs outside it would give that file up twice.
     with Parallel(n_jobs=n_jobs, return_as="generator") as run:
         tasks = (delayed(score_fold)(X, labels, train, test, plans, n_neighbors, seed) for train, test in splits)
         folds = list(report.each(run(tasks), "fold"))
-        plans, failures = _fitted(plans, folds)
+        plans, failures = _fitted(plans, [fold.failures for fold in folds])
         chosen = {name: _chosen(name, plan, folds, criterion) for name, plan in plans.items()}
         parts = [{name: plans[name] for name in list(plans)[i::n_parts]} for i in range(min(n_parts, len(plans)))]
         whole = list(report.each(run(delayed(fit_whole)(X, labels, part, chosen) for part in parts), "all data, part"))
-    fits = {name: part[name] for name in plans for part in whole if name in part}
+    plans, failures = _fitted(plans, [failures, *(part.failures for part in whole)])
+    fits = {name: part.fits[name] for name in plans for part in whole if name in part.fits}
     return Comparison(
         **_scored(plans, folds, X.shape[1]),
         **_described(fits),
@@ -121,6 +128,20 @@ def compare(
         n_neighbors=n_neighbors,
         _plans=plans,
     )
+
+
+def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
+    """``n_jobs``, but one where it leaves the choice to the machine and the work is small."""
+    small = X.shape[0] * X.shape[1] * n_methods < SMALL
+    return 1 if small and n_jobs is not None and n_jobs < 0 else n_jobs
+
+
+def _with_short_indices(X: Any) -> Any:
+    """A CSR matrix with indices of 32 bits where these are enough: some of scikit-learn takes no others."""
+    if X.indices.dtype == X.indptr.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    short = (index.astype(np.int32) for index in (X.indices, X.indptr))
+    return type(X)((X.data, *short), shape=X.shape)
 
 
 def _scored(plans: dict[str, Plan], folds: list[Fold], n_features: int) -> dict[str, Any]:
@@ -155,9 +176,9 @@ def _described(fits: dict[str, Whole]) -> dict[str, Any]:
     }
 
 
-def _fitted(plans: dict[str, Plan], folds: list[Fold]) -> tuple[dict[str, Plan], dict[str, str]]:
-    """The methods that could be fitted in every fold, and why others could not."""
-    failures = {name: why for fold in folds for name, why in fold.failures.items()}
+def _fitted(plans: dict[str, Plan], found: list[dict[str, str]]) -> tuple[dict[str, Plan], dict[str, str]]:
+    """The methods that could be fitted everywhere, and why others could not."""
+    failures = {name: why for part in found for name, why in part.items()}
     fitted = {name: plan for name, plan in plans.items() if name not in failures}
     if not fitted:
         raise ValueError("no method could be fitted: " + "; ".join(f"{name}: {why}" for name, why in failures.items()))

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from ..graphs import Graph, Reconstruction
 from ..operators import Array
 from ..selection import reducer_of
-from ._fits import SharedFits, is_linear
+from ._fits import SharedFits, is_linear, why_it_failed
 from ._plan import Plan
 
 
@@ -25,11 +25,23 @@ class Whole(NamedTuple):
     graph: dict[str, Any] | None
 
 
-def fit_whole(X: Array, labels: np.ndarray | None, plans: dict[str, Plan], chosen: dict[str, int]) -> dict[str, Whole]:
-    fits = SharedFits(X, labels)
+class Part(NamedTuple):
+    """Some methods on all data, and why others could not be fitted."""
+
+    fits: dict[str, Whole]
+    failures: dict[str, str]
+
+
+def fit_whole(X: Array, labels: np.ndarray | None, plans: dict[str, Plan], chosen: dict[str, int]) -> Part:
+    fits, part = SharedFits(X, labels), Part({}, {})
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the folds have said it
-        return {name: _whole(plan, chosen[name], fits) for name, plan in plans.items()}
+        for name, plan in plans.items():
+            try:
+                part.fits[name] = _whole(plan, chosen[name], fits)
+            except Exception as error:  # of any kind: the other methods go on
+                part.failures[name] = why_it_failed(error)
+    return part
 
 
 def _whole(plan: Plan, chosen: int, fits: SharedFits) -> Whole:

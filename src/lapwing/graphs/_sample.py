@@ -263,13 +263,13 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in y[known]}))
         raise ValueError(f"y mixes labels of kinds that have no order ({kinds}); use one kind") from error
-    if names.size == 1 and names[0] == 1 and not known.all():
+    if names.size == 1 and names[0] in (1, "1", "+1") and not known.all():
         raise ValueError(
             "y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1"
         )
     if names.size < 2:
         raise ValueError(
-            f"y has one class only ({names[0]!r}), so there is nothing to tell apart; pass at least two classes or use "
+            f"y has one class only ({names.tolist()[0]!r}), so there is nothing to tell apart; pass at least two classes or use "
             "a graph without labels, such as KNN"
         )
     classes = np.full(n, -1, dtype=np.intp)
@@ -278,14 +278,11 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
 
 
 def _as_array(y: Any) -> np.ndarray:
-    """Labels in one dimension; the word "-1", which NumPy makes of -1 among words, is -1."""
+    """Labels in one dimension; the word "-1", which NumPy and files make of -1 among words, is -1."""
     try:
         y = column_or_1d(y)
     except TypeError as error:  # pandas's NA
         raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
-    if y.dtype.kind == "U":
-        y = y.astype(object)
-        y[y == "-1"] = -1
     if y.dtype == object:
         missing = np.array([not _equals_itself(label) for label in y], dtype=bool)
     else:
@@ -294,6 +291,9 @@ def _as_array(y: Any) -> np.ndarray:
         raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
     if y.dtype.kind == "f" and (y != np.round(y)).any():
         raise ValueError("y is continuous (unknown label type): it holds fractions; pass class labels")
+    if y.dtype.kind in "OU":
+        y = y.astype(object)
+        y[y == "-1"] = -1
     return y
 
 

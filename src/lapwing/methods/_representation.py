@@ -19,9 +19,10 @@ from ..graphs import KNN, Graph, Sample
 from ..operators import Structured, centred, dense_block, diagonal, identity, row_blocks, weighted_mean
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer
-from ..solvers import Solution, fix_signs, largest_value, solve_free, solve_operator
+from ..solvers import Solution, fix_signs, largest_value, solve_operator
 
 NEAR_POLE = 0.05  # of the median over the fitted rows
+ROOM = 30  # dimensions beyond the basis of a step, from which it takes directions where its own products give none
 
 
 class GLPCA(FreeReducer):
@@ -53,7 +54,8 @@ class GLPCA(FreeReducer):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Q. In each column the entry of largest absolute value is positive.
+        Q. In each column the entry of largest absolute value is positive. ``fit_transform`` gives the same, except that equal
+        rows of X, which a graph may tell apart, share the mean of their coordinates there, as in ``transform``.
     components_ : ndarray of shape (n_components, n_features)
         U, transposed.
     mean_ : ndarray of shape (n_features,)
@@ -91,6 +93,7 @@ class GLPCA(FreeReducer):
         self.graph = graph
 
     _reads_features: ClassVar[bool] = True
+    _crowded: ClassVar[bool] = False
     # New samples have one equation, (2), and so one place.
     extension: str = "nystrom"
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom",)
@@ -103,12 +106,12 @@ class GLPCA(FreeReducer):
 
     def _solution(self, sample: Sample, problem: Problem, graph: Graph, k: int) -> Solution:
         L = laplacian_sum(problem.minimise).tosparse()
-        self.scales_ = lam, xi = _largest_square(sample), _largest(L)
+        self.scales_ = lam, xi = _largest_square(sample), self._graph_scale(L)
         self.beta_ = beta = self._resolved_beta(lam, xi)
         self.alpha_ = np.inf if beta == 1 else beta / (1 - beta) * lam / xi
         self._median_degree = float(np.median(L.diagonal()))
         if beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
-            found = solve_free(L, np.ones(sample.n), k, crowded=sample.X.shape[1] <= 3)
+            found = super()._solution(sample, problem, graph, k)
             return found._replace(values=found.values / xi)
         dtype = sample.X.dtype
         X, root = _centred(sample), np.sqrt((1 - beta) / lam).astype(dtype)
@@ -124,17 +127,29 @@ class GLPCA(FreeReducer):
             if isinstance(self.beta, bool) or not isinstance(self.beta, Real) or not 0 <= float(self.beta) <= 1:
                 raise ValueError(f"beta={self.beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
             return float(self.beta)
-        check_not_negative("alpha", self.alpha)
-        return float(self.alpha) * xi / (lam + float(self.alpha) * xi)
+        pull = check_not_negative("alpha", self.alpha) * xi
+        return 1 / (1 + lam / pull) if pull else 0.0
+
+    def _graph_scale(self, L: sparse.csr_array) -> float:
+        """The largest eigenvalue of L; for a graph that neither draws samples together nor counts, 1."""
+        xi = largest_value(L.__matmul__, L.shape[0]) if L.nnz else 0.0
+        if xi > 1e-12 * abs(L).max():
+            return xi
+        if self.beta if self.alpha is None else self.alpha:
+            raise ValueError("the graph draws no samples together; add one that does, such as KNN(5), or use beta=0")
+        return 1.0
 
     def _store(self, sample: Sample) -> None:
-        dtype = sample.X.dtype
-        U = sum(
-            dense_block(sample.X, rows, sample.mean).T @ self.embedding_[rows] for rows in row_blocks(*sample.X.shape)
-        )
-        self.mean_, self.components_ = sample.mean.astype(dtype), U.T.astype(dtype)
-        total = np.sum(sample.norms**2) - sample.n * (sample.mean @ sample.mean)
-        self.reconstruction_error_ = float(np.sqrt(max(total - np.sum(U**2), 0.0) / total))
+        X, Q, mean = sample.X, self.embedding_, sample.mean
+        U = sum(dense_block(X, rows, mean).T @ Q[rows] for rows in row_blocks(*X.shape))
+        self.mean_, self.components_ = mean.astype(X.dtype), U.T.astype(X.dtype)
+        total = left = 0.0
+        for rows in row_blocks(*X.shape):
+            block = dense_block(X, rows, mean)
+            total += np.vdot(block, block)
+            block -= Q[rows] @ U.T
+            left += np.vdot(block, block)
+        self.reconstruction_error_ = float(np.sqrt(left / total))
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         if self.beta_ == 0:
@@ -144,14 +159,15 @@ class GLPCA(FreeReducer):
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row of (2): ``((1 - b) + b d / xi - g) q = (1 - b) / lambda U'x + b / xi sum_j w_j q_j`` for eigenvalue g.
 
-        Where the factor on the left is near 0 the equation has a pole, and q is the mean of the neighbours'.
+        Where the factor on the left is near 0 or below the equation is at a pole, or past it, and q is the mean of the neighbours'.
         """
         beta, (lam, xi), Q = self.beta_, self.scales_, self.embedding_.astype(np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
         pulled = W @ Q
         by_x = (X - self.mean_).astype(np.float64) @ self.components_.T.astype(np.float64)
         left = (1 - beta) + beta / xi * degrees[:, None] - self.eigenvalues_
-        safe = left > NEAR_POLE * ((1 - beta) + beta / xi * self._median_degree - self.eigenvalues_)
+        typical = (1 - beta) + beta / xi * self._median_degree - self.eigenvalues_
+        safe = (typical > 0) & (left > NEAR_POLE * typical)
         placed = ((1 - beta) / lam * by_x + beta / xi * pulled) / np.where(safe, left, 1.0)
         means = pulled / np.where(degrees > 0, degrees, 1.0)[:, None]
         return np.where(safe, placed, means)
@@ -195,7 +211,8 @@ class RobustGLPCA(GLPCA):
     graph : None, int, graph or matrix, default=None
         As in :class:`GLPCA`. It is built on X as given, corruption and all.
     center : {"mean", "median"}, default="mean"
-        What is subtracted; the median of each feature stands corruption to one side.
+        What is subtracted. The mean of X follows corruption to one side. From the median of each feature on the centre is
+        fitted with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), and stands it.
     rho : float, default=1.02
         Growth of the penalty a step. Larger is faster and stops above the optimum: from about 1.1 the answer is close to PCA.
     max_iter : int, default=1000
@@ -205,7 +222,7 @@ class RobustGLPCA(GLPCA):
     Attributes
     ----------
     embedding_, components_, mean_, alpha_, reconstruction_error_
-        As in :class:`GLPCA`; ``alpha_`` is that of (1), ``mean_`` the centre.
+        As in :class:`GLPCA`; ``alpha_`` is that of (1), ``mean_`` the centre, with ``center="median"`` the fitted one.
     errors_ : ndarray of shape (n_samples, n_features)
         What the representation leaves of each sample; long rows are corrupted samples.
     objective_ : float
@@ -265,6 +282,7 @@ class RobustGLPCA(GLPCA):
         L = laplacian_sum(problem.minimise).tosparse()
         centre = sample.mean if self.center == "mean" else np.median(sample.X, axis=0).astype(np.float64)
         found = self._minimised(sample.X.astype(np.float64) - centre, L, k)
+        centre = centre + found.offset
         self.mean_, self.alpha_, self.components_ = centre.astype(dtype), found.alpha, found.U.T.astype(dtype)
         self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps
         self.violation_, self.objective_ = found.violation, found.objective
@@ -273,7 +291,7 @@ class RobustGLPCA(GLPCA):
 
     def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
         mu = 1 / np.mean(np.linalg.norm(X, axis=1))
-        state = _Multipliers(X, L, k, self._resolved_alpha(X, L, mu), mu)
+        state = _Multipliers(X, L, k, self._resolved_alpha(X, L, mu), mu, moves=self.center == "median")
         for _ in range(self.max_iter):
             state.step(mu)
             mu *= float(self.rho)
@@ -290,16 +308,12 @@ class RobustGLPCA(GLPCA):
 
     def _resolved_alpha(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         """In units of (1): with it the first step is GLPCA(beta)."""
-        lam, xi = _largest_square(Sample(X)), _largest(L) if L.nnz else 1.0
-        beta = self._resolved_beta(lam, xi) if self.alpha is None else 0.0
+        lam, xi = _largest_square(Sample(X)), self._graph_scale(L)
+        beta = self._resolved_beta(lam, 2 / mu * xi)
         if beta == 1:
-            raise ValueError(
-                "beta=1 leaves nothing of X to represent robustly; use LaplacianEigenmaps, or beta below 1"
-            )
-        if self.alpha is not None:
-            self._resolved_beta(lam, xi)  # checks it
-            return float(self.alpha)
-        return mu / 2 * beta / (1 - beta) * lam / xi
+            weight = f"beta={self.beta}" if self.alpha is None else f"alpha={self.alpha}"
+            raise ValueError(f"{weight} leaves nothing of X to represent robustly; use LaplacianEigenmaps, or less")
+        return mu / 2 * beta / (1 - beta) * lam / xi if self.alpha is None else float(self.alpha)
 
     def _store(self, sample: Sample) -> None:
         """All that there is to report comes with the solution."""
@@ -314,22 +328,25 @@ class RobustGLPCA(GLPCA):
         x, degrees = X.astype(np.float64) - self.mean_, np.asarray(W.sum(axis=1)).ravel()
         pulled, gram, k = 2 * self.alpha_ * (W @ Q), U @ U.T, len(U)
         ridge = (2 * self.alpha_ * degrees + 1e-12 * np.trace(gram))[:, None, None] * np.eye(k)
-        weight = 1 / np.maximum(np.linalg.norm(x, axis=1), 1e-300)
+        least = 1e-9 * np.maximum(np.linalg.norm(x, axis=1), np.sqrt(np.trace(gram) / len(Q)))
+        weight = 1 / np.maximum(np.linalg.norm(x, axis=1), least)
         for _ in range(50):
             left = weight[:, None, None] * gram + ridge
             q = np.linalg.solve(left, (weight[:, None] * (x @ U.T) + pulled)[..., None])[..., 0]
-            weight = 1 / np.maximum(np.linalg.norm(x - q @ U, axis=1), 1e-9 * np.linalg.norm(x, axis=1) + 1e-300)
+            weight = 1 / np.maximum(np.linalg.norm(x - q @ U, axis=1), least)
         return q
 
 
 class _Multipliers:
-    """The state of the augmented Lagrangian: rows of X = Q Uᵀ + E, multipliers C, and the last eigenvectors.
+    """The state of the augmented Lagrangian: rows of X = offset + Q Uᵀ + E, multipliers C, and the last eigenvectors.
 
-    E and C are multiples of the same rows a: eq. 21 is ``E = s a``, and with it eq. 22 is ``C = -mu (1 - s) a``.
+    E and C are multiples of the same rows a: eq. 21 is ``E = s a``, and with it eq. 22 is ``C = -mu (1 - s) a``. Where the
+    centre ``moves``, the offset is fitted beside U: it is what the constant, which Q never has, would represent.
     """
 
-    def __init__(self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float, mu: float):
-        self.X, self.L, self.alpha = X, L, alpha
+    def __init__(self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float, mu: float, moves: bool):
+        self.X, self.L, self.alpha, self.moves = X, L, alpha, moves
+        self.offset = np.zeros(X.shape[1])
         self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
         self.Q = solve_operator(self._matrix(X, mu), len(X), k).vectors
         self.size = np.linalg.norm(X)
@@ -338,15 +355,22 @@ class _Multipliers:
     def step(self, mu: float) -> None:
         multiplier = -self.mu / mu * (1 - self.s)  # C / mu = multiplier a
         A = self.X - (self.s + multiplier) * self.a  # eq. 18, with the multiplier
+        if self.moves:
+            self.offset = A.mean(axis=0)
+            A -= self.offset
         self._rotate(self._matrix(A, mu))
         self.U = A.T @ self.Q
-        residual = self.X - self.Q @ self.U.T
+        residual = self.residual
         self.a = residual - multiplier * self.a
         lengths = np.sqrt(np.einsum("ij,ij->i", self.a, self.a))[:, None]
         self.s = np.maximum(1 - 1 / (mu * np.maximum(lengths, 1e-300)), 0)  # eq. 21
         self.violation = float(np.linalg.norm(self.errors - residual) / self.size)
         self.mu = mu
         self.n_steps += 1
+
+    @property
+    def residual(self) -> np.ndarray:
+        return self.X - self.offset - self.Q @ self.U.T
 
     @property
     def errors(self) -> np.ndarray:
@@ -358,7 +382,11 @@ class _Multipliers:
 
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
         """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
-        k = self.Q.shape[1]
+        n, k = self.Q.shape
+        if 3 * k + ROOM > n:  # that would be all of the space
+            found = solve_operator(apply, n, k)
+            self.Q, self.values = found.vectors, found.values - 1
+            return
         basis, image = self.Q, apply(self.Q)
         for _ in range(2):
             new = image[:, -k:]
@@ -377,12 +405,11 @@ class _Multipliers:
 
     @property
     def objective(self) -> float:
-        represented = np.linalg.norm(self.X - self.Q @ self.U.T, axis=1).sum()
-        return float(represented + self.alpha * np.sum(self.Q * (self.L @ self.Q)))
+        return float(np.linalg.norm(self.residual, axis=1).sum() + self.alpha * np.sum(self.Q * (self.L @ self.Q)))
 
     @property
     def reconstruction_error(self) -> float:
-        return float(np.linalg.norm(self.X - self.Q @ self.U.T) / self.size)
+        return float(np.linalg.norm(self.residual) / np.linalg.norm(self.X - self.offset))
 
 
 def _without_mean(V: np.ndarray) -> np.ndarray:
@@ -457,7 +484,3 @@ def _largest_square(sample: Sample) -> float:
     A = X if sample.n < sample.X.shape[1] else X.T
     root = np.sqrt(1 / total).astype(sample.X.dtype)  # squares of single precision may leave its range
     return total * largest_value(lambda V: A @ (A.T @ V * root) * root, A.shape[0], sample.X.dtype)
-
-
-def _largest(L: sparse.csr_array) -> float:
-    return largest_value(L.__matmul__, L.shape[0])

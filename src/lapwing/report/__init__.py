@@ -49,7 +49,7 @@ def write_report(
         Labels to colour the points by; None is those of the comparison.
     feature_names : array-like of str, default=None
     ids : array-like of shape (n_samples,), default=None
-        Names of the rows; None is their numbers.
+        Names of the rows; None is their numbers, from 1.
     images : array of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
         Shown as one points at a sample; where they have as many numbers as X has features, components are shown as images too.
     texts : sequence of str, default=None

@@ -22,10 +22,13 @@ Z = model.fit(X, y).transform(X)"""
 
 PARTLY_LABELLED = """\
 model = {model}
-y, scores = np.asarray(y), []
+y, scores = np.ravel(np.asarray(y, dtype=object)), []
+known = (y != -1) & (y != "-1")  # -1: label unknown
+y[known], y[~known] = np.unique(y[known], return_inverse=True)[1], -1
+y = y.astype(int)
 for train, test in {splitter}.split(X, y):
     {fit}
-    train, test = train[y[train] != -1], test[y[test] != -1]  # -1: label unknown
+    train, test = train[known[train]], test[known[test]]
     nearest = KNeighborsClassifier(1).fit(model.transform(X[train]), y[train])
     scores.append(nearest.score(model.transform(X[test]), y[test]))
 scores = np.array(scores)
@@ -63,7 +66,7 @@ def program(comparison: Comparison, method: str) -> str:
         body, data = LABELLED, "X: array of shape {n}; y: its labels"
     fit = "model.fit(X[train], y[train])"
     if takes_unknown_for_a_class(comparison.estimator(method)):
-        fit = "model.fit(X[train[y[train] != -1]], y[train[y[train] != -1]])"
+        fit = "model.fit(X[train[known[train]]], y[train[known[train]]])"
     shape = (comparison.n_samples, comparison.n_features)
     text = body.format(model=model, splitter=splitter, mean=row["mean"], n_neighbors=comparison.n_neighbors, fit=fit)
     return f"{code.imports()}\n\n# {data.format(n=shape)}, rows in the same order\n{text}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from math import ceil, sqrt
+from math import ceil, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def content(
         raise ValueError(f"X has shape {X.shape}, but the comparison was made on {(n, d)}; pass the same data")
     names = _names("feature_names", feature_names, d, [f"feature {i}" for i in range(d)])
     rows = spread_rows(n, max_points)
-    identities = _names("ids", ids, n, [str(i) for i in range(n)])
+    identities = _names("ids", ids, n, [str(i + 1) for i in range(n)])
     images = None if images is None else _images(images, n)
     labels, classes = _colours(comparison, y)
     method, dimension = comparison.choice
@@ -140,14 +140,16 @@ def _choice(comparison: Comparison, method: str, dimension: int) -> dict[str, fl
 
 
 def _rounded(values: Any, digits: int = 5) -> Any:
-    """Short numbers for a short file."""
+    """Short numbers for a short file; None for those that are not finite, which JSON cannot write."""
     if isinstance(values, dict):
         return {key: _rounded(value, digits) for key, value in values.items()}
     if isinstance(values, (list, tuple)):
         return [_rounded(value, digits) for value in values]
     if isinstance(values, np.ndarray):
         return _rounded(values.tolist(), digits)
-    return float(f"{values:.{digits}g}") if isinstance(values, float) else values
+    if isinstance(values, float):
+        return float(f"{values:.{digits}g}") if isfinite(values) else None
+    return values
 
 
 def _scores(comparison: Comparison, method: str) -> dict[str, Any]:

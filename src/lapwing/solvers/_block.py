@@ -61,7 +61,7 @@ def _search(
             f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {RESTARTS} restarts, above {tol:.2g}; they "
             "are used as they are",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=7,  # who called fit
         )
     return values[:k], krylov.rotated(rotation[:, :k])
 

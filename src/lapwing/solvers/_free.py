@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, splu
+from scipy.sparse.linalg import splu
 
 from ._block import block_largest
-from ._lanczos import LONG, SHORT, Apply, krylov, largest
+from ._lanczos import LONG, SHORT, Apply, NotFound, krylov, largest
 from ._solve import RankError, Solution
 
 DENSE_SAMPLES = 400  # up to here a dense decomposition is as fast
+DENSE_AT_LAST = 2000  # and up to here it takes seconds, where Lanczos fails
+COLUMNS = 32  # multiplied at a time to form a matrix
 SHIFT = 1e-9  # of the mean of the diagonal: the factorisation of a matrix with a null space needs one
 RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # of eigenvectors found in products of this precision
 
@@ -54,46 +56,69 @@ def solve_operator(apply: Apply, n: int, k: int, dtype: Any = np.float64) -> Sol
     """
     if k >= n:
         raise RankError(f"n_components={k} is more than {n} samples leave beside the constant, {n - 1}; use fewer")
-    constant, tol = np.full((n, 1), n**-0.5), RESIDUALS[np.dtype(dtype).name]
-    if n <= DENSE_SAMPLES or 3 * k > n:
-        M = apply(np.eye(n, dtype=dtype)).astype(np.float64)
-        values, vectors = _dense(np.eye(n) - (M + M.T) / 2, constant, k)
-        return Solution(values, vectors, n - 1, "dense")
-    if dtype != np.float32:
-        values, vectors = largest(apply, n, constant, k, LONG, tol)
-        if np.abs(np.hstack([constant, vectors]).T @ vectors - np.eye(k + 1, k, -1)).max() < 1e-8:
+    constant, tol = np.full((n, 1), n**-0.5, dtype=dtype), RESIDUALS[np.dtype(dtype).name]
+    if dtype != np.float32 and n > DENSE_SAMPLES and 3 * k <= n:
+        with suppress(NotFound):
+            values, vectors = largest(apply, n, constant, k, _patience(n), tol)
             return Solution(1 - values, vectors, n - 1, "lanczos")
-        # More directions than the rank: the Krylov space was exhausted, which blocks stand.
-    values, vectors = block_largest(apply, constant.astype(dtype), k, tol)
-    return Solution(1 - values, vectors, n - 1, "block-lanczos")
+    values, vectors, name = _at_last(apply, constant, k, tol)
+    return Solution(1 - values, vectors, n - 1, name)
 
 
 def largest_value(apply: Apply, n: int, dtype: Any = np.float64) -> float:
     """The largest eigenvalue of the symmetric n x n matrix that ``apply`` multiplies with, as in :func:`solve_operator`."""
     tol, none = 1e-4 if dtype == np.float32 else 1e-6, np.empty((n, 0))  # the value is right to the residual squared
     if n <= DENSE_SAMPLES:
-        values = np.linalg.eigvalsh(apply(np.eye(n, dtype=dtype)).astype(np.float64))[::-1]
-    elif dtype == np.float32:
-        values, _ = block_largest(apply, none.astype(dtype), 1, tol)
-    else:
-        start = np.random.RandomState(0).standard_normal(n)
-        values, _ = krylov(apply, start, none, 1, LONG, tol)
-    return float(values[0])
+        return float(np.linalg.eigvalsh(_whole(apply, n, dtype))[-1])
+    if dtype != np.float32:
+        with suppress(NotFound):
+            return float(krylov(apply, np.random.RandomState(0).standard_normal(n), none, 1, SHORT, tol)[0][0])
+    return float(block_largest(apply, none.astype(dtype), 1, tol)[0][0])
 
 
 def _iterated(
     M: sparse.csr_array, constant: np.ndarray, k: int, semidefinite: bool, crowded: bool
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    if not semidefinite:
-        return *_lanczos(M, constant, k, LONG), "lanczos"
-    if not crowded:
-        with suppress(ArpackNoConvergence):
-            return *_lanczos(M, constant, k, SHORT), "lanczos"
-    return *_shift_invert(M, constant, k), "shift-invert"
+    n, bound = M.shape[0], float(abs(M).sum(axis=1).max())
+    flipped = sparse.csr_array(bound * sparse.eye_array(n) - M).__matmul__
+    if not (semidefinite and crowded):
+        with suppress(NotFound):
+            values, vectors = largest(flipped, n, constant, k, SHORT if semidefinite else _patience(n))
+            return bound - values, vectors, "lanczos"
+    if semidefinite:
+        with suppress(NotFound):
+            return *_shift_invert(M, constant, k), "shift-invert"
+    values, vectors, name = _at_last(flipped, constant, k, RESIDUALS["float64"])
+    return bound - values, vectors, name
+
+
+def _patience(n: int) -> int:
+    """How often Lanczos restarts where only :func:`_at_last` is left."""
+    return SHORT if n <= DENSE_AT_LAST else LONG
+
+
+def _at_last(apply: Apply, constant: np.ndarray, k: int, tol: float) -> tuple[np.ndarray, np.ndarray, str]:
+    """The k largest eigenpairs but the constant, whatever the eigenvalues are: densely, or by blocks where n is large."""
+    n = len(constant)
+    if n > (DENSE_SAMPLES if constant.dtype == np.float32 else DENSE_AT_LAST) and 3 * k <= n:
+        return *block_largest(apply, constant, k, tol), "block-lanczos"
+    M = _whole(apply, n, constant.dtype)
+    values, vectors = _dense(-(M + M.T) / 2, constant.astype(np.float64), k)
+    return -values, vectors, "dense"
+
+
+def _whole(apply: Apply, n: int, dtype: Any) -> np.ndarray:
+    """The matrix itself, of few columns at a time: products with all would take as much as X along the way."""
+    columns = np.split(np.eye(n, dtype=dtype), range(COLUMNS, n, COLUMNS), axis=1)
+    return np.hstack([apply(V) for V in columns]).astype(np.float64)
 
 
 def _dense(M: np.ndarray, constant: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    Q = np.linalg.qr(np.hstack([constant, np.eye(len(M))[:, 1:]]))[0][:, 1:]  # all that is orthogonal to the constant
+    v = constant.copy()
+    v[0] += np.linalg.norm(
+        v
+    )  # a reflection along v takes the constant to an axis, and so the other axes to its complement
+    Q = (np.eye(len(M)) - 2 / np.sum(v**2) * v @ v.T)[:, 1:]
     values, vectors = np.linalg.eigh(Q.T @ M @ Q)
     return values[:k], Q @ vectors[:, :k]
 
@@ -107,10 +132,3 @@ def _shift_invert(M: sparse.csr_array, constant: np.ndarray, k: int) -> tuple[np
     # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
     values, rotation = np.linalg.eigh(V.T @ (M @ V))
     return values, V @ rotation
-
-
-def _lanczos(M: sparse.csr_array, constant: np.ndarray, k: int, restarts: int) -> tuple[np.ndarray, np.ndarray]:
-    bound = float(abs(M).sum(axis=1).max())
-    flipped = sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M)
-    values, vectors = largest(flipped.__matmul__, M.shape[0], constant, k, restarts)
-    return bound - values, vectors

@@ -20,6 +20,12 @@ def feature_types(schema: Any, roles: Roles, path: str) -> dict[str, Any]:
     kinds = dict(
         zip(schema.names, schema.types, strict=True)
     )  # looking up a name in Arrow is slow where there are many
+    nested = [name for name in roles.used if arrow(".types").is_nested(kinds[name])]
+    if nested:
+        raise ValueError(
+            f"{path}: {listed(nested)} {'hold' if len(nested) > 1 else 'holds'} lists or records; give every entry a column of "
+            f"its own, or leave out what is no feature (--drop {','.join(nested[:8])})"
+        )
     types = {name: kinds[name] for name in roles.features}
     check_numeric([name for name, kind in types.items() if not _is_numeric(kind)], roles, path)
     return types
@@ -52,19 +58,19 @@ def from_arrow(batch: Any, roles: Roles, dtype: np.dtype, path: str, row: int, n
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     for name in roles.used:
         column = columns[name]
-        if column.null_count:
+        if column.null_count and name != roles.label:
             first = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise ValueError(missing_value(path, name, row + first + 1))
     X = np.empty((batch.num_rows, len(roles.features)), dtype)
     for j, name in enumerate(roles.features):
         X[:, j] = columns[name].to_numpy(zero_copy_only=False)
     y, ids = (None if name is None else _values(columns[name]) for name in (roles.label, roles.id))
-    if y is not None and y.dtype.kind == "O" and (empty := np.flatnonzero(y == "")).size:
-        raise ValueError(missing_value(path, str(roles.label), row + int(empty[0]) + 1))
     return Table(X, y, ids, roles.features if named else None)
 
 
 def _values(column: Any) -> np.ndarray:
     if arrow(".types").is_dictionary(column.type):
         column = column.dictionary_decode()
+    if column.null_count and arrow(".types").is_integer(column.type):  # which NumPy would make floats
+        return np.array(column.to_pylist(), dtype=object)
     return column.to_numpy(zero_copy_only=False)

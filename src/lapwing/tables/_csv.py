@@ -19,6 +19,7 @@ from ._table import Roles, Table, Wanted, roles_of
 
 HEAD = 2**20  # bytes that decide the layout, or more where lines are long
 LINES = 100  # that do
+LONGEST = 2**24  # bytes of a cell
 DELIMITERS = ",\t;| "
 
 
@@ -43,7 +44,7 @@ def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
         convert = csv.ConvertOptions(include_columns=roles.used)
         convert.column_types = _types(layout, roles, convert.null_values, path)
         row, names = 0, None if layout.named else layout.names
-        for block in _blocks(head, stream):
+        for block in _blocks(head, stream, _quoted(layout.delimiter), path):
             reading = csv.ReadOptions(column_names=names, block_size=len(block), use_threads=False)
             try:
                 table = csv.read_csv(arrow().BufferReader(block), reading, parse, convert)
@@ -55,27 +56,34 @@ def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
             names = layout.names
 
 
-def _blocks(head: bytes, stream: Any) -> Iterator[bytes]:
+def _blocks(head: bytes, stream: Any, quoted: re.Pattern[bytes], path: str) -> Iterator[bytes]:
     """Whole lines, about as many as fit into ``HEAD`` bytes.
 
     They are read here since Arrow reads in threads of its own, which Ctrl-C does not reach while they wait for input.
     """
     block = head
     while more := stream.read(HEAD):
-        end = _last_line(block)
+        end = _last_line(block, quoted)
         if end:
             yield block[:end]
+        elif len(block) > LONGEST and b"\n" in block:
+            raise ValueError(f"{path}: a cell in quotes is longer than {LONGEST:,} bytes; is its last quote missing?")
         block = block[end:] + more
     if block.strip():
         yield block
 
 
-def _last_line(block: bytes) -> int:
-    """Where the last line ends that does not end inside quotes; of a long block without any, where the last line ends."""
-    last = end = block.rfind(b"\n") + 1
-    while end and block.count(b'"', 0, end) % 2:
-        end = block.rfind(b"\n", 0, end - 1) + 1
-    return end or (last if len(block) > 16 * HEAD else 0)
+def _quoted(delimiter: str) -> re.Pattern[bytes]:
+    """A quoted cell, or the beginning of one; a quote that does not begin a cell is a character like others."""
+    before = rf"(?:\A|(?<=[{re.escape(delimiter)}\r\n]))"
+    return re.compile((before + r'"[^"]*+(?:""[^"]*+)*+(?:"|\Z)').encode())
+
+
+def _last_line(block: bytes, quoted: re.Pattern[bytes]) -> int:
+    """Where the last line ends that does not end inside a quoted cell."""
+    if b'"' in block:
+        block = quoted.sub(lambda cell: cell[0].replace(b"\n", b" "), block)
+    return block.rfind(b"\n") + 1
 
 
 @contextmanager

@@ -14,11 +14,12 @@ from ._table import Table, Wanted, batch_rows, known
 
 IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
 GREY = frozenset(["1", "L", "F", "I", "I;16", "I;16B", "I;16L", "I;16N"])  # Pillow's modes of one channel
+DEEP = GREY - {"1", "L"}
 
 
 def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
     root = Path(path)
-    files = sorted(file for file in root.rglob("*") if file.suffix.lower() in IMAGES and not file.name.startswith("."))
+    files = sorted(file for file in root.rglob("*") if file.suffix.lower() in IMAGES and not _is_hidden(file, root))
     if not files:
         raise ValueError(f"{path}: no images in this folder, which should have one sub-folder a class; {known(IMAGES)}")
     if wanted.label or wanted.id or wanted.drop:
@@ -27,7 +28,9 @@ def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
     if classes and len(classes) < len(files):
         loose = next(file for file in files if file.parent == root)
         raise ValueError(f"{path}: {loose.name} is in no sub-folder, others are; sub-folders are the classes")
-    grey = all(_mode(file) in GREY for file in files) if wanted.grey is None else wanted.grey
+    modes = [_mode(file) for file in files]
+    grey = all(mode in GREY for mode in modes) if wanted.grey is None else wanted.grey
+    _check_depths(files, modes, grey)
     shape = _image(files[0], grey, wanted.resize).shape
     rows = batch_rows(int(np.prod(shape)))
     for start in range(0, len(files), rows):
@@ -42,6 +45,23 @@ def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
         yield Table(
             X.reshape(len(X), -1), np.array(classes[start : start + rows]) if classes else None, ids, None, shape
         )
+
+
+def _is_hidden(file: Path, root: Path) -> bool:
+    """Of the system or of a tool, such as .git, .ipynb_checkpoints and what macOS adds to archives."""
+    return any(part.startswith(".") or part == "__MACOSX" for part in file.relative_to(root).parts)
+
+
+def _check_depths(files: list[Path], modes: list[str], grey: bool) -> None:
+    """Values of one scale: 8 bits, or one kind of those with more, which have no colours."""
+    scales = [mode.partition(";")[0] if mode in DEEP else "8 bits" for mode in modes]
+    if len(set(scales)) > 1:
+        other = next(i for i, scale in enumerate(scales) if scale != scales[0])
+        raise ValueError(
+            f"{files[0]} has pixels of another depth ({modes[0]}) than {files[other]} ({modes[other]}); convert them to one"
+        )
+    if scales[0] != "8 bits" and not grey:
+        raise ValueError(f"{files[0]} has grey pixels of more than 8 bits ({modes[0]}); read such images with --grey")
 
 
 def _differing(first: Path, shape: tuple[int, ...], file: Path, other: tuple[int, ...]) -> str:
@@ -72,6 +92,5 @@ def _image(file: Path, grey: bool, size: tuple[int, int] | None) -> np.ndarray:
 
     with _picture(file) as image:
         image = ImageOps.exif_transpose(image)
-        deep = grey and image.mode in GREY - {"1"}  # 16 bits stay
-        image = image if deep else image.convert("L" if grey else "RGB")
+        image = image if image.mode in DEEP else image.convert("L" if grey else "RGB")
         return np.asarray(image if size is None else image.resize(size), np.float32)

@@ -12,7 +12,7 @@ from ._csv import read_csv
 from ._images import read_images
 from ._matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from ._parquet import read_parquet
-from ._table import Table, Wanted, check_finite, classes, joined, known, sampled
+from ._table import Table, Wanted, check_finite, check_labels, classes, joined, known, sampled
 
 READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
     ".csv": read_csv,
@@ -27,7 +27,12 @@ READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
     ".svmlight": read_svmlight,
     ".libsvm": read_svmlight,
 }
-PACKABLE = frozenset([".csv", ".tsv", ".txt", ".mtx", ".svm", ".svmlight", ".libsvm"])
+TEXT = frozenset([".csv", ".tsv", ".txt"])
+PACKED = {
+    ".gz": TEXT | {".mtx", ".svm", ".svmlight", ".libsvm"},
+    ".bz2": TEXT | {".mtx", ".svm", ".svmlight", ".libsvm"},
+    ".zst": TEXT,
+}
 
 
 def read(path: str | os.PathLike, *, sample: int | None = None, random_state: Any = 0, **options: Any) -> Table:
@@ -47,7 +52,7 @@ def read(path: str | os.PathLike, *, sample: int | None = None, random_state: An
     Returns
     -------
     Table
-        Labels that are whole numbers are int64, others text.
+        Labels that are whole numbers are int64, quantities float64, others text.
 
     Examples
     --------
@@ -128,8 +133,8 @@ def _reader(path: str) -> Callable[[str, Wanted], Iterator[Table]]:
     if os.path.isdir(path):
         return read_images
     stem, suffix = os.path.splitext(path.lower())
-    packed = suffix in (".gz", ".bz2", ".zst")
-    suffix = os.path.splitext(stem)[1] if packed else suffix
-    if suffix not in READERS or (packed and suffix not in PACKABLE):
+    packing = suffix if suffix in PACKED else None
+    suffix = os.path.splitext(stem)[1] if packing else suffix
+    if suffix not in READERS or (packing and suffix not in PACKED[packing]):
         raise ValueError(f"{path}: unknown kind of file; {known(READERS)}, a folder of images, and - for CSV on stdin")
     return READERS[suffix]

@@ -13,6 +13,8 @@ import numpy as np
 from scipy import sparse
 
 VALUES = 2**21  # of a batch: 16 MB of float64
+WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # as text that no other whole number has
+DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
 
 
@@ -97,6 +99,8 @@ def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) ->
     if not features:
         raise ValueError(f"{path}: no column is left to project, beside label, id and what is dropped")
     index = [name for name in features if name in INDEX]
+    if index == [""] == names[-1:] and len(names) > 1:
+        raise ValueError(f"{path}: the last column has no name; where lines end with a delimiter use --drop ''")
     if index:
         raise ValueError(
             f"{path}: {listed(index)}: row numbers, it seems, not a feature; use --id {index[0]!r} or --drop {index[0]!r}"
@@ -152,21 +156,33 @@ def float_type(dtypes: Iterable[Any]) -> np.dtype:
     return np.dtype(np.float64 if np.result_type(np.float32, *dtypes) != np.float32 else np.float32)
 
 
-def classes(y: np.ndarray, path: str) -> np.ndarray:
-    """Labels as int64 where all are whole numbers, else as they are."""
-    if y.dtype.kind in "iub":
-        return y.astype(np.int64)
-    try:
-        numbers = y.astype(np.float64)
-    except (TypeError, ValueError):
-        return y.astype(str)
-    fractions = np.flatnonzero((numbers != np.round(numbers)) | np.isinf(numbers))
-    if fractions.size:
+def check_labels(table: Table, path: str, row: int) -> None:
+    """Every row has a label, be it -1."""
+    y = table.y
+    if y is None or y.dtype.kind not in "OUfM":
+        return
+    missing = (y != y) | (y == None) | (y == "") if y.dtype.kind in "OU" else np.isnan(y)  # noqa: E711 (of an array)
+    if missing.any():
         raise ValueError(
-            f"{path}: label {y[fractions[0]]} in row {fractions[0] + 1} is no whole number; labels name classes, so put "
-            "quantities into a few bins"
+            f"{path}: a label is missing (the first in row {row + int(np.argmax(missing)) + 1}); write -1 where the class is "
+            "unknown, or remove such rows"
         )
-    return numbers.astype(np.int64)
+
+
+def classes(y: np.ndarray) -> np.ndarray:
+    """Labels as int64 where all are whole numbers, as float64 where they are quantities, else as text.
+
+    Text that is not how a whole number is written, such as ``007``, stays: two classes never become one.
+    """
+    if y.dtype.kind in "iub" and (y <= np.iinfo(np.int64).max).all():
+        return y.astype(np.int64)
+    if y.dtype.kind == "f":
+        return y.astype(np.int64) if ((y == np.round(y)) & (np.abs(y) < 2.0**63)).all() else y
+    text = y.astype(str)
+    if all(map(WHOLE.fullmatch, text)):
+        return np.array([int(label.partition(".")[0]) for label in text], dtype=np.int64)
+    quantities = all(map(DECIMAL.fullmatch, text)) and any(not float(label).is_integer() for label in text)
+    return text.astype(np.float64) if quantities else text
 
 
 def joined(tables: list[Table]) -> Table:
