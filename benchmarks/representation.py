@@ -1,8 +1,9 @@
 """Graph-Laplacian PCA: the numbers of docs/representation.md.
 
-    python benchmarks/representation.py                  all parts: about two minutes
+    python benchmarks/representation.py                  all parts: about three minutes
     python benchmarks/representation.py table1 rho       some of them
 
+    residual    what is left of X, by beta
     table1      residuals at beta = 1 beside those of Jiang et al. (CVPR 2013), and of random coordinates
     occlusion   what is left of blocks over a fifth of the faces
     clustering  accuracy of k-means and semi-NMF on representations (their table 3)
@@ -41,6 +42,7 @@ PUBLISHED = {  # table 1: gLPCA at beta = 1, random
     "USPS": (0.7075, 0.9898),
     "COIL20": (0.6539, 0.9854),
 }
+BETAS = (0, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 1)
 CLUSTERED = (0.3, 0.5, 0.7, 0.9)  # beta
 CLUSTERINGS: dict[str, tuple[Callable[[int, int], Any], int]] = {  # of k and a seed; runs
     "k-means, random starts": (lambda k, seed: KMeans(k, init="random", n_init=1, random_state=seed), 10),
@@ -70,6 +72,15 @@ def head(*cells: Any) -> None:
 
 def row(*cells: Any) -> None:
     print("| " + " | ".join(f"{c:.3f}" if isinstance(c, float) else str(c) for c in cells) + " |", flush=True)
+
+
+def residual() -> None:
+    """As many components as classes."""
+    head("residual, 5-NN, binary", *(f"beta = {beta}" for beta in BETAS))
+    for name in PUBLISHED:
+        X, y = data(name)
+        k, graph = len(np.unique(y)), KNN(5, weights="binary")
+        row(name, *(GLPCA(k, beta=beta, graph=graph).fit(X).reconstruction_error_ for beta in BETAS))
 
 
 def residual_of_random(X: np.ndarray, k: int) -> tuple[float, float]:
@@ -214,7 +225,14 @@ def _angle(model: Any, T: np.ndarray) -> float:
     return float(subspace_angles(model.components_.T, T).max())
 
 
-PARTS = {"table1": table1, "occlusion": occlusion, "clustering": clustering, "heldout": heldout, "rho": rho}
+PARTS = {
+    "residual": residual,
+    "table1": table1,
+    "occlusion": occlusion,
+    "clustering": clustering,
+    "heldout": heldout,
+    "rho": rho,
+}
 
 
 def main() -> None:

@@ -61,9 +61,9 @@ show(
 
 # %%
 # Images of one class are more alike the more the graph counts. Now a fifth of them is covered by a block of noise.
-# PCA rebuilds the blocks; where neighbours have a say they are suppressed, most where norms take the place of
-# squares (:class:`lapwing.RobustGLPCA`), or where the graph comes from elsewhere, here from the images without
-# blocks.
+# PCA rebuilds the blocks; the more neighbours have a say, the more they are suppressed, and the more is lost
+# elsewhere. Where norms take the place of squares (:class:`lapwing.RobustGLPCA`) they are suppressed about as far
+# at less cost elsewhere, and most where the graph itself comes from elsewhere, here from the images without blocks.
 
 random = np.random.RandomState(0)
 height, width = (size // 2 for size in images.shape[1:])

@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "reducers": {"operators", "problem", "graphs", "solvers"},
     "methods": {"operators", "problem", "graphs", "solvers", "reducers"},
     "datasets": set(),
-    "clustering": {"graphs", "methods", "reducers"},
+    "clustering": {"graphs", "methods", "operators", "reducers"},
     "comparison": {"graphs", "methods", "metrics", "operators", "reducers", "selection", "solvers"},
     "experiments": {"clustering", "datasets", "features", "graphs", "methods", "metrics", "recognition", "solvers"},
     "persistence": {"graphs", "methods", "reducers"},

@@ -83,6 +83,18 @@ def components(S, G):
     return np.linalg.solve(G.T @ G, G.T @ S).T
 
 
+@pytest.mark.parametrize("scale", [1e160, 1e-160])
+def test_data_out_of_range(scale):
+    with pytest.raises(ValueError, match="leave the range of floating point"):
+        SemiNMF(3, random_state=0).fit(scale * MIXED)
+
+
+@pytest.mark.parametrize("scale", [1e100, 1e-100])
+def test_scale_does_not_matter(scale):
+    one, other = (SemiNMF(3, init=START).fit(c * MIXED) for c in (1, scale))
+    assert other.reconstruction_err_ == pytest.approx(scale * one.reconstruction_err_)
+
+
 @pytest.mark.filterwarnings("ignore:SemiNMF stopped")
 def test_steps_follow_the_definition():
     G, expected = START, []

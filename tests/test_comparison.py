@@ -12,13 +12,14 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, trustworthiness
 from sklearn.metrics import confusion_matrix, normalized_mutual_info_score
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import KFold, RepeatedStratifiedKFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import LPP, KernelLPP
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, neighborhood_preservation
+from lapwing.comparison._run import _worthwhile
 from lapwing.graphs import _sample
 from lapwing.metrics import clustering_accuracy
 
@@ -259,6 +260,96 @@ def test_a_method_that_fails_does_not_take_the_others_with_it(digits):
     assert found.failures == {"stubborn": "not today"}
     with pytest.raises(ValueError, match="no method could be fitted: stubborn: not today"):
         compare(*digits, methods={"stubborn": Stubborn()}, dimensions=[2], cv=2)
+
+
+def test_whatever_a_method_raises_it_alone_is_left_out():
+    X, y = np.repeat(np.eye(6), 8, axis=0), np.repeat(np.arange(6), 8)  # no scatter within a class
+    found = compare(X, y, methods=["PCA", "LDA"], dimensions=[1, 2], cv=2)
+    assert found.methods == ["PCA"]
+    assert found.failures["LDA"].startswith("IndexError: ")
+    words = sparse.random(60, 30, 0.3, random_state=0, format="csr")
+    found = compare(words, np.arange(60) % 3, methods=["PCA", "LPP", "LDA"], dimensions=[2], cv=2)
+    assert found.methods == ["PCA", "LPP"]
+    assert found.failures["LDA"].startswith("TypeError: Sparse data was passed")
+
+
+def test_methods_that_need_labels_are_left_out_without_them(digits):
+    found = compare(digits[0], methods=["PCA", "MMC", "LDA", "LPP + repulsion"], dimensions=[2], cv=2)
+    assert found.methods == ["PCA"]
+    assert "y is None" in found.failures["LPP + repulsion"]
+
+
+class OnlyInPart(PCA):
+    """A reducer that fails on all data."""
+
+    def fit(self, X, y=None):
+        if len(X) == 400:
+            raise RuntimeError("too many rows")
+        return super().fit(X)
+
+
+def test_a_method_that_fails_on_all_data_is_left_out(digits):
+    found = compare(*digits, methods={"partly": OnlyInPart(), "PCA": METHODS["PCA"]}, dimensions=[2], cv=2)
+    assert found.methods == list(found.models) == ["PCA"]
+    assert found.failures == {"partly": "RuntimeError: too many rows"}
+    assert {record["method"] for record in found.records} == {"PCA"}
+    with pytest.raises(ValueError, match="no method could be fitted: partly: RuntimeError: too many rows"):
+        compare(*digits, methods={"partly": OnlyInPart()}, dimensions=[2], cv=2)
+
+
+def test_indices_of_64_bits():
+    X = sparse.csr_array(sparse.random(60, 30, 0.3, random_state=0, format="csr"))
+    y, settings = np.arange(60) % 3, {"methods": ["TruncatedSVD", "LPP", "MMC"], "dimensions": [2, 3], "cv": 2}
+    expected = compare(X, y, **settings)
+    long = X.copy()
+    long.indices, long.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    assert compare(long, y, **settings).records == expected.records
+    assert long.indices.dtype == long.indptr.dtype == np.int64
+
+
+def test_a_training_fold_that_does_not_vary():
+    X = np.r_[np.random.default_rng(0).standard_normal((20, 3)), np.ones((20, 3))]
+    with pytest.raises(ValueError, match="the training rows of fold 1 are all equal"):
+        compare(X, methods=["PCA", "LPP"], cv=KFold(2))
+    with pytest.raises(ValueError, match="are all equal"):
+        compare(np.ones((20, 3)), methods=["PCA"], cv=2)
+
+
+@pytest.mark.parametrize("y", ["array", "objects", "series"])
+def test_unknown_text_labels_of_any_container(y):
+    X, codes = load_wine(return_X_y=True)
+    codes = np.where(np.arange(178) % 4 == 0, -1, codes)
+    words = np.where(codes < 0, "-1", np.array(["a", "b", "c"])[codes])
+    if y == "objects":
+        words = words.astype(object)
+    elif y == "series":
+        words = pytest.importorskip("pandas").Series(words, dtype=object)
+    found = compare(X, words, methods=["PCA"], dimensions=[2], cv=2)
+    np.testing.assert_array_equal(found.labels, codes)
+    assert list(found.classes) == ["a", "b", "c"]
+    assert words[0] == "-1"  # what was given is not written to
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "small", "expected"), [(-1, 1e9, 1), (-1, 0, -1), (2, 1e9, 2), (None, 1e9, None), (-2, 1e9, 1)]
+)
+def test_small_data_are_compared_in_one_process_unless_told(digits, monkeypatch, n_jobs, small, expected):
+    asked = []
+
+    class Watched(Parallel):
+        def __init__(self, n_jobs=None, **options):
+            asked.append(n_jobs)
+            super().__init__(n_jobs=1, **options)
+
+    monkeypatch.setattr("lapwing.comparison._run.Parallel", Watched)
+    monkeypatch.setattr("lapwing.comparison._run.SMALL", small)
+    compare(*digits, methods=["PCA"], dimensions=[2], cv=2, n_jobs=n_jobs)
+    assert asked == [expected]
+
+
+def test_what_is_small_counts_entries_and_methods():
+    X = np.zeros((1000, 100))
+    assert [_worthwhile(-1, X, n_methods) for n_methods in (9, 10)] == [1, -1]
 
 
 def test_warnings_are_kept_not_shown():

@@ -26,6 +26,16 @@ def test_purity():
     assert purity(y, np.arange(60)) == 1
 
 
+@pytest.mark.parametrize("measure", [clustering_accuracy, purity])
+def test_bad_labels(measure):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        measure([0, 1], [0])
+    with pytest.raises(ValueError, match="are empty"):
+        measure([], [])
+    with pytest.raises(ValueError, match="1d array"):
+        measure([[0, 1], [1, 0]], [0, 1])
+
+
 def test_pair_average_precision():
     """Eq. 5.9 by its words: the precision at each pair of one class, averaged."""
     X, y = RNG.standard_normal((25, 4)), RNG.randint(0, 3, 25)

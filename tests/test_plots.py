@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, RobustScaler, StandardScaler
 
 from lapwing import LPP, MMC, TangentialMaps
 from lapwing.comparison import compare as compared
@@ -50,6 +50,8 @@ def test_components(model):
         LinearDiscriminantAnalysis("eigen", shrinkage=0.1),
         FISHERFACES,
         make_pipeline("passthrough", PCA(20), LPP(3, pca=None)),
+        make_pipeline(StandardScaler(), LPP(3)),
+        make_pipeline(StandardScaler(with_std=False), RobustScaler(), make_pipeline(PCA(20), MaxAbsScaler(), LPP(3))),
     ],
     ids=str,
 )
@@ -60,6 +62,14 @@ def test_rows_are_what_transform_multiplies_by(model):
     a, b = model.transform(X[:2])
     assert len(rows) == len(a)
     np.testing.assert_allclose(rows @ (X[0] - X[1]), a - b, atol=1e-9)
+
+
+def test_components_in_colour():
+    model = PCA(2).fit(X[:, :48])
+    display = components(model, image_shape=(4, 4, 3))
+    for drawn, row in zip(images(display.figure_), model.components_, strict=True):
+        np.testing.assert_allclose(drawn, ((row - row.min()) / (row.max() - row.min())).reshape(4, 4, 3))
+    display.figure_.canvas.draw()
 
 
 def test_some_and_where(plt):
@@ -77,7 +87,7 @@ def test_some_and_where(plt):
 @pytest.mark.parametrize(
     ("model", "shape", "options", "match"),
     [
-        (LPP(), (8, 7), {}, r"56 pixels, but the components have 64"),
+        (LPP(), (8, 7), {}, r"56 numbers, but the components have 64"),
         (LPP(), (8,), {}, "two whole numbers"),
         (LPP(), 8, {}, "two whole numbers"),
         (LPP(), (8.0, 8), {}, "two whole numbers"),
@@ -86,7 +96,11 @@ def test_some_and_where(plt):
         (LPP(), (8, 8), {"n_components": 0}, "n_components=0"),
         (LPP(), (8, 8), {"n_columns": 0}, "n_columns=0"),
         (TangentialMaps(), (8, 8), {}, "TangentialMaps has no matrix"),
-        (make_pipeline(StandardScaler(), PCA(2)), (8, 8), {}, "StandardScaler has no matrix"),
+        (LPP(), (4, 4, 4), {}, "and 3 after them in colour"),
+        (LPP(), (4, 4, 3), {}, "48 numbers, but the components have 64"),
+        (make_pipeline(Normalizer(), PCA(2)), (8, 8), {}, "Normalizer has no matrix"),
+        (make_pipeline(StandardScaler(), MaxAbsScaler()), (8, 8), {}, "no step with directions"),
+        (make_pipeline("passthrough"), (8, 8), {}, "no step with directions"),
     ],
 )
 def test_bad_input(model, shape, options, match):
@@ -143,6 +157,48 @@ def test_an_embedding_is_drawn_again_elsewhere(plt):
     ax = plt.figure().add_subplot()
     assert display.plot(ax=ax, s=3).ax_ is ax
     assert display.artists_[0].get_sizes() == [3]
+
+
+def test_three_dimensions_do_not_fit_a_flat_ax(plt):
+    with pytest.raises(ValueError, match="ax is flat, but the embedding has three dimensions"):
+        scatter(LPP(3).fit(X), X, dimensions=(0, 1, 2), ax=plt.figure().add_subplot())
+    deep = plt.figure().add_subplot(projection="3d")
+    assert scatter(LPP(3).fit(X), X, dimensions=(0, 1, 2), ax=deep).ax_ is deep
+
+
+@pytest.mark.parametrize("labels", [["a", None, "b", "a"], [0, None, 1, 0], [0.0, np.nan, 1.0, 0.0]], ids=str)
+def test_samples_without_a_label_are_unknown(labels):
+    Z = np.arange(8.0).reshape(4, 2)
+    unknown, first, second = EmbeddingDisplay.from_embedding(Z, labels).artists_
+    for artist, rows in ((unknown, [1]), (first, [0, 3]), (second, [2])):
+        np.testing.assert_array_equal(artist.get_offsets(), Z[rows])
+    assert unknown.get_label() == "unknown"
+    unknown, scale = EmbeddingDisplay.from_embedding(Z, [0.5, None, 2, 3]).artists_
+    np.testing.assert_array_equal(scale.get_array(), [0.5, 2, 3])
+
+
+def test_dates_are_classes():
+    days = np.array(["2024-01-01", "2024-01-02", "NaT"], dtype="datetime64[ns]")
+    display = EmbeddingDisplay.from_embedding(np.eye(3)[:, :2], days)
+    assert [artist.get_label()[:10] for artist in display.artists_] == ["unknown", "2024-01-01", "2024-01-02"]
+
+
+@pytest.mark.parametrize("y", [None, Y, np.linspace(0, 1, 300)], ids=["none", "classes", "scale"])
+@pytest.mark.parametrize("given", [{"color": "red"}, {"c": "red"}, {"c": np.arange(300)}], ids=["color", "c", "values"])
+def test_colours_of_the_caller_come_first(y, given):
+    display = EmbeddingDisplay.from_embedding(X[:, 10:12], y, **given)
+    [artist] = display.artists_
+    display.figure_.canvas.draw()
+    if "c" in given and not isinstance(given["c"], str):
+        np.testing.assert_array_equal(artist.get_array(), np.arange(300))
+    else:
+        np.testing.assert_array_equal(artist.get_facecolor()[0], [1, 0, 0, 0.8])
+
+
+def test_a_pipeline_is_named_after_its_last_step():
+    model = make_pipeline(StandardScaler(), LPP(2), "passthrough").fit(X)
+    assert scatter(model, X).ax_.get_xlabel() == "LPP 1"
+    np.testing.assert_array_equal(spectrum(model).line_.get_ydata(), model[1].eigenvalues_)
 
 
 @pytest.mark.parametrize("dimensions", [(0,), (0, 2), (-1, 0), "xy", (0, 1.0), 2])

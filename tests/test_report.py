@@ -1,6 +1,9 @@
 """The report: its code runs and gives its numbers, and the page works in a real browser."""
 
 import contextlib
+import copy
+import dataclasses
+import json
 import re
 import shutil
 import time
@@ -9,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, load_wine
-from sklearn.model_selection import RepeatedKFold
+from sklearn.model_selection import RepeatedKFold, StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -76,6 +79,20 @@ def test_the_code_without_all_labels(unknown):
         assert run(program(found, row["method"]), X=X, y=y)["scores"].mean() == pytest.approx(row["mean"], abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    "kind", [np.array, lambda y: np.array(y, dtype=object), list], ids=["array", "objects", "list"]
+)
+def test_the_code_of_text_labels_with_unknown_ones(kind):
+    X, y = load_wine(return_X_y=True)
+    y = kind(np.where(np.arange(178) % 3 == 0, "-1", np.array(["a", "b", "c"])[y]).tolist())
+    found = compare(X, y, methods=["LDA", "LPP", "MMC"], dimensions=[2], cv=StratifiedShuffleSplit(3, random_state=0))
+    assert list(found.classes) == ["a", "b", "c"]
+    before = copy.deepcopy(y)
+    for row in found.summary():
+        assert run(program(found, row["method"]), X=X, y=y)["scores"].mean() == pytest.approx(row["mean"], abs=1e-12)
+    np.testing.assert_array_equal(y, before)
+
+
 def test_the_code_of_pipelines_and_splitters(digits):
     X, y = digits
     methods = {"scaled": make_pipeline(StandardScaler(), LPP(graph=KNN(7) & SameClass(), pca=0.9))}
@@ -122,6 +139,44 @@ def test_content_is_that_of_the_comparison(digits, found):
     assert shown["samples"]["values"][7][3] == X[rows[7], column]
     assert np.sum(shown["confusion"]["LPP"]) == 300
     assert [graph["graph"] for graph in shown["graphs"]] == ["KNN(5)"]  # the default size is written out
+
+
+def test_rows_are_counted_from_1_unless_they_have_names(digits, found):
+    shown = content(found, digits[0], None, **NOTHING, max_points=3)["points"]
+    assert (shown["rows"], shown["ids"]) == ([0, 149, 299], ["1", "150", "300"])
+    names = [f"n{i}" for i in range(300)]
+    shown = content(found, digits[0], None, **{**NOTHING, "ids": names}, max_points=3)["points"]
+    assert shown["ids"] == ["n0", "n149", "n299"]
+
+
+@pytest.fixture(scope="module")
+def nan_page(digits, found, tmp_path_factory):
+    """A report of numbers that are not finite, such as the shares of LDA on classes without scatter."""
+    spectra = {**found.spectra, "LDA": np.full(9, np.nan), "PCA": np.array([np.inf, -np.inf, 0.5])}
+    broken = found.embeddings["LPP"][2].copy()
+    broken[3] = np.nan
+    embeddings = {**found.embeddings, "LPP": {2: broken}}
+    path = tmp_path_factory.mktemp("report") / "nan.html"
+    return write_report(path, dataclasses.replace(found, spectra=spectra, embeddings=embeddings), digits[0])
+
+
+def test_numbers_that_are_not_finite_are_none(nan_page):
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    [text] = re.findall(r'<script type="application/json" id="content">(.*?)</script>', nan_page.read_text("utf-8"))
+    shown = json.loads(text, parse_constant=refuse)
+    assert shown["spectra"]["LDA"]["values"] == [None] * 9
+    assert shown["spectra"]["PCA"]["values"] == [None, None, 0.5]
+    assert shown["points"]["embeddings"]["LPP"]["2"][0][3] is None
+
+
+def test_one_of_a_kind_is_said_so(tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 1))
+    path = write_report(tmp_path / "page.html", compare(X, methods=["PCA"], cv=2), X)
+    html = path.read_text("utf-8")
+    assert "40 samples, 1 feature. 1 setting of 1 method, scored" in html
+    assert "against the one feature as given" in html
 
 
 def test_sparse_rows_are_shown_by_their_terms():
@@ -259,6 +314,16 @@ def test_the_page_loads_without_errors_or_requests(browser, digits_page):
         "return [...document.querySelectorAll('.plot')].map((p) => p.querySelectorAll('.main-svg').length > 0)"
     )
     assert sum(drawn) >= 5
+
+
+def test_the_page_survives_numbers_that_are_not_finite(browser, nan_page, found):
+    from selenium.webdriver.support.ui import Select
+
+    load(browser, nan_page)
+    for method in found.methods:
+        Select(browser.find_element("id", "method")).select_by_value(method)
+        assert browser.find_element("id", "plot-embedding").get_attribute("data-shown") == f"{method}/2"
+    assert errors(browser) == []
 
 
 def test_a_hover_shows_the_thumbnail(browser, digits_page, digits, found):

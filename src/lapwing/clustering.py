@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._validation import check_choice, check_count, check_not_negative
 from .methods import LaplacianEigenmaps
+from .operators import OUT_OF_RANGE
 
 __all__ = ["NormalizedCut", "SemiNMF"]
 
@@ -107,6 +108,9 @@ class SemiNMF(ClusterMixin, BaseEstimator):
         """
         self.__dict__.pop("labels_", None)  # bad input leaves it unfitted
         X = validate_data(self, X, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            if X.any() and not 1e-280 < np.vdot(X, X) < np.inf:
+                raise ValueError(OUT_OF_RANGE)
         check_count("max_iter", self.max_iter)
         check_not_negative("tol", self.tol)
         found = [self._factorised(X, G) for G in self._starts(X)]

@@ -1,4 +1,4 @@
-"""Distances that scikit-learn's neighbour searches lack."""
+"""Measures of clusters, neighbourhoods and embeddings, and distances, that scikit-learn lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import average_precision_score, pairwise_distances
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_array, check_X_y
+from sklearn.utils import check_array, check_consistent_length, check_X_y, column_or_1d
 from threadpoolctl import threadpool_limits
 
 from .operators import row_blocks
@@ -237,7 +237,7 @@ def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
     >>> clustering_accuracy([0, 0, 1, 1, 1], ["b", "b", "a", "a", "b"])
     0.8
     """
-    table = contingency_matrix(labels_true, labels_pred)
+    table = _contingency(labels_true, labels_pred)
     return float(table[linear_sum_assignment(-table)].sum() / table.sum())
 
 
@@ -254,8 +254,17 @@ def purity(labels_true: Any, labels_pred: Any) -> float:
     >>> purity([0, 0, 1, 1, 1], [0, 0, 1, 2, 2])
     1.0
     """
-    table = contingency_matrix(labels_true, labels_pred)
+    table = _contingency(labels_true, labels_pred)
     return float(table.max(axis=0).sum() / table.sum())
+
+
+def _contingency(labels_true: Any, labels_pred: Any) -> np.ndarray:
+    """How many samples of each class are in each cluster."""
+    labels_true, labels_pred = column_or_1d(labels_true), column_or_1d(labels_pred)
+    check_consistent_length(labels_true, labels_pred)
+    if not labels_true.size:
+        raise ValueError("labels_true and labels_pred are empty; give the label of one sample or more")
+    return contingency_matrix(labels_true, labels_pred)
 
 
 def pair_average_precision(X: Any, y: Any, *, metric: Any = "cosine") -> float:

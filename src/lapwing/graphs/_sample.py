@@ -269,7 +269,7 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
         )
     if names.size < 2:
         raise ValueError(
-            f"y has one class only ({names.tolist()[0]!r}), so there is nothing to tell apart; pass at least two classes or use "
+            f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes or use "
             "a graph without labels, such as KNN"
         )
     classes = np.full(n, -1, dtype=np.intp)

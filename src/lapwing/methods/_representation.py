@@ -22,7 +22,7 @@ from ..reducers import FreeReducer
 from ..solvers import Solution, fix_signs, largest_value, solve_operator
 
 NEAR_POLE = 0.05  # of the median over the fitted rows
-ROOM = 30  # dimensions beyond the basis of a step, from which it takes directions where its own products give none
+ROOM = 30  # dimensions that a robust step's basis must leave: where products give no new directions, it takes others
 
 
 class GLPCA(FreeReducer):
@@ -159,7 +159,7 @@ class GLPCA(FreeReducer):
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row of (2): ``((1 - b) + b d / xi - g) q = (1 - b) / lambda U'x + b / xi sum_j w_j q_j`` for eigenvalue g.
 
-        Where the factor on the left is near 0 or below the equation is at a pole, or past it, and q is the mean of the neighbours'.
+        Where the factor on the left is near 0 the equation has a pole; there, and beyond it, q is the mean of the neighbours'.
         """
         beta, (lam, xi), Q = self.beta_, self.scales_, self.embedding_.astype(np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
@@ -290,7 +290,7 @@ class RobustGLPCA(GLPCA):
         return Solution(found.values, found.Q, sample.n - 1, "alm")
 
     def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
-        mu = 1 / np.mean(np.linalg.norm(X, axis=1))
+        mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
         state = _Multipliers(X, L, k, self._resolved_alpha(X, L, mu), mu, moves=self.center == "median")
         for _ in range(self.max_iter):
             state.step(mu)
@@ -383,7 +383,7 @@ class _Multipliers:
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
         """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
         n, k = self.Q.shape
-        if 3 * k + ROOM > n:  # that would be all of the space
+        if 3 * k + ROOM > n:  # hardly less than all of the space
             found = solve_operator(apply, n, k)
             self.Q, self.values = found.vectors, found.values - 1
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from .._extras import require
 
@@ -37,9 +38,21 @@ def axes_or_new(ax: Any, width: float = 6.0, height: float = 4.2, **options: Any
     return new_figure(width, height).add_subplot(**options) if ax is None else ax
 
 
+def steps(estimator: Any) -> list[Any]:
+    """What a pipeline does, one step after another; any other estimator is the one step."""
+    if not isinstance(estimator, Pipeline):
+        return [estimator]
+    return [part for _, step in estimator.steps if step not in (None, "passthrough") for part in steps(step)]
+
+
+def last_step(estimator: Any) -> Any:
+    return (steps(estimator) or [estimator])[-1]
+
+
 def explained(estimator: Any) -> tuple[str, np.ndarray] | None:
-    """What an estimator says of how much each dimension matters, and its name."""
+    """What an estimator says of how much each dimension matters, and its name; a pipeline by its last step."""
+    last = last_step(estimator)
     for name in ("eigenvalues_", "explained_variance_ratio_"):
-        if hasattr(estimator, name):
-            return name, np.ravel(getattr(estimator, name))
+        if hasattr(last, name):
+            return name, np.ravel(getattr(last, name))
     return None

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from math import ceil
+from functools import reduce
+from math import ceil, prod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_count
-from ._axes import COLORS, new_figure
+from ._axes import COLORS, new_figure, steps
+
+SCALERS = (StandardScaler, RobustScaler, MaxAbsScaler)  # which divide features by scale_
 
 
 class ComponentsDisplay:
@@ -23,8 +28,8 @@ class ComponentsDisplay:
     Parameters
     ----------
     components : ndarray of shape (n_components, n_features)
-    image_shape : (int, int) or None, default=None
-        Rows and columns of an image.
+    image_shape : (int, int), (int, int, 3) or None, default=None
+        Rows and columns of an image, and three colours where it has them.
     feature_names : sequence of str or None, default=None
         Of the features, where there is no image.
 
@@ -70,7 +75,8 @@ class ComponentsDisplay:
         ----------
         estimator : fitted estimator, or Pipeline of such
             With ``components_``, as the linear methods of lapwing and PCA, or ``scalings_``, as LinearDiscriminantAnalysis. Of
-            a pipeline all steps must have them; the product is shown.
+            a pipeline all steps must have them, or scale features, as StandardScaler; the product is shown, whose weights are of
+            the features as given.
         image_shape, feature_names
             As in the class. Where neither is given, names are those that the estimator saw in ``fit``, or numbers.
         n_components : int or None, default=None
@@ -110,7 +116,7 @@ class ComponentsDisplay:
         title : str or None, default=None
             Above them all.
         cmap : str or Colormap, default="gray"
-            Each image has its own range.
+            Each image has its own range, in colour too.
         figure : matplotlib Figure, SubFigure or None, default=None
             Where to draw; None is a new figure of pyplot.
 
@@ -128,7 +134,7 @@ class ComponentsDisplay:
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for number, (ax, component) in enumerate(zip(axes, self.components, strict=False), start=1):
             if shape:
-                ax.imshow(component.reshape(shape), cmap=cmap)
+                ax.imshow(_image(component, shape), cmap=cmap)
                 ax.set_axis_off()
             else:
                 self._bars(ax, component, check_count("n_features", n_features))
@@ -155,13 +161,10 @@ class ComponentsDisplay:
 def directions(estimator: Any) -> np.ndarray:
     """The rows of the linear map."""
     if isinstance(estimator, Pipeline):
-        product: Any = None
-        for _, step in estimator.steps:
-            if step not in (None, "passthrough"):
-                product = directions(step) if product is None else directions(step) @ product
-        if product is None:
-            raise ValueError("the pipeline has no step but passthrough, so there is nothing to show")
-        return product
+        maps = [_scaling(step) if isinstance(step, SCALERS) else directions(step) for step in steps(estimator)]
+        if all(sparse.issparse(linear) for linear in maps):
+            raise ValueError("the pipeline has no step with directions, so there is nothing to show; end it in one")
+        return np.asarray(reduce(lambda before, after: after @ before, maps))
     check_is_fitted(estimator)
     rows = None if hasattr(estimator, "nystroem_") else getattr(estimator, "components_", None)
     if rows is None and hasattr(estimator, "scalings_"):
@@ -177,16 +180,31 @@ def directions(estimator: Any) -> np.ndarray:
     return rows / np.sqrt(estimator.explained_variance_)[:, None] if whitened else np.asarray(rows)
 
 
-def _image_shape(image_shape: Any, n_features: int) -> tuple[int, int]:
+def _scaling(scaler: Any) -> Any:
+    """What a scaler multiplies features by, as a diagonal matrix."""
+    check_is_fitted(scaler)
+    scale = np.ones(scaler.n_features_in_) if scaler.scale_ is None else scaler.scale_
+    return sparse.diags_array(1 / scale)
+
+
+def _image(component: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A component as an image; in colour from 0 to 1, as matplotlib draws them."""
+    image = component.reshape(shape)
+    return image if len(shape) == 2 else (image - image.min()) / (np.ptp(image) or 1)
+
+
+def _image_shape(image_shape: Any, n_features: int) -> tuple[int, ...]:
     whole = isinstance(image_shape, (tuple, list, np.ndarray)) and all(isinstance(s, Integral) for s in image_shape)
-    if not whole or len(image_shape) != 2 or min(image_shape) < 1:
-        raise ValueError(f"image_shape={image_shape!r} must be two whole numbers, the rows and columns of an image")
-    height, width = (int(s) for s in image_shape)
-    if height * width != n_features:
+    shape = tuple(int(s) for s in image_shape) if whole else ()
+    if not (len(shape) == 2 or (len(shape) == 3 and shape[2] == 3)) or min(shape) < 1:
         raise ValueError(
-            f"image_shape={image_shape!r} has {height * width} pixels, but the components have {n_features} features"
+            f"image_shape={image_shape!r} must be two whole numbers, the rows and columns of an image, and 3 after them in colour"
         )
-    return height, width
+    if prod(shape) != n_features:
+        raise ValueError(
+            f"image_shape={image_shape!r} has {prod(shape)} numbers, but the components have {n_features} features"
+        )
+    return shape
 
 
 def components(estimator: Any, **options: Any) -> ComponentsDisplay:

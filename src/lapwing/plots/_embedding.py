@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ._axes import axes_or_new, style
+from ._axes import axes_or_new, last_step, style
 
+UNKNOWN = "0.75"  # grey, for samples without a label
 MANY_CLASSES = 20  # more are not told apart by a legend
 
 
@@ -20,7 +21,7 @@ class EmbeddingDisplay:
     ----------
     embedding : array-like of shape (n_samples, 2) or (n_samples, 3)
     labels : array-like of shape (n_samples,) or None, default=None
-        Classes, or numbers that are not whole: then colour is a scale.
+        Classes, or numbers that are not whole: then colour is a scale. None and NaN are unknown, and grey.
     names : sequence of str or None, default=None
         Of the dimensions.
 
@@ -28,7 +29,7 @@ class EmbeddingDisplay:
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     artists_ : list
-        One a class, or one in all.
+        One a class, or one in all; unknown ones first.
 
     Examples
     --------
@@ -55,6 +56,7 @@ class EmbeddingDisplay:
         Parameters
         ----------
         estimator : fitted transformer
+            Axes are named after it, or after the last step of a pipeline.
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or None, default=None
         dimensions : tuple of two or three int, default=(0, 1)
@@ -62,7 +64,7 @@ class EmbeddingDisplay:
         ax : matplotlib Axes or None, default=None
             None is a new figure. Three dimensions need an axes with ``projection="3d"``.
         **options
-            For ``ax.scatter``.
+            For ``ax.scatter``; its ``c`` or ``color`` is drawn in place of the labels.
 
         Returns
         -------
@@ -70,7 +72,7 @@ class EmbeddingDisplay:
         """
         Z = np.asarray(estimator.transform(X))
         chosen = _checked(dimensions, Z.shape[1])
-        names = [f"{type(estimator).__name__} {d + 1}" for d in chosen]
+        names = [f"{type(last_step(estimator)).__name__} {d + 1}" for d in chosen]
         return cls(Z[:, chosen], y, names=names).plot(ax=ax, **options)
 
     @classmethod
@@ -105,6 +107,10 @@ class EmbeddingDisplay:
         Z = check_array(self.embedding)
         if Z.shape[1] not in (2, 3):
             raise ValueError(f"embedding has {Z.shape[1]} columns; choose two or three of them")
+        if Z.shape[1] == 3 and ax is not None and ax.name != "3d":
+            raise ValueError(
+                'ax is flat, but the embedding has three dimensions; make it by add_subplot(projection="3d"), or choose two'
+            )
         ax = axes_or_new(ax, projection="3d" if Z.shape[1] == 3 else None)
         options = {"s": 14, "alpha": 0.8, "linewidths": 0, **options}
         self.artists_ = self._scattered(ax, Z, options)
@@ -114,20 +120,33 @@ class EmbeddingDisplay:
         return self
 
     def _scattered(self, ax: Any, Z: np.ndarray, options: dict[str, Any]) -> list[Any]:
+        if {"c", "color"} & options.keys():
+            return [ax.scatter(*Z.T, **options)]
         if self.labels is None:
-            return [ax.scatter(*Z.T, **{"color": style(0)["color"], **options})]
+            return [ax.scatter(*Z.T, color=style(0)["color"], **options)]
         labels = column_or_1d(self.labels)
         check_consistent_length(Z, labels)
+        known = np.array([_is_known(label) for label in labels], dtype=bool)
+        drawn = [] if known.all() else [ax.scatter(*Z[~known].T, color=UNKNOWN, label="unknown", **options)]
+        labels, Z = labels[known], Z[known]
+        if labels.dtype == object:
+            labels = np.array(labels.tolist())  # of one kind again where None was among numbers
         classes = np.unique(labels)
         is_scale = labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels))
         if is_scale or classes.size > MANY_CLASSES:
             numbers = labels if labels.dtype.kind in "iufb" else np.searchsorted(classes, labels)
-            shown = ax.scatter(*Z.T, **{"c": numbers, "cmap": "viridis", **options})
-            ax.figure.colorbar(shown, ax=ax)
-            return [shown]
-        drawn = [ax.scatter(*Z[labels == c].T, label=str(c), **{**style(i), **options}) for i, c in enumerate(classes)]
+            drawn.append(ax.scatter(*Z.T, **{"c": numbers, "cmap": "viridis", **options}))
+            ax.figure.colorbar(drawn[-1], ax=ax)
+            return drawn
+        drawn += [ax.scatter(*Z[labels == c].T, label=str(c), **{**style(i), **options}) for i, c in enumerate(classes)]
         ax.legend(fontsize="small", markerscale=1.5, ncols=1 + classes.size // 11)
         return drawn
+
+
+def _is_known(label: Any) -> bool:
+    """Not so None, NaN and pandas's NA, which do not equal themselves."""
+    equal = label == label
+    return label is not None and isinstance(equal, (bool, np.bool_)) and bool(equal)
 
 
 def _checked(dimensions: Any, most: int) -> list[int]:

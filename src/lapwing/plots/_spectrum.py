@@ -46,7 +46,7 @@ class SpectrumDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator
+        estimator : fitted estimator, or Pipeline that ends in one
         ax : matplotlib Axes or None, default=None
         **options
             For ``ax.plot``.

@@ -22,10 +22,10 @@ Z = model.fit(X, y).transform(X)"""
 
 PARTLY_LABELLED = """\
 model = {model}
-y, scores = np.ravel(np.asarray(y, dtype=object)), []
-known = (y != -1) & (y != "-1")  # -1: label unknown
-y[known], y[~known] = np.unique(y[known], return_inverse=True)[1], -1
-y = y.astype(int)
+labels, scores = np.ravel(np.asarray(y, dtype=object)), []
+known = (labels != -1) & (labels != "-1")  # -1: label unknown
+y = np.full(len(labels), -1)
+y[known] = np.unique(labels[known], return_inverse=True)[1]
 for train, test in {splitter}.split(X, y):
     {fit}
     train, test = train[known[train]], test[known[test]]

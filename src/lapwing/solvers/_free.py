@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from ._block import block_largest
-from ._lanczos import LONG, SHORT, Apply, NotFound, krylov, largest
+from ._lanczos import LONG, SHORT, Apply, LanczosError, krylov, largest
 from ._solve import RankError, Solution
 
 DENSE_SAMPLES = 400  # up to here a dense decomposition is as fast
@@ -27,7 +27,8 @@ def solve_free(
 
     The constant is kept out by deflation, so the other null vectors of a graph in several pieces come first. Where the
     smallest eigenvalues are ``crowded`` at 0, as those of a surface, a semidefinite A is factorised; else Lanczos works on A
-    itself, and A is factorised only if that takes long: factors of a graph in many dimensions fill up.
+    itself, and A is factorised only if that takes long: factors of a graph in many dimensions fill up. Where both fail, as by
+    eigenvalues that repeat, the solution is dense, or by blocks if n is large.
     """
     live = np.flatnonzero(b > 0)
     if k >= live.size:
@@ -52,13 +53,13 @@ def solve_operator(apply: Apply, n: int, k: int, dtype: Any = np.float64) -> Sol
 
     ``apply`` takes vectors, and blocks of them, of ``dtype``. Blocks are twice as fast in single precision, and up to three
     times slower in double, where residuals are to be much smaller (measured on 1,440 x 1,024 and 10,000 x 256). Few samples,
-    or nearly all directions, are solved densely.
+    or nearly all directions, are solved densely, and so is a spectrum that Lanczos cannot resolve, or by blocks if n is large.
     """
     if k >= n:
         raise RankError(f"n_components={k} is more than {n} samples leave beside the constant, {n - 1}; use fewer")
     constant, tol = np.full((n, 1), n**-0.5, dtype=dtype), RESIDUALS[np.dtype(dtype).name]
     if dtype != np.float32 and n > DENSE_SAMPLES and 3 * k <= n:
-        with suppress(NotFound):
+        with suppress(LanczosError):
             values, vectors = largest(apply, n, constant, k, _patience(n), tol)
             return Solution(1 - values, vectors, n - 1, "lanczos")
     values, vectors, name = _at_last(apply, constant, k, tol)
@@ -71,7 +72,7 @@ def largest_value(apply: Apply, n: int, dtype: Any = np.float64) -> float:
     if n <= DENSE_SAMPLES:
         return float(np.linalg.eigvalsh(_whole(apply, n, dtype))[-1])
     if dtype != np.float32:
-        with suppress(NotFound):
+        with suppress(LanczosError):
             return float(krylov(apply, np.random.RandomState(0).standard_normal(n), none, 1, SHORT, tol)[0][0])
     return float(block_largest(apply, none.astype(dtype), 1, tol)[0][0])
 
@@ -82,11 +83,11 @@ def _iterated(
     n, bound = M.shape[0], float(abs(M).sum(axis=1).max())
     flipped = sparse.csr_array(bound * sparse.eye_array(n) - M).__matmul__
     if not (semidefinite and crowded):
-        with suppress(NotFound):
+        with suppress(LanczosError):
             values, vectors = largest(flipped, n, constant, k, SHORT if semidefinite else _patience(n))
             return bound - values, vectors, "lanczos"
     if semidefinite:
-        with suppress(NotFound):
+        with suppress(LanczosError):
             return *_shift_invert(M, constant, k), "shift-invert"
     values, vectors, name = _at_last(flipped, constant, k, RESIDUALS["float64"])
     return bound - values, vectors, name

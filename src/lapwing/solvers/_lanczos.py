@@ -13,7 +13,7 @@ SHORT, LONG = 100, 1000  # restarts: before a factorisation is tried, and where 
 ORTHONORMAL = 1e-8
 
 
-class NotFound(ArithmeticError):
+class LanczosError(ArithmeticError):
     """Lanczos takes too long, or eigenvalues repeat so often that its Krylov space ends."""
 
 
@@ -29,7 +29,7 @@ def largest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are.
 
-    Raises :class:`NotFound` rather than return what are no eigenpairs.
+    Raises :class:`LanczosError` rather than return what are no eigenpairs.
     """
     random = np.random.RandomState(0)
     values, vectors = krylov(apply, random.standard_normal(n), deflated, k, restarts, tol)
@@ -45,7 +45,7 @@ def largest(
         value, vector = krylov(apply, start, found, 1, restarts, tol)
         order = np.argsort(-np.append(values, value), kind="stable")[:k]
         values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]
-    raise NotFound
+    raise LanczosError
 
 
 def krylov(
@@ -72,5 +72,5 @@ def krylov(
                 maxiter=restarts,
             )
     except ArpackError as error:
-        raise NotFound from error
+        raise LanczosError from error
     return values[::-1], vectors[:, ::-1]
