@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,14 +12,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
+from scipy import sparse
+from scipy.io import mmwrite
+from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
+from sklearn.utils import get_tags
 
 import lapwing
 from lapwing import LPP, MFA, TSA, LaplacianScore
 from lapwing.comparison import compare
 from lapwing.graphs import KNN
 from lapwing.persistence import load
-from lapwing.tables import Table, read, write
+from lapwing.tables import Table, batches, read, write
 
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow")
@@ -26,6 +30,7 @@ pytest.importorskip("safetensors")
 from typer.testing import CliRunner
 
 from lapwing.cli._app import app
+from lapwing.cli._options import as_given, reading
 
 IRIS = load_iris()
 X, Y = IRIS.data, IRIS.target
@@ -182,7 +187,176 @@ def test_inspect(model):
         assert part in shown
 
 
+# Labels, sparse data, images
+
+
+@pytest.fixture
+def documents(tmp_path):
+    """Sparse data as svmlight, with classes -1 and 1."""
+    rng = np.random.RandomState(0)
+    counts = sparse.random_array((60, 12), density=0.6, rng=rng, format="csr") + sparse.csr_array(np.eye(60, 12))
+    path = tmp_path / "o.svm"
+    dump_svmlight_file(counts, np.where(np.arange(60) % 2, 1, -1), str(path), zero_based=False)
+    return path
+
+
+SPARSE = [name for name in lapwing.__all__ if get_tags(getattr(lapwing, name)()).input_tags.sparse]
+
+
+@pytest.mark.parametrize("method", SPARSE)
+def test_sparse_data_in_every_format(tmp_path, documents, method):
+    path = tmp_path / "m.lapwing"
+    assert "labels -1 and 1 are read as two classes" in run("fit", documents, "-m", method, "-o", path).stderr
+    table = read(documents)
+    model = getattr(lapwing, method)().fit(table.X, (table.y > 0).astype(int))
+    Z = model.transform(table.X)
+    expected = Z.toarray() if sparse.issparse(Z) else Z
+    for suffix in (".npy", ".csv", ".tsv", ".parquet"):
+        out = tmp_path / f"z{suffix}"
+        run("transform", path, documents, "-o", out, "--no-label")
+        np.testing.assert_allclose(read(out).X, expected, rtol=1e-9, atol=1e-12)
+    assert run("transform", path, documents).stdout.count("\n") == 61
+
+
+def test_dense_methods_say_that_they_are(documents):
+    assert "GLPCA takes no sparse data" in run("fit", documents, "-m", "glpca", code=1).stderr
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "csv.gz", "parquet", "npy", "npz", "mtx", "svm", "sparse.npz"])
+def test_compare_every_format(tmp_path, kind):
+    import gzip
+
+    path, y = tmp_path / f"x.{kind}", ["--label", tmp_path / "y.npy"]
+    np.save(tmp_path / "y.npy", Y)
+    savers = {
+        "npy": lambda: np.save(path, X),
+        "npz": lambda: np.savez(path, X=X, y=Y),
+        "mtx": lambda: mmwrite(path, sparse.coo_array(X)),
+        "svm": lambda: dump_svmlight_file(X, Y, str(path), zero_based=False),
+        "sparse.npz": lambda: sparse.save_npz(path, sparse.coo_array(X)),
+    }
+    if kind == "csv.gz":
+        write(tmp_path / "x.csv", [Table(X, Y)])
+        path.write_bytes(gzip.compress((tmp_path / "x.csv").read_bytes()))
+    else:
+        savers.get(kind, lambda: write(path, [Table(X, Y)]))()
+    label = [] if kind in ("npz", "svm") else y if kind in savers else ["--label", "label"]
+    result = run("compare", path, *label, "-m", "lpp", "-d", 2, "-j", 1, "-o", tmp_path / "r.html", "--json")
+    assert json.loads(result.stdout)["criterion"] == "accuracy"
+    assert "150 rows, 4 features, 3 classes" in result.stderr
+
+
+def test_two_classes_of_a_sign(tmp_path, documents):
+    arguments = ["-m", "mmc", "-d", 1, "-j", 1, "-o", tmp_path / "r.html"]
+    result = run("compare", documents, *arguments)
+    assert "labels -1 and 1 are read as two classes" in result.stderr
+    assert "60 rows, 12 features, 2 classes\n" in result.stderr
+    assert "needs labels" in run("fit", documents, "-m", "mmc", "--no-label", code=2).stderr
+
+
+def test_unknown_labels_are_no_class(tmp_path):
+    y = np.where(np.arange(150) % 15 == 0, -1, Y)
+    write(tmp_path / "x.csv", [Table(X[:, :1], y)])
+    result = run("compare", tmp_path / "x.csv", "-l", "label", "-m", "lpp", "-d", 1, "-j", 1, "-o", tmp_path / "r.html")
+    assert "150 rows, 1 feature, 3 classes, 10 unknown\n" in result.stderr
+
+
+def test_quantities_are_no_classes(tmp_path):
+    path = tmp_path / "reg.svm"
+    dump_svmlight_file(X, X[:, 0] / 3, str(path), zero_based=False)
+    run("fit", path, "-o", tmp_path / "m.lapwing")  # LPP reads no labels
+    for command in (["fit", path, "-m", "mmc"], ["compare", path]):
+        said = run(*command, "-o", tmp_path / "out", code=1).stderr
+        assert "quantities" in said
+        assert "--no-label" in said
+    facts = run(
+        "compare", path, "--no-label", "-m", "pca", "-d", 1, "-j", 1, "-o", tmp_path / "r.html", "--json"
+    ).stdout
+    assert json.loads(facts)["criterion"] == "recall"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_transform_needs_no_labels(tmp_path, model, suffix):
+    path = tmp_path / "some.csv"
+    rows = [f"{','.join(map(str, row))},{'' if i % 2 else 'a'}" for i, row in enumerate(X)]
+    path.write_text("\n".join([",".join([*NAMES, "species"]), *rows]))
+    assert "write -1 where" in run("fit", path, "-l", "species", "-o", tmp_path / "n.lapwing", code=1).stderr
+    run("transform", model, path, "-l", "species", "-o", tmp_path / f"z{suffix}")
+    [table] = batches(tmp_path / f"z{suffix}", label="species")
+    assert table.y[:2].tolist() in (["a", ""], ["a", None])
+
+
+def test_images_of_another_shape(tmp_path):
+    for name, shape in (("tall", (8, 8)), ("flat", (4, 16))):
+        np.save(tmp_path / f"{name}.npy", np.random.RandomState(0).rand(30, *shape))
+    run("fit", tmp_path / "tall.npy", "-o", tmp_path / "m.lapwing")
+    assert json.loads(run("inspect", tmp_path / "m.lapwing", "--json").stdout)["image_shape"] == [8, 8]
+    assert "8 x 8" in run("inspect", tmp_path / "m.lapwing").stdout
+    run("transform", tmp_path / "m.lapwing", tmp_path / "tall.npy", "-o", tmp_path / "z.npy")
+    said = run("transform", tmp_path / "m.lapwing", tmp_path / "flat.npy", code=1).stderr
+    assert "images of 4 x 16, but the model was fitted to 8 x 8" in said
+    assert "--resize 8x8" in said
+
+
+def test_identifiers_that_look_like_features(tmp_path):
+    write(tmp_path / "x.csv", [Table(np.column_stack([np.arange(150.0), X]), feature_names=["ID", *NAMES])])
+    arguments = ["fit", tmp_path / "x.csv", "-o", tmp_path / "m.lapwing"]
+    assert "column 'ID' is taken for a feature" in run(*arguments).stderr
+    assert "taken for" not in run(*arguments, "--id", "ID").stderr
+
+
+def test_a_label_named_like_a_file(tmp_path, iris, model, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("species").touch()
+    assert run("transform", model, iris, "-l", "species").stdout.startswith("species,lpp0")
+    np.save("x.npy", X)
+    np.save("species", Y)  # species.npy
+    assert run("transform", model, "x.npy", "-l", "species.npy").stdout.startswith("label,lpp0")
+
+
 # Compare, methods
+
+
+@pytest.mark.parametrize(
+    ("extra", "told"),
+    [
+        (["--header"], ["--header"]),
+        (["--drop", "sepal length", "--drop", '"sepal width"'], ["--drop", "sepal length", "--drop", "sepal width"]),
+        (["--no-label"], ["--no-label"]),
+    ],
+)
+def test_the_command_that_is_advised_reads_the_same(tmp_path, iris, extra, told):
+    label = [] if "--no-label" in extra else ["-l", "species"]
+    drop = ["--drop", "species"] if "--no-label" in extra else []
+    result = run(
+        "compare", iris, "--id", "name", *label, *drop, *extra, "-m", "lpp", "-d", 1, "-j", 1, "-o", tmp_path / "r"
+    )
+    command = shlex.split(next(line for line in result.stderr.splitlines() if line.startswith("  lapwing fit")))
+    for part in told:
+        assert part in command
+    run(*command[1:], "-o", tmp_path / "m.lapwing")
+
+
+def test_advice_gives_back_every_option():
+    given = reading('a,"b', False, "i", ['"x,y"', "z"], False, "8x6", False, True)
+    arguments = as_given(given)
+    assert arguments == [
+        *["--label", 'a,"b', "--id", "i", "--drop", '"x,y"', "--drop", "z"],
+        *["--no-header", "--colour", "--resize", "8x6", "--zero-based"],
+    ]
+    assert as_given(reading(None, True, None, None, True, None, True, False)) == ["--header", "--grey", "--no-label"]
+    assert as_given(reading(None, False, None, None, None, None, None, False)) == []
+
+
+def test_advice_where_the_choice_cannot_be_fitted(tmp_path, iris):
+    arguments = ["compare", "-", "-l", "species", "--drop", "name", "-d", 1, "-j", 1, "-o", tmp_path / "r.html"]
+    result = run(*arguments, "-m", "lda,npe", input=iris.read_text())
+    assert any(line.startswith("* ") and "LDA" in line for line in result.stdout.splitlines())
+    assert "* the fewest dimensions" in result.stderr
+    assert "to fit NPE, the best of those that lapwing fits:\n  lapwing fit FILE --method npe -d 1" in result.stderr
+    result = run(*arguments, "-m", "pca", input=iris.read_text())
+    assert "* the fewest dimensions" in result.stderr
+    assert "PCA is there to be compared with" in result.stderr
 
 
 def test_compare_is_that_of_python(tmp_path, iris):
@@ -268,6 +442,10 @@ def test_methods():
     lines = run("methods").stdout.splitlines()
     assert len(lines) == len(rows) + 1
     assert "Parameters" in run("methods", "kernel-lpp").stdout
+    facts = json.loads(run("methods", "lpp", "--json").stdout)
+    assert facts.items() >= described["LPP"].items()
+    assert facts["parameters"]["n_components"] == 2
+    assert "Parameters" in facts["text"]
 
 
 # Manners
@@ -294,6 +472,20 @@ def test_methods():
         (["compare", "iris.csv", "-m", "umap"], 2, "cannot compare 'umap'"),
         (["compare", "iris.csv", "-d", "2,x"], 2, "neither a number nor a range"),
         (["compare", "iris.csv", "--cv", "1"], 2, "--cv"),
+        (["compare", "iris.csv", "-d", "5-2"], 2, "write 2-5"),
+        (["compare", "iris.csv", "--jobs", "0"], 2, "--jobs"),
+        (["compare", "iris.csv", "-o", "-"], 2, "cannot go to standard output"),
+        (["compare", "iris.csv", "-o", "."], 2, "is a folder"),
+        (["fit", "iris.csv", "-o", "-"], 2, "cannot go to standard output"),
+        (["fit", "iris.csv", "-o", "."], 2, "is a folder"),
+        (["fit", "iris.csv", "-d", "2", "-p", "n_components=3"], 2, "give -d, or -p n_components"),
+        (["fit", "iris.csv", "-m", "fisherscore", "-d", "2", "-p", "n_features_to_select=3"], 2, "give -d, or -p"),
+        (["fit", "iris.csv", "-l", "species", "--no-label"], 2, "--no-label"),
+        (["fit", "iris.csv", "-m", "pca"], 2, "to be compared with"),
+        (["transform", "none.lapwing", "iris.csv", "-o", "z.xlsx"], 2, "unknown kind of file to write"),
+        (["transform", "none.lapwing", "iris.csv", "-o", "."], 2, "is a folder"),
+        (["inspect", "."], 1, "is a folder, not a model file"),
+        (["methods", "nosuch"], 2, "Invalid value for NAME"),
         (["fit"], 2, "DATA"),
         (["fly"], 2, "fly"),
     ],
@@ -337,7 +529,9 @@ def test_warnings_are_one_line(tmp_path):
     np.save(tmp_path / "x.npy", np.vstack([X[:50], X[100:] + 100]))
     code = "import warnings, sys; sys.argv = ['lapwing', 'methods', 'lpp']\n"
     code += "import lapwing.cli._methods as m; find = m.find\n"
-    code += "m.find = lambda name: (warnings.warn('mind the gap'), find(name))[1]\nfrom lapwing.cli import main; main()"
+    code += (
+        "m.find = lambda *name: (warnings.warn('mind the gap'), find(*name))[1]\nfrom lapwing.cli import main; main()"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0
     assert result.stderr == "lapwing: warning: mind the gap\n"
@@ -352,6 +546,49 @@ def test_standard_input_and_output(iris, model):
     assert len(lines) == 151
     first = [float(cell) for cell in lines[1].split(",")[1:]]
     np.testing.assert_allclose(first, LPP(2).fit(X).transform(X)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "said"), [("<&-", 1, "-: the file is empty"), (">&-", 1, "output is closed")]
+)
+def test_closed_streams(iris, model, closed, code, said):
+    command = shlex.join([*LAPWING, "transform", str(model), "-", "--drop", "name,species"])
+    source = "" if closed == "<&-" else f"< {shlex.quote(str(iris))}"
+    result = subprocess.run(f"{command} {source} {closed}", shell=True, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (code, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_closed_standard_error_is_silent(iris, tmp_path):
+    command = shlex.join([*LAPWING, "fit", str(iris), "--drop", "name,species", "-o", str(tmp_path / "m.lapwing")])
+    assert subprocess.run(f"{command} 2>&-", shell=True).returncode == 0
+    load(tmp_path / "m.lapwing")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
+def test_a_full_disk_names_the_file(tmp_path, iris, model):
+    link = tmp_path / "full.csv"
+    link.symlink_to("/dev/full")
+    for command in (["transform", model, iris], ["fit", iris, "--drop", "name,species"]):
+        assert run(*command, "-o", link, code=1).stderr == f"lapwing: {link}: No space left on device\n"
+
+
+def test_no_file_of_ours_is_named(iris, monkeypatch, tmp_path):
+    def full(path, mode="r", *args, **options):
+        if str(path).endswith(".part"):
+            raise OSError(28, "No space left on device", str(path))
+        return open(path, mode, *args, **options)
+
+    monkeypatch.setattr("lapwing._replacing.open", full, raising=False)
+    said = run("fit", iris, "--drop", "name,species", "-o", tmp_path / "m.lapwing", code=1).stderr
+    assert said == f"lapwing: {tmp_path / 'm.lapwing'}: No space left on device\n"
+
+
+def test_a_folder_that_may_not_be_written(iris, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    monkeypatch.setattr("lapwing.tables.read", lambda *a, **k: pytest.fail("read before the output was checked"))
+    assert "may not write there" in run("fit", iris, code=2).stderr
 
 
 def test_broken_pipe_is_silent(tmp_path, model):

@@ -402,7 +402,7 @@ def test_golden(name):
 
 
 def test_golden_files_are_there():
-    assert len(list(GOLDEN.glob("*.1.lapwing"))) == 3
+    assert len(list(GOLDEN.glob("*.1.lapwing"))) == 6
 
 
 def test_additions_of_later_versions_are_ignored(file):
@@ -629,6 +629,10 @@ HOSTILE = {
     ),
     "strings of numbers": (change([*FITTED, "mean_"], {"strings": [1] * 6}), "hold something else"),
     "feature names": (change([*FITTED, "feature_names_in_"], {"strings": ["a"]}), "feature_names_in_, of shape"),
+    "image shape": (change([*FITTED, "image_shape_"], {"tuple": [2, 4]}), r"image_shape_=\(2, 4\) does not fit"),
+    "image shape list": (change([*FITTED, "image_shape_"], [2, 3]), "must be sides"),
+    "image shape text": (change([*FITTED, "image_shape_"], {"tuple": ["2", 3]}), "must be sides"),
+    "image shape flat": (change([*FITTED, "image_shape_"], {"tuple": [6]}), "must be sides"),
     "n_features_in_": (change([*FITTED, "n_features_in_"], 7), "does not fit n_features_in_"),
     "n_features_in_ float": (change([*FITTED, "n_features_in_"], 6.0), "n_features_in_=6.0 must be"),
     "n_features_in_ negative": (change([*FITTED, "n_features_in_"], -6), "n_features_in_=-6 must be"),
@@ -698,6 +702,17 @@ def test_every_side_of_every_array_is_checked(estimator, names, tmp_path):
             with pytest.raises(ModelFileError, match="not fit"):
                 load(forge(path, header, arrays | {name: short}))
     load(forge(path, header, arrays))
+
+
+def test_image_shape_is_kept(file):
+    header, arrays = contents(file)
+    header["model"]["fitted"]["image_shape_"] = {"tuple": [2, 3]}
+    assert load(forge(file, header, arrays)).image_shape_ == (2, 3)
+
+
+def test_a_folder_is_no_model(tmp_path):
+    with pytest.raises(ModelFileError, match="is a folder, not a model file"):
+        load(tmp_path)
 
 
 def test_images_are_as_large_as_the_features(tmp_path):

@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from lapwing.tables import Table, batches, read, write
 from lapwing.tables._csv import HEAD
 
 pa = pytest.importorskip("pyarrow")
+pacsv = pytest.importorskip("pyarrow.csv")
 parquet = pytest.importorskip("pyarrow.parquet")
 Image = pytest.importorskip("PIL.Image")
 
@@ -143,13 +145,84 @@ def test_blocks_end_outside_quotes(text, monkeypatch, seed):
     np.testing.assert_array_equal(table.X.ravel(), np.arange(200))
 
 
-def test_stray_quotes_do_not_fill_the_memory(text, monkeypatch):
+@pytest.mark.parametrize("cell", ['5" pipe', 'a"', '"quoted"tail', '"quoted"tail"', '"two\nlines"', '" ""\n"'])
+def test_quotes_as_arrow_has_them(text, monkeypatch, cell):
+    """Alone a cell's first quote begins what may hold lines: blocks are short, and together what Arrow makes of the whole."""
     monkeypatch.setattr("lapwing.tables._csv.HEAD", 64)
-    path = text('id,a\n5" pipe,1\n' + "pipe,2\n" * 1000)
-    pieces = list(batches(path, id="id"))
-    assert sum(map(len, pieces)) == 1001
-    assert max(map(len, pieces)) < 400
-    assert pieces[0].ids[0] == '5" pipe'
+    content = f"id,a\n{cell},1\n" + f"pipe,2\n{cell},3\n" * 500
+    expected = pacsv.read_csv(io.BytesIO(content.encode()), parse_options=pacsv.ParseOptions(newlines_in_values=True))
+    pieces = list(batches(text(content), id="id"))
+    assert np.concatenate([piece.ids for piece in pieces]).tolist() == expected["id"].to_pylist()
+    assert np.concatenate([piece.X.ravel() for piece in pieces]).tolist() == expected["a"].to_pylist()
+    assert max(map(len, pieces)) < 40
+
+
+def test_one_stray_quote_costs_nothing(text):
+    path = text('id,a\n5" pipe,1\n' + "pipe,2\n" * 300_000)
+    start = time.perf_counter()
+    assert len(read(path, id="id")) == 300_001
+    assert time.perf_counter() - start < 10  # 0.3 s; it was minutes when quotes were counted backwards
+
+
+def test_blanks_in_the_last_line_are_no_row(text):
+    assert read(text("a,b\n1,2\n  \n\t")).X.tolist() == [[1, 2]]
+    assert read(text("a\tb\n1\t2\n", "x.tsv")).X.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["1", "2", "-1"], [1, 2, -1]),
+        (["1.0", "2.00", "0"], [1, 2, 0]),
+        (["9007199254740992", "9007199254740993"], [9007199254740992, 9007199254740993]),
+        (["1" * 21, "1" * 20 + "2"], ["1" * 21, "1" * 20 + "2"]),
+        (["007", "7"], ["007", "7"]),
+        (["1_0", "10"], ["1_0", "10"]),
+        (["0", "-0"], ["0", "-0"]),
+        (["inf", "1"], ["inf", "1"]),
+        (["nan", "x"], ["nan", "x"]),
+        (["1e3", "1000"], ["1e3", "1000"]),
+        (["2", "0.5"], [2.0, 0.5]),  # quantities, to be refused where classes are needed
+        (["1.1.0", "1.2"], ["1.1.0", "1.2"]),
+    ],
+)
+def test_no_two_labels_become_one(text, labels, expected):
+    lines = "\n".join(f"{i},{label}" for i, label in enumerate(labels))
+    found = read(text(f"a,kind\n{lines}\n"), label="kind").y
+    assert found.tolist() == expected
+    assert [type(label) for label in found.tolist()] == [type(label) for label in expected]
+
+
+def test_labels_of_other_types(tmp_path):
+    days = pa.array([0, 1, 1], pa.timestamp("us"))
+    big = pa.array([2**64 - 1, 0, 2], pa.uint64())  # the first would be -1, which means unknown
+    some = pa.array([1, None, 2], pa.int32())
+    parquet.write_table(pa.table({"a": [1.0, 2.0, 3.0], "day": days, "big": big, "some": some}), tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", label="day", drop=["big", "some"]).y.tolist() == [
+        "1970-01-01T00:00:00.000000",
+        *["1970-01-01T00:00:00.000001"] * 2,
+    ]
+    assert read(tmp_path / "t.parquet", label="big", drop=["day", "some"]).y.tolist() == [str(2**64 - 1), "0", "2"]
+    assert "label is missing (the first in row 2)" in message(tmp_path / "t.parquet", label="some", drop=["big", "day"])
+    [table] = batches(tmp_path / "t.parquet", label="some", drop=["big", "day"])
+    assert table.y.tolist() == [1, None, 2]
+
+
+def test_labels_that_a_file_brings_can_be_left(tmp_path):
+    np.savez(tmp_path / "d.npz", X=np.eye(3), y=[0.5, np.nan, 1])
+    assert "label is missing" in message(tmp_path / "d.npz")
+    assert read(tmp_path / "d.npz", labels=False).y is None
+
+
+@pytest.mark.parametrize("nested", [pa.list_(pa.float64()), pa.list_(pa.float64(), 2)])
+@pytest.mark.parametrize("role", ["label", "id", "feature"])
+def test_columns_of_lists(tmp_path, nested, role):
+    column = pa.array([[1.0, 2.0], [3.0, 4.0]], nested)
+    parquet.write_table(pa.table({"a": [1.0, 2.0], "v": column}), tmp_path / "t.parquet")
+    said = message(tmp_path / "t.parquet", **({} if role == "feature" else {role: "v"}))
+    assert "column 'v' holds lists" in said
+    assert "--drop v" in said
+    assert read(tmp_path / "t.parquet", drop=["v"]).X.shape == (2, 1)
 
 
 def test_identifiers_stay_as_written(text):
@@ -242,6 +315,31 @@ def test_sparse_files(tmp_path, seed, packed):
         np.testing.assert_array_equal(table.y, y)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+def test_every_kind_of_save_npz(tmp_path, form):
+    X = random_sparse(0)
+    sparse.save_npz(tmp_path / "x.npz", X.asformat(form))
+    np.testing.assert_array_equal(read(tmp_path / "x.npz").X.toarray(), X.toarray())
+
+
+def test_objects_beside_numbers_do_not_matter(tmp_path):
+    np.savez(tmp_path / "d.npz", X=np.eye(2), notes=np.array([{"a": 1}], dtype=object))
+    np.testing.assert_array_equal(read(tmp_path / "d.npz").X, np.eye(2))
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.mtx", "x.svm"])
+def test_indices_are_narrow(tmp_path, name):
+    """scikit-learn takes sparse data with indices of 32 bits only, in many places."""
+    X = random_sparse(0)
+    mmwrite(tmp_path / "x.mtx", X, precision=17)
+    dump_svmlight_file(X, np.zeros(40), str(tmp_path / "x.svm"), zero_based=False)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    sparse.save_npz(tmp_path / "x.npz", X)
+    found = read(tmp_path / name).X
+    assert (found.indices.dtype, found.indptr.dtype) == (np.int32, np.int32)
+    np.testing.assert_allclose(found.toarray(), X.toarray())
+
+
 def test_svmlight_counts_from_one_unless_told(tmp_path):
     X = random_sparse(0)
     dump_svmlight_file(X, np.zeros(40), str(tmp_path / "x.svm"), zero_based=True)
@@ -281,6 +379,34 @@ def test_folder_of_grey_images(tmp_path, suffix):
     assert table.y.tolist() == ["ant", "ant", "zebra", "zebra"]
     assert table.ids.tolist() == [f"ant/1.{suffix}", f"ant/2.{suffix}", f"zebra/1.{suffix}", f"zebra/2.{suffix}"]
     assert table.image_shape == (4, 6)
+
+
+@pytest.mark.parametrize("hidden", [".git/x", ".ipynb_checkpoints", "__MACOSX", "ant/.thumbnails"])
+def test_hidden_folders_are_no_classes(tmp_path, hidden):
+    picture(tmp_path / "ant" / "1.png")
+    picture(tmp_path / hidden / "2.png")
+    assert read(tmp_path).ids.tolist() == ["ant/1.png"]
+    (tmp_path / ".root").mkdir()
+    picture(tmp_path / ".root" / "ant" / "1.png")  # what the user names may be hidden
+    assert read(tmp_path / ".root").y.tolist() == ["ant"]
+
+
+@pytest.mark.parametrize("deep", [np.full((4, 6), 1000, np.uint16), np.full((4, 6), 0.5, np.float32)])
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+@pytest.mark.parametrize("grey", [None, True, False])
+def test_depths_are_not_mixed(tmp_path, deep, mode, grey):
+    picture(tmp_path / "a" / "1.png", mode=mode)
+    (tmp_path / "b").mkdir()
+    Image.fromarray(deep).save(tmp_path / "b" / "2.tif")
+    said = message(tmp_path, grey=grey)
+    assert "depth" in said
+    assert "1.png" in said
+    assert "2.tif" in said
+    (tmp_path / "a" / "1.png").unlink()
+    if grey is False:
+        assert "more than 8 bits" in message(tmp_path, grey=grey)
+    else:
+        np.testing.assert_array_equal(read(tmp_path, grey=grey).X, deep.reshape(1, -1))
 
 
 def test_colours(tmp_path):
@@ -348,9 +474,12 @@ GOOD = "a,b,kind\n1,2,x\n3,4,y\n"
         ("a,b\n1,2\n3,\n", {}, ["column 'b'", "missing", "row 2", "--drop b"]),
         ("a,b\n1,2\n3,NaN\n", {}, ["column 'b'", "missing", "row 2"]),
         ("a,b\n-inf,2\n3,1\n", {}, ["column 'a'", "infinite", "row 1"]),
-        ("a,kind\n1,x\n3,\n", {"label": "kind"}, ["column 'kind'", "missing", "row 2"]),
-        ("a,kind\n1,2\n3,0.5\n", {"label": "kind"}, ["label 0.5 in row 2", "bins"]),
-        ("a,b\n1,2\n3\n", {}, ["row 2 has 1 columns, not 2"]),
+        ("a,kind\n1,x\n3,\n", {"label": "kind"}, ["a label is missing", "row 2", "-1 where the class is unknown"]),
+        ("a,kind\n" + "1,x\n" * HEAD + "3,\n", {"label": "kind", "sample": 9}, ["label is missing", f"row {HEAD + 1}"]),
+        ("a,b\n1,2\n3\n", {}, ["row 2 has 1 column, not 2"]),
+        ("2019,2020,country\n1,2,France\n", {"label": "country"}, ["'country' stands in the first line", "--header"]),
+        ("a,b,\n1,2,\n", {}, ["the last column has no name", "--drop ''"]),
+        ("a,b\n" + "1,x\n" * HEAD + '1,"' + "x\n" * 2**24, {"id": "b"}, ["longer than 16,777,216 bytes", "last quote"]),
         ("a,a\n1,2\n", {}, ["column 'a' more than once"]),
         (",a\n0,1\n", {}, ["column ''", "--drop ''"]),
         ("text\nhello world\nlapwings nest\n", {}, ["'text', is text", "TfidfVectorizer"]),
@@ -400,11 +529,37 @@ def test_bad_matrices(tmp_path, text):
     assert "infinite" in message(tmp_path / "s.npz")
     assert "sparse" in message(tmp_path / "s.npz", drop=["1"])
     assert "Matrix Market" in message(text("%%Nothing\n", "x.mtx"))
+    mmwrite(tmp_path / "complex.mtx", sparse.coo_array(np.eye(2) * 1j))
+    assert "complex" in message(tmp_path / "complex.mtx")
+    mmwrite(tmp_path / "complex.mtx", np.eye(2) * 1j)
+    assert "complex" in message(tmp_path / "complex.mtx")
+    for name in ("x.npy", "x.npz"):
+        assert (
+            message(text("a,b\n1,2\n", name))
+            == f"{tmp_path / name}: not a NumPy file, which numpy.save or numpy.savez writes"
+        )
+        assert f"{name}: not a readable NumPy file" in message(text(b"PK123456", name))
+    np.savez(tmp_path / "o.npz", X=np.array([[None]], dtype=object))
+    assert message(tmp_path / "o.npz").endswith("o.npz: not a readable NumPy file of numbers (it holds Python objects)")
     assert "svmlight" in message(text("1 2:a\n", "x.svm"))
     assert "unknown kind of file" in message(text("", "x.xlsx"))
     assert "unknown kind of file" in message(text("", "x.npy.gz"))
+    assert "unknown kind of file" in message(text("", "x.svm.zst"))
     with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         read(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.csv.bz2", "x.csv.zst", "x.svm.gz", "x.svm.bz2", "x.mtx.gz"])
+def test_bad_packing_names_the_file(text, name):
+    path = text("a,b\n1,2\n", name)
+    assert message(path).startswith(str(path))
+
+
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.svm.gz"])
+def test_packed_files_that_are_cut(text, name):
+    content = gzip.compress(("a,b\n" if "csv" in name else "").encode() + b"1 1:2,\n" * 50_000)
+    path = text(content[: len(content) // 2], name)
+    assert message(path).startswith(str(path))
 
 
 # Columns by name
@@ -486,6 +641,22 @@ def test_bad_output(tmp_path):
     with pytest.raises(ValueError, match="column 'id' would stand twice"):
         write(tmp_path / "out.csv", [Table(np.eye(2), ids=rows.ids, feature_names=["id", "b"])])
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npy"])
+def test_sparse_tables_are_refused(tmp_path, suffix):
+    with pytest.raises(TypeError, match=r"toarray"):
+        write(tmp_path / f"out{suffix}", [Table(random_sparse(0))])
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("labels", [[None, "x"], ["x", None], [None, 3], [3, None]])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_batches_without_a_label(tmp_path, labels, suffix):
+    path = tmp_path / f"out{suffix}"
+    write(path, [Table(np.eye(1), np.array([label], dtype=object), feature_names=["a"]) for label in labels])
+    back = np.concatenate([table.y for table in batches(path, label="label")])
+    assert [str(label or "") for label in back] == [str(label or "") for label in labels]
 
 
 def test_public_names():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -51,6 +52,8 @@ class Commands(TyperGroup):
 
 
 def _message(error: Exception) -> str:
+    if isinstance(error, io.UnsupportedOperation):  # what _open_streams leaves in the place of standard output
+        return "standard output is closed"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):
@@ -99,7 +102,15 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     sys.exit(TERMINATED)  # an exception, so that files half written are removed
 
 
+def _open_streams() -> None:
+    """Streams that the caller closed: nothing to read, nowhere to write, and no file of ours in their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "r"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (until the end)
+
+
 def run() -> None:
     """The command line, as a program."""
+    _open_streams()
     signal.signal(signal.SIGTERM, _terminate)
     app(prog_name="lapwing")

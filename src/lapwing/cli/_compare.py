@@ -10,18 +10,44 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import print_json, print_table, progress, say
-from ._options import Data, Drop, Grey, Header, Id, Json, Label, Resize, Seed, ZeroBased, check_output, listed, reading
+from ._console import counted, print_json, print_table, progress, say
+from ._options import (
+    Data,
+    Drop,
+    Grey,
+    Header,
+    Id,
+    Json,
+    Label,
+    NoLabel,
+    Resize,
+    Seed,
+    ZeroBased,
+    as_given,
+    check_output,
+    listed,
+    reading,
+    writing,
+)
+from ._tables import check_classes, read_table
 
 MANY = 20_000  # rows, from which on a sample is advised
 TITLES = {"clustering": "clustering", "trustworthiness": "trust", "continuity": "contin.", "recall": "recall"}
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Folds at a time; -1 is one a core.")]
+
+def _jobs(number: int) -> int:
+    if number == 0:
+        raise typer.BadParameter("0 cannot work; give 1 or more, or -1 for one a core")
+    return number
+
+
+Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_jobs, help="Folds at a time; -1 is one a core.")]
 
 
 def compare(
     data: Data,
     label: Label = None,
+    no_label: NoLabel = False,
     id: Id = None,
     drop: Drop = None,
     methods: Annotated[
@@ -44,12 +70,11 @@ def compare(
 ) -> None:
     """Try several methods and dimensions by cross-validation; print a table and write a report."""
     check_output(output, data)
-    options = reading(label, id, drop, header, resize, grey, zero_based)
+    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     names = None if methods is None else _names(listed(methods))
     wanted = None if dimensions is None else _dimensions(dimensions)
-    from ..tables import read
-
-    table = read(data, sample=sample, random_state=seed, **options)
+    table = read_table(data, options, sample, seed)
+    check_classes(table, data)
     _say_what_was_read(table, data, sample, seed)
     found = _compared(table, names, wanted, cv, seed, jobs)
     if json:
@@ -104,13 +129,20 @@ def _dimensions(text: str) -> list[int]:
             raise typer.BadParameter(
                 f"{part!r} is neither a number nor a range, as in 2,5,10-15", param_hint="--dimensions"
             )
-        numbers.update(range(int(found[1]), int(found[2] or found[1]) + 1))
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise typer.BadParameter(f"{part!r} runs backwards; write {last}-{first}", param_hint="--dimensions")
+        numbers.update(range(first, last + 1))
     return sorted(numbers)
 
 
 def _say_what_was_read(table: Any, data: str, sample: int | None, seed: int) -> None:
-    classes = "" if table.y is None else f", {len(set(table.y.tolist())):,} classes"
-    say(f"{data}: {table.n_read:,} rows, {table.X.shape[1]:,} features{classes}")
+    parts = [counted(table.n_read, "row"), counted(table.X.shape[1], "feature")]
+    if table.y is not None:
+        labels = [str(label) for label in table.y.tolist()]
+        unknown = labels.count("-1")
+        parts += [counted(len(set(labels) - {"-1"}), "class"), *([f"{unknown:,} unknown"] if unknown else [])]
+    say(f"{data}: {', '.join(parts)}")
     if len(table) < table.n_read:
         say(f"a random sample of {len(table):,} rows is used (--sample {sample} --seed {seed})")
     elif len(table) >= MANY:
@@ -145,17 +177,18 @@ def _write_report(output: str, found: Any, table: Any, data: str) -> None:
     from ..report import write_report
 
     images = None if table.image_shape is None else table.X.reshape(-1, *table.image_shape)
-    write_report(
-        output,
-        found,
-        table.X,
-        table.y,
-        feature_names=table.feature_names,
-        ids=table.ids,
-        images=images,
-        title=f"lapwing: {os.path.basename(os.path.normpath(data))}",
-        command=shlex.join(["lapwing", *sys.argv[1:]]),
-    )
+    with writing(output):
+        write_report(
+            output,
+            found,
+            table.X,
+            table.y,
+            feature_names=table.feature_names,
+            ids=table.ids,
+            images=images,
+            title=f"lapwing: {os.path.basename(os.path.normpath(data))}",
+            command=shlex.join(["lapwing", *sys.argv[1:]]),
+        )
     say(f"wrote {output}")
 
 
@@ -194,17 +227,22 @@ def _advise(found: Any, data: str, options: dict[str, Any]) -> None:
     """How to go on: the command that fits what was chosen."""
     import lapwing
 
+    say("* the fewest dimensions within one standard error of the best")
     method, dimension = found.choice
+    which = "it"
     if method not in lapwing.__all__:
-        return
-    command = ["lapwing", "fit", data, "--method", method.lower(), "-d", str(dimension)]
+        rows = [row for row in found.summary() if row["method"] in lapwing.__all__]
+        if not rows:
+            say(f"{method} is there to be compared with; lapwing methods lists those to fit")
+            return
+        best = max(rows, key=lambda row: row["mean"])
+        method, dimension = best["method"], best["dimension"]
+        which = f"{method}, the best of those that lapwing fits"
+    command = ["lapwing", "fit", "FILE" if data == "-" else data, "--method", method.lower(), "-d", str(dimension)]
     pca = found.estimator(method, dimension).get_params().get("pca", "auto")
     command += [] if pca == "auto" else ["--param", f"pca={pca}"]
-    for name in ("label", "id"):
-        command += [] if options[name] is None else [f"--{name}", options[name]]
-    command += ["--drop", ",".join(options["drop"])] if options["drop"] else []
-    say("* the fewest dimensions within one standard error of the best; to fit it:")
-    say(f"  {shlex.join(command)}")
+    say(f"to fit {which}:")
+    say(f"  {shlex.join([*command, *as_given(options)])}")
 
 
 def _facts(found: Any, data: str, output: str) -> dict[str, Any]:

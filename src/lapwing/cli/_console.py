@@ -22,6 +22,12 @@ def say(message: str) -> None:
     typer.echo(message, err=True)
 
 
+def counted(number: int, what: str) -> str:
+    """``1 row``, ``1,797 rows``."""
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{number:,} {what if number == 1 else plural}"
+
+
 def print_json(value: Any) -> None:
     """A result for programs; numbers that JSON does not have are null."""
     typer.echo(json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False))

@@ -43,9 +43,7 @@ def methods(
 ) -> None:
     """List the methods, or describe one."""
     if name is not None:
-        import inspect
-
-        typer.echo(inspect.getdoc(find(name)))
+        _describe(find(name, "NAME"), json)
         return
     rows = [_described(method) for method in PROBLEMS]
     if json:
@@ -56,6 +54,15 @@ def methods(
         print_table(columns, [[row[name] for name in columns] for row in rows])
         return
     print_table(["method", "what it minimises; over which map; subject to what"], [_in_two_lines(row) for row in rows])
+
+
+def _describe(cls: Any, json: bool) -> None:
+    from inspect import getdoc
+
+    if json:
+        print_json({**_described(cls.__name__), "parameters": cls().get_params(deep=False), "text": getdoc(cls)})
+    else:
+        typer.echo(getdoc(cls))
 
 
 def _in_two_lines(row: dict[str, str]) -> list[str]:
@@ -79,15 +86,19 @@ def _described(method: str) -> dict[str, str]:
     }
 
 
-def find(name: str) -> Any:
+def find(name: str, argument: str = "--method") -> Any:
     """The class of a method, however its name is written."""
     import lapwing
 
     classes = {_key(method): method for method in lapwing.__all__}
     if _key(name) not in classes:
+        from ..comparison import METHODS
+
         close = get_close_matches(_key(name), classes, n=1)
         hint = f"did you mean {classes[close[0]].lower()}?" if close else "lapwing methods lists them"
-        raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint="--method")
+        if _key(name) in map(_key, METHODS):
+            hint = "it is there to be compared with; lapwing methods lists those to fit"
+        raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint=argument)
     return getattr(lapwing, classes[_key(name)])
 
 

@@ -14,9 +14,25 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import Progress, print_json, print_table, progress, say, size
+from ._console import Progress, counted, print_json, print_table, progress, say, size
 from ._methods import find
-from ._options import Data, Drop, Grey, Header, Id, Json, Label, Resize, ZeroBased, check_output, reading
+from ._options import (
+    Data,
+    Drop,
+    Grey,
+    Header,
+    Id,
+    Json,
+    Label,
+    NoLabel,
+    Resize,
+    ZeroBased,
+    check_output,
+    check_writer,
+    reading,
+    writing,
+)
+from ._tables import check_classes, read_table
 
 SHOWN = 8  # eigenvalues and names that are printed
 
@@ -32,6 +48,7 @@ def fit(
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",
     label: Label = None,
+    no_label: NoLabel = False,
     id: Id = None,
     drop: Drop = None,
     neighbors: Annotated[int | None, typer.Option("--neighbors", "-k", min=1, help="Neighbours in the graph.")] = None,
@@ -46,28 +63,36 @@ def fit(
 ) -> None:
     """Fit a method to DATA and write the model."""
     check_output(output, data)
-    options = reading(label, id, drop, header, resize, grey, zero_based)
+    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     parameters = [_parameter(text) for text in param or []]
     estimator = find(method)()
     _configure(estimator, dimensions, neighbors, dict(parameters))
     from ..persistence import save
-    from ..tables import read
 
     start = time.perf_counter()
-    table = read(data, **options)
-    _fit(estimator, table)
-    save(estimator, output)
+    table = read_table(data, options)
+    _fit(estimator, table, data)
+    with writing(output):
+        save(estimator, output)
+    rows, features = counted(len(table), "row"), counted(table.X.shape[1], "feature")
     say(
-        f"{type(estimator).__name__}: {len(table):,} rows, {table.X.shape[1]:,} features -> {_outputs(estimator):,} "
+        f"{type(estimator).__name__}: {rows}, {features} -> {_outputs(estimator):,} "
         f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
     )
 
 
-def _fit(estimator: Any, table: Any) -> None:
+def _fit(estimator: Any, table: Any, data: str) -> None:
+    from scipy import sparse
     from sklearn.utils import get_tags
 
-    if table.y is None and get_tags(estimator).target_tags.required:
-        raise typer.BadParameter(f"{type(estimator).__name__} needs labels", param_hint="--label")
+    if get_tags(estimator).target_tags.required:
+        if table.y is None:
+            raise typer.BadParameter(f"{type(estimator).__name__} needs labels", param_hint="--label")
+        check_classes(table, data)
+    if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
+        raise ValueError(
+            f"{data}: {type(estimator).__name__} takes no sparse data; write it as dense rows, or use lpp or lpi"
+        )
     if "image_shape" in estimator.get_params() and table.image_shape is not None:
         estimator.set_params(image_shape=table.image_shape, flatten=True)
     estimator.fit(table.X, table.y)
@@ -76,6 +101,8 @@ def _fit(estimator: Any, table: Any) -> None:
 
         # So that transform finds the columns by name; scikit-learn sets it only where X is a data frame.
         estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
+    if table.image_shape is not None:
+        estimator.image_shape_ = tuple(map(int, table.image_shape))  # so that transform takes no images of another
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -99,6 +126,8 @@ def _configure(estimator: Any, dimensions: str | None, neighbors: int | None, pa
         estimator.set_params(graph=estimator._default_graph(neighbors or estimator._n_neighbors))
     if dimensions is not None:
         name = "n_components" if "n_components" in estimator.get_params() else "n_features_to_select"
+        if name in parameters:
+            raise typer.BadParameter(f"give -d, or -p {name}=...", param_hint="--dimensions")
         estimator.set_params(**{name: _number(dimensions)})
     known = estimator.get_params()
     for key in parameters:
@@ -131,6 +160,7 @@ def transform(
         str, typer.Option("--output", "-o", help=".parquet, .csv, .tsv, .npy, or - for CSV on standard output.")
     ] = "-",
     label: Label = None,
+    no_label: NoLabel = False,
     id: Id = None,
     drop: Drop = None,
     header: Header = None,
@@ -142,10 +172,12 @@ def transform(
 
     Columns are found by name where the model knows names. Those of --label and --id are copied to the output.
     """
-    check_output(output, model, data)
-    options = reading(label, id, drop, header, resize, grey, zero_based)
+    check_output(output, model, data, stdout=True)
+    check_writer(output)
+    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     from ..persistence import load
     from ..tables import batches, write
+    from ..tables._read import has_columns
 
     start = time.perf_counter()
     estimator = load(model)
@@ -153,16 +185,30 @@ def transform(
         data, **options, features=getattr(estimator, "feature_names_in_", None), n_features=estimator.n_features_in_
     )
     plain = output.lower().endswith(".npy") and label is None and id is None
-    with progress("projecting") as update:
-        rows = write(
-            output, _projected(estimator, tables, plain, update), label=_name(label, "label"), id=_name(id, "id")
-        )
+    names = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
+    with progress("projecting") as update, writing(output):
+        rows = write(output, _projected(estimator, _of_one_shape(estimator, tables, data), plain, update), **names)
     if output != "-":
-        seconds = time.perf_counter() - start
-        say(f"wrote {output}: {rows:,} rows, {_outputs(estimator):,} components ({size(output)}) in {seconds:.1f} s")
+        written = f"{counted(rows, 'row')}, {counted(_outputs(estimator), 'component')} ({size(output)})"
+        say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
+
+
+def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
+    """Tables whose images, if they are some, are as large as those that the model was fitted to."""
+    fitted = getattr(estimator, "image_shape_", None)
+    for table in tables:
+        if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
+            found, wanted = (" x ".join(map(str, shape)) for shape in (table.image_shape, fitted))
+            raise ValueError(
+                f"{data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
+                f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
+            )
+        yield table
 
 
 def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progress) -> Iterator[Any]:
+    from scipy import sparse
+
     names = [str(name) for name in estimator.get_feature_names_out()]
     done = 0
     for table in tables:
@@ -171,13 +217,16 @@ def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progr
             Z = estimator.transform(table.X)
         done += len(table)
         update(done, None, "projecting, rows")
+        Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data
         projected = replace(table, X=Z, feature_names=names)
         yield replace(projected, y=None, ids=None) if plain else projected
 
 
-def _name(column: str | None, default: str) -> str:
-    """Of a column in the output: a number names nothing."""
-    return default if column is None or re.fullmatch(r"-?\d+", column) or os.path.exists(column) else column
+def _name(column: str | None, default: str, columns: bool) -> str:
+    """Of a column in the output: a number names nothing, nor does a file of labels where there are no columns."""
+    if column is None or re.fullmatch(r"-?\d+", column):
+        return default
+    return column if columns or not os.path.exists(column) else default
 
 
 def inspect(model: Model, json: Json = False) -> None:
@@ -192,6 +241,7 @@ def inspect(model: Model, json: Json = False) -> None:
         "parameters": estimator.get_params(deep=False),
         "features": estimator.n_features_in_,
         "feature_names": getattr(estimator, "feature_names_in_", None),
+        "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": _outputs(estimator),
         **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
         "eigenvalues": getattr(estimator, "eigenvalues_", None),
@@ -212,6 +262,7 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
         "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
         "features": f"{facts['features']:,}" + _some(facts["feature_names"], ": {}"),
+        "images": " x ".join(map(str, facts["image_shape"] or ())),
         "outputs": f"{facts['outputs']:,}",
         "rank": facts["rank"],
         "PCA directions": facts["n_pca"],

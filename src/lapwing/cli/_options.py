@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import os
 import re
-from typing import Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -22,6 +25,7 @@ Label = Annotated[
         "For a matrix also a file of labels; .npz, svmlight and image folders bring their own.",
     ),
 ]
+NoLabel = Annotated[bool, typer.Option("--no-label", help="Ignore the labels that DATA brings.")]
 Id = Annotated[str | None, typer.Option("--id", metavar="COL", help="Column that names rows.")]
 Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="COLS", help="Columns to leave out: a,b. May be repeated.")
@@ -46,6 +50,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Of everything random."
 
 def reading(
     label: str | None,
+    no_label: bool,
     id: str | None,
     drop: list[str] | None,
     header: bool | None,
@@ -54,8 +59,11 @@ def reading(
     zero_based: bool,
 ) -> dict[str, Any]:
     """The options of ``tables.read``."""
+    if label is not None and no_label:
+        raise typer.BadParameter("give --label, or --no-label", param_hint="--no-label")
     return {
         "label": label,
+        "labels": not no_label,
         "id": id,
         "drop": listed(drop),
         "header": header,
@@ -77,11 +85,69 @@ def width_and_height(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def check_output(output: str, *inputs: str) -> None:
-    """An output may replace any file but those that are read."""
+def as_given(options: dict[str, Any]) -> list[str]:
+    """The arguments of the command line that ``reading`` had; its inverse."""
+    switches = {"header": ("--header", "--no-header"), "grey": ("--grey", "--colour"), "labels": (None, "--no-label")}
+    arguments = []
+    for name in ("label", "id"):
+        arguments += [] if options[name] is None else [f"--{name}", options[name]]
+    for column in options["drop"]:
+        arguments += ["--drop", _quoted(column)]
+    for name, (on, off) in switches.items():
+        switch = None if options[name] is None else on if options[name] else off
+        arguments += [] if switch is None else [switch]
+    arguments += [] if options["resize"] is None else ["--resize", "{}x{}".format(*options["resize"])]
+    return [*arguments, "--zero-based"] if options["zero_based"] else arguments
+
+
+def _quoted(column: str) -> str:
+    """So that ``listed`` gives it back."""
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow([column])
+    return line.getvalue()
+
+
+def check_output(output: str, *inputs: str, stdout: bool = False) -> None:
+    """Before any work: an output may replace any file but those that are read."""
+    if output == "-":
+        if not stdout:
+            _refuse("-: this output cannot go to standard output; name a file")
+        return
     for path in inputs:
-        if output != "-" and path != "-" and os.path.exists(output) and os.path.samefile(path, output):
-            raise typer.BadParameter(f"{output} is read by this command; choose another file", param_hint="--output")
-    folder = os.path.dirname(os.path.abspath(output))
-    if output != "-" and not os.path.isdir(folder):
-        raise typer.BadParameter(f"{output}: there is no folder {folder}", param_hint="--output")
+        if path != "-" and os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
+            _refuse(f"{output} is read by this command; choose another file")
+    folder = os.path.dirname(os.path.realpath(output))
+    if os.path.isdir(output):
+        _refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
+    if not os.path.isdir(folder):
+        _refuse(f"{output}: there is no folder {folder}")
+    if not os.access(output if os.path.exists(output) and not os.path.isfile(output) else folder, os.W_OK):
+        _refuse(f"{output}: you may not write there")
+
+
+def check_writer(output: str) -> None:
+    """Whether tables can be written under this name."""
+    from ..tables._write import check_suffix
+
+    if output != "-":
+        try:
+            check_suffix(output)
+        except ValueError as error:
+            _refuse(str(error))
+
+
+def _refuse(why: str) -> NoReturn:
+    raise typer.BadParameter(why, param_hint="--output")
+
+
+@contextmanager
+def writing(output: str) -> Iterator[None]:
+    """Errors of writing name the file that the user did, not the one beside it that takes its place."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno is None or not (error.filename is None or str(error.filename).endswith(".part")):
+            raise
+        raise OSError(error.errno, error.strerror or str(error), output) from error

@@ -96,6 +96,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         Where the file is no model of lapwing, is damaged, or was written in a format of a later version.
     """
     safetensors = require("safetensors", "model")
+    if os.path.isdir(path):
+        raise ModelFileError(f"{os.fspath(path)!r} is a folder, not a model file")
     try:
         with safetensors.safe_open(os.fspath(path), framework="numpy") as file:
             header = read_header(path)

@@ -30,6 +30,8 @@ def check_fitted(model: Any) -> None:
             )
     if isinstance(model, MultilinearReducer):
         _check_modes(model)
+    if hasattr(model, "image_shape_"):
+        _check_image_shape(model)
 
 
 def _arrays(model: Any) -> dict[str, str]:
@@ -51,6 +53,14 @@ def _kernel_arrays(model: KernelReducer) -> dict[str, str]:
     if model.X_fit_ is None:  # the kernel between new and fitted samples is what transform is given
         return {"dual_coef_": "kd", "intercept_": "k", "eigenvalues_": "k"}
     return {"X_fit_": "nd", "dual_coef_": "kn", "intercept_": "k", "eigenvalues_": "k"}
+
+
+def _check_image_shape(model: Any) -> None:
+    shape = model.image_shape_
+    if not (isinstance(shape, tuple) and len(shape) > 1 and all(type(side) is int for side in shape)):
+        raise ValueError(f"image_shape_={shape!r} must be sides of images")
+    if prod(shape) != model.n_features_in_:
+        raise ValueError(f"image_shape_={shape} does not fit n_features_in_={model.n_features_in_}")
 
 
 def _check_modes(model: MultilinearReducer) -> None:

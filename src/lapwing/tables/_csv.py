@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._arrow import arrow, check_numeric, from_arrow
-from ._table import Roles, Table, Wanted, roles_of
+from ._table import Roles, Table, Wanted, listed, roles_of
 
 HEAD = 2**20  # bytes that decide the layout, or more where lines are long
 LINES = 100  # that do
@@ -39,6 +39,7 @@ def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
         if not head.strip():
             raise ValueError(f"{path}: the file is empty")
         layout = _layout(head, path, wanted.header)
+        _check_header(layout, wanted, path)
         roles = roles_of(layout.names, wanted, path, layout.named)
         parse = csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True)
         convert = csv.ConvertOptions(include_columns=roles.used)
@@ -70,7 +71,7 @@ def _blocks(head: bytes, stream: Any, quoted: re.Pattern[bytes], path: str) -> I
             raise ValueError(f"{path}: a cell in quotes is longer than {LONGEST:,} bytes; is its last quote missing?")
         block = block[end:] + more
     if block.strip():
-        yield block
+        yield re.sub(rb"\n\s*\Z", b"\n", block)  # blanks in the last line are no row
 
 
 def _quoted(delimiter: str) -> re.Pattern[bytes]:
@@ -93,8 +94,13 @@ def _opened(path: str) -> Iterator[Any]:
         return
     with open(path, "rb"):  # the system's own message where it cannot be read
         pass
-    with arrow().input_stream(path, compression="detect") as stream:
-        yield stream
+    try:
+        with arrow().input_stream(path, compression="detect") as stream:
+            yield stream
+    except OSError as error:
+        if error.errno is not None:  # of the file, not of what is in it
+            raise
+        raise ValueError(f"{path}: not a readable packed file ({error})") from error
 
 
 class _Interruptible:
@@ -135,10 +141,22 @@ def _layout(head: bytes, path: str, header: bool | None) -> Layout:
     return Layout(delimiter, names, named, rows[int(named) :])
 
 
+def _check_header(layout: Layout, wanted: Wanted, path: str) -> None:
+    """Names that the user gives must not stand in a line that was taken for data."""
+    given = {wanted.label, wanted.id, *wanted.drop} & set(layout.rows[0] if layout.rows else ())
+    words = sorted(name for name in given if name and not _is_number(name))
+    if words and not layout.named and wanted.header is None:
+        raise ValueError(
+            f"{path}: {listed(words)} stands in the first line, which was taken for data as it has numbers; --header says that "
+            "it has the names"
+        )
+
+
 def _rows(text: str, delimiter: str, cut: bool) -> list[list[str]]:
     """The first rows; none where this delimiter leaves a cell too long."""
     try:
-        rows = list(islice(filter(None, plain_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), LINES))
+        reader = plain_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows = list(islice((row for row in reader if any(map(str.strip, row))), LINES))
     except plain_csv.Error:
         return []
     return rows[:-1] if cut and 1 < len(rows) < LINES else rows
@@ -197,5 +215,5 @@ def _explained(message: str, layout: Layout, before: int) -> str:
     ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message)
     if ragged:
         row, expected, found = map(int, ragged.groups())
-        return f"row {row + before} has {found} columns, not {expected} as the first"
+        return f"row {row + before} has {found} column{'s' * (found != 1)}, not {expected} as the first"
     return message

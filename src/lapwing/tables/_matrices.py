@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
@@ -27,21 +30,40 @@ def read_npy(path: str, wanted: Wanted) -> Iterator[Table]:
 
 
 def _loaded(path: str, **options: Any) -> Any:
-    try:
+    with open(path, "rb") as file:
+        start = file.read(6)
+    if not start.startswith((b"\x93NUMPY", b"PK")):  # which NumPy would take for a pickle
+        raise ValueError(f"{path}: not a NumPy file, which numpy.save or numpy.savez writes")
+    with _readable(path):
         return np.load(path, allow_pickle=False, **options)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: not a readable NumPy file of numbers ({error})") from error
+
+
+@contextmanager
+def _readable(path: str, kind: str = "NumPy file of numbers") -> Iterator[None]:
+    """Errors that name the file."""
+    try:
+        yield
+    except (ValueError, EOFError, OSError, BadZipFile, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the file, not of what is in it
+            raise
+        why = "it holds Python objects" if "allow_pickle" in str(error) else error
+        raise ValueError(f"{path}: not a readable {kind} ({why})") from error
 
 
 def read_npz(path: str, wanted: Wanted) -> Iterator[Table]:
-    with _loaded(path) as file:
-        if "indptr" in file:
-            yield from _sparse(path, sparse.csr_array(sparse.load_npz(path)), wanted)
-            return
-        keys = {key: file[key] for key in file.files if file[key].dtype.kind != "O"}
+    with _loaded(path) as file, _readable(path):
+        if {"format", "shape", "data"} <= set(file.files):  # as scipy.sparse.save_npz writes
+            X, keys = sparse.csr_array(sparse.load_npz(path)), {}
+        else:
+            used = {"X", "data", "y", "target", "image_shape", wanted.label, wanted.id}
+            X, keys = None, {key: file[key] for key in file.files if key in used}
+        names = ", ".join(file.files) or "nothing"
+    if X is not None:
+        yield from _sparse(path, X, wanted)
+        return
     X = keys.get("X", keys.get("data"))
     if X is None or X.ndim < 2:
-        raise ValueError(f"{path}: no two-dimensional array X or data in it; it has {', '.join(keys) or 'nothing'}")
+        raise ValueError(f"{path}: no two-dimensional array X or data in it; it has {names}")
     named = [key for key in (wanted.label, "y", "target") if key in keys]
     y = keys[named[0]] if named and (wanted.label is None or wanted.label in keys) else None
     labels = _labels(path, wanted.label, X.shape, columns=X.ndim == 2) if y is None else y
@@ -55,8 +77,7 @@ def read_npz(path: str, wanted: Wanted) -> Iterator[Table]:
 
 def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None, start: int) -> Iterator[Table]:
     """Rows of an array of images, or of one whose columns have numbers."""
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"{path}: an array of {X.dtype}; numbers are needed")
+    _check_numbers(path, X)
     y = None if labels is None else labels[start : start + len(X)]
     dtype = float_type([X.dtype])
     if X.ndim > 2:
@@ -69,6 +90,11 @@ def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None,
     whole = X if len(columns) == X.shape[1] else X[:, columns]
     y = X[:, int(roles.label)].copy() if roles.label is not None else y
     yield Table(np.array(whole, dtype, order="C"), y, None if roles.id is None else X[:, int(roles.id)].copy())
+
+
+def _check_numbers(path: str, X: Any) -> None:
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"{path}: an array of {X.dtype}; numbers are needed, not complex ones")
 
 
 def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool = False) -> np.ndarray | None:
@@ -97,16 +123,18 @@ def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> I
         raise ValueError(f"{path}: columns of a sparse matrix cannot serve as id, nor be dropped; convert the file")
     if wanted.label is not None:
         y = _labels(path, wanted.label, X.shape)
-    yield Table(X.astype(float_type([X.dtype])), y)
+    _check_numbers(path, X)
+    X = X.astype(float_type([X.dtype]))
+    if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:  # half the memory, and scikit-learn asks for it
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    yield Table(X, y)
 
 
 def read_matrix_market(path: str, wanted: Wanted) -> Iterator[Table]:
     from scipy.io import mmread
 
-    try:
+    with _readable(path, "Matrix Market file"):
         X = mmread(path)
-    except ValueError as error:
-        raise ValueError(f"{path}: not a readable Matrix Market file ({error})") from error
     if sparse.issparse(X):
         yield from _sparse(path, sparse.csr_array(X), wanted)
     else:
@@ -120,7 +148,7 @@ def read_svmlight(path: str, wanted: Wanted) -> Iterator[Table]:
         pass
     try:
         X, y = load_svmlight_file(path, n_features=wanted.n_features, zero_based=wanted.zero_based)
-    except ValueError as error:
+    except (ValueError, EOFError, OSError) as error:  # the last two where it is packed
         hint = "; features seem to be counted from 0: --zero-based" if "index 0" in str(error) else ""
         raise ValueError(f"{path}: not a readable svmlight file ({error}){hint}") from error
     yield from _sparse(path, sparse.csr_array(X), wanted, y)

@@ -65,9 +65,17 @@ def read(path: str | os.PathLike, *, sample: int | None = None, random_state: An
     >>> table.feature_names, table.X.shape, table.y.tolist()
     (['length', 'width'], (2, 2), ['setosa', 'virginica'])
     """
-    tables = batches(path, **options)
+    tables = _labelled(batches(path, **options), os.fspath(path))
     table = joined(list(tables)) if sample is None else sampled(tables, check_count("sample", sample), random_state)
-    return table if table.y is None else replace(table, y=classes(table.y, os.fspath(path)))
+    return table if table.y is None else replace(table, y=classes(table.y))
+
+
+def _labelled(tables: Iterator[Table], path: str) -> Iterator[Table]:
+    row = 0
+    for table in tables:
+        check_labels(table, path, row)
+        row += len(table)
+        yield table
 
 
 def batches(
@@ -82,6 +90,7 @@ def batches(
     grey: bool | None = None,
     zero_based: bool = False,
     n_features: int | None = None,
+    labels: bool = True,
 ) -> Iterator[Table]:
     """Read a data set some rows at a time.
 
@@ -109,11 +118,13 @@ def batches(
         Whether features in svmlight are counted from 0.
     n_features : int or None, default=None
         Of svmlight, which says only the largest in use.
+    labels : bool, default=True
+        Whether to keep the labels that svmlight, ``.npz`` and folders of images bring.
 
     Yields
     ------
     Table
-        Identifiers in CSV are text as written (``007``); so, here, are labels.
+        Identifiers in CSV are text as written (``007``); so, here, are labels, which may be missing.
     """
     features = None if features is None else tuple(features)
     wanted = Wanted(label, id, tuple(drop), features, header, resize, grey, zero_based, n_features)
@@ -122,9 +133,14 @@ def batches(
     for table in _reader(path)(path, wanted):
         check_finite(table, path, row)
         row += len(table)
-        yield table
+        yield table if labels else replace(table, y=None)
     if row == 0:
         raise ValueError(f"{path}: no rows of data")
+
+
+def has_columns(path: str) -> bool:
+    """Whether labels are a column, and never a file of their own."""
+    return _reader(path) in (read_csv, read_parquet)
 
 
 def _reader(path: str) -> Callable[[str, Wanted], Iterator[Table]]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import IO, Any
 
 import numpy as np
+from scipy import sparse
 
 from .._replacing import replacing
 from ._arrow import arrow
@@ -37,25 +38,41 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
     path = os.fspath(path)
     if path == "-":
         return _write_csv(sys.stdout.buffer, tables, id, label, ",")
-    suffix = os.path.splitext(path.lower())[1]
-    if suffix not in WRITERS:
-        raise ValueError(f"{path}: unknown kind of file to write; {known(WRITERS)}, and - for CSV on stdout")
+    suffix = check_suffix(path)
     with replacing(path) as file:
         return WRITERS[suffix](file, tables, id, label)
 
 
+def check_suffix(path: str) -> str:
+    suffix = os.path.splitext(path.lower())[1]
+    if suffix not in WRITERS:
+        raise ValueError(f"{path}: unknown kind of file to write; {known(WRITERS)}, and - for CSV on stdout")
+    return suffix
+
+
 def _arrow_batches(tables: Iterable[Table], id: str, label: str) -> Iterator[Any]:
-    pa = arrow()
-    for table in tables:
+    for table in _dense(tables):
         beside = {id: table.ids, label: table.y}
         names = [name for name, values in beside.items() if values is not None]
-        columns = [pa.array(beside[name]) for name in names]
+        columns = [_column(beside[name]) for name in names]
         features = table.feature_names or [str(j) for j in range(table.X.shape[1])]
         clash = [name for name in names if name in features]
         if clash:
             raise ValueError(f"{listed(clash)} would stand twice in the output; rename the column of the input")
-        columns += [pa.array(column) for column in np.asarray(table.X).T]
-        yield pa.record_batch(columns, names=[*names, *features])
+        columns += [arrow().array(column) for column in table.X.T]
+        yield arrow().record_batch(columns, names=[*names, *features])
+
+
+def _dense(tables: Iterable[Table]) -> Iterator[Table]:
+    for table in tables:
+        if sparse.issparse(table.X):
+            raise TypeError("these formats hold dense tables; pass X.toarray(), or write X with scipy.sparse.save_npz")
+        yield table
+
+
+def _column(values: Any) -> Any:
+    column = arrow().array(values)
+    return column.cast(arrow().string()) if arrow().types.is_null(column.type) else column  # later ones may have labels
 
 
 def _write_parquet(file: IO[bytes], tables: Iterable[Table], id: str, label: str) -> int:
@@ -82,7 +99,7 @@ def _write_arrow(batches: Iterator[Any], opened: Callable[[Any], Any]) -> int:
     with opened(first.schema) as writer:
         writer.write_batch(first)
         for batch in batches:
-            writer.write_batch(batch)
+            writer.write_table(arrow().Table.from_batches([batch]).cast(first.schema))
             rows += batch.num_rows
     return rows
 
@@ -90,7 +107,7 @@ def _write_arrow(batches: Iterator[Any], opened: Callable[[Any], Any]) -> int:
 def _write_npy(file: IO[bytes], tables: Iterable[Table], id: str, label: str) -> int:
     """The header, which says how many rows there are, is written again at the end; NumPy leaves room for that."""
     rows = 0
-    for table in tables:
+    for table in _dense(tables):
         if table.ids is not None or table.y is not None:
             raise ValueError("a .npy file holds numbers alone; write .parquet or .csv to keep identifiers or labels")
         if rows == 0:
