@@ -8,7 +8,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
+from functools import cache, cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -296,7 +296,7 @@ class Summary:
     def mean(self, quantity: str, condition: str, method: str) -> float:
         return self.best(quantity, condition, method)[0]
 
-    @property
+    @cached_property
     def cells(self) -> list[Cell]:
         """Every number measured beside what was published of it, with its verdict."""
         groups = [self._group(quantity, condition) for quantity, condition in dict.fromkeys(k[:2] for k in self.keys)]
@@ -332,7 +332,7 @@ class Summary:
         takes_part = any(cell is a or cell is b for a, b in pairs)
         return ORDERED if takes_part and all(a[3] > b[3] for a, b in pairs) else NOT_REPRODUCED
 
-    @property
+    @cached_property
     def claims(self) -> list[tuple[Claim, float, float, str]]:
         """Each with its number, the share of resampled repetitions in which it holds, and its verdict."""
         found = []
