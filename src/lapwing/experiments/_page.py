@@ -15,13 +15,11 @@ import numpy as np
 
 from .._extras import require
 from .._replacing import write_whole
+from ..plots._axes import COLORS, MARKERS
 from ._experiment import Cell, Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
-MARKERS = "osD^vP*X"
 
 
 def save_table(summary: Summary, folder: Path) -> None:
