@@ -55,6 +55,7 @@ __all__ = [
 ]
 _FILES = ("load", "save", "to_onnx", "to_torch")
 _PARTS = (
+    "blocks",
     "clustering",
     "comparison",
     "datasets",

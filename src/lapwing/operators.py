@@ -7,7 +7,7 @@ addition and scaling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -42,11 +42,52 @@ def dense_block(F: Array, rows: slice, shift: np.ndarray | None = None) -> np.nd
     return block
 
 
+class Summary:
+    """Rows that stand for many: some as they are, then for each class the mean of the rest of it, with how many and how they
+    scatter about it. Sums over all samples come out as if every row were there.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+    means : ndarray of shape (n_classes, n_features)
+    counts : ndarray of shape (n_classes,)
+        How many samples each mean stands for.
+    scatter : callable
+        From a weight a class to the weighted sum of the scatter matrices about the means.
+    """
+
+    def __init__(
+        self, rows: np.ndarray, means: np.ndarray, counts: np.ndarray, scatter: Callable[[np.ndarray], np.ndarray]
+    ):
+        self.rows, self.means, self._scatter = rows, means, scatter
+        self.counts = np.concatenate([np.ones(len(rows)), counts])
+        self.shape = (len(rows) + len(means), rows.shape[1])
+        self.dtype = rows.dtype
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Rows by number; or a slice of rows, or all rows of some columns, with the means, in float64."""
+        if isinstance(index, tuple):
+            return np.concatenate([self.rows[index], self.means[index]], dtype=np.float64)
+        if not isinstance(index, slice):
+            return self.rows[index]
+        start, stop, _ = index.indices(self.shape[0])
+        own, n = slice(start, stop), len(self.rows)
+        return np.concatenate([self.rows[own], self.means[max(start - n, 0) : max(stop - n, 0)]], dtype=np.float64)
+
+    def scatter(self, weights: np.ndarray | None) -> np.ndarray | float:
+        """Of the classes about their means, under a weight a row."""
+        weights = None if weights is None else weights[len(self.rows) :]
+        return 0.0 if weights is None or not weights.any() else self._scatter(weights)
+
+
 def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
     """The mean of the rows under ``weights`` (plain when None), accumulated in float64.
 
     The mean of a constant column is that constant and not a rounding away from it.
     """
+    if isinstance(X, Summary):
+        weights = X.counts * (1.0 if weights is None else weights)
+        return sum(weights[rows] @ X[rows] for rows in row_blocks(*X.shape)) / weights.sum()
     plain = weights is None
     weights = np.ones(X.shape[0]) if weights is None else weights
     if sparse.issparse(X):
@@ -175,6 +216,12 @@ class Structured:
         squares = F.power(2) if sparse.issparse(F) else F**2
         return g @ squares - 2 * shift * (g @ F) + g.sum() * shift**2
 
+    def repeated(self, counts: np.ndarray) -> Structured:
+        """The matrix whose form on rows is this one's where row i occurs ``counts[i]`` times, in its diagonal and factors."""
+        scale = sparse.diags_array(counts)
+        factors = tuple((scale @ U if sparse.issparse(U) else counts[:, None] * U, c) for U, c in self.factors)
+        return Structured(self.n, self.sparse, factors, None if self.diag is None else counts * self.diag)
+
     def diagonal(self) -> np.ndarray:
         """The diagonal of the matrix."""
         diagonal = np.zeros(self.n)
@@ -207,12 +254,19 @@ class Structured:
             total = total + sparse.diags_array(self.diag)
         return sparse.csr_array(total)
 
-    def n_connected_components(self) -> int:
+    def n_connected_components(self, counts: np.ndarray | None = None) -> int:
         """Connected components of the graph whose edges are the off-diagonal entries.
 
-        A column of a factor joins all rows where it is not zero, so it is a vertex of its own here.
+        A column of a factor joins all rows where it is not zero, so it is a vertex of its own here. A row that occurs
+        ``counts`` times is joined to itself by a factor only.
         """
-        return self._n_connected_components
+        if counts is None or (counts == 1).all():
+            return self._n_connected_components
+        often = np.flatnonzero(counts > 1)
+        joined = np.zeros(often.size, dtype=bool)
+        for U, c in self.factors:
+            joined |= np.asarray((abs(U[often]) @ (c != 0)) > 0).ravel()
+        return self._n_connected_components + int((counts[often] - 1)[~joined].sum())
 
     @cached_property
     def _n_connected_components(self) -> int:
@@ -233,6 +287,13 @@ def quadratics(matrices: Sequence[Structured], F: Array, shift: np.ndarray | Non
     F is (n, p), dense or sparse; ``shift`` (p,) is taken from every row. One pass over blocks of F's rows serves the thin
     parts of all matrices, so that scatter matrices cost no more than a covariance.
     """
+    if isinstance(F, Summary):
+        forms = _quadratics([A.repeated(F.counts) for A in matrices], F, shift)
+        return [form + F.scatter(A.diag) for A, form in zip(matrices, forms, strict=True)]
+    return _quadratics(matrices, F, shift)
+
+
+def _quadratics(matrices: Sequence[Structured], F: Array, shift: np.ndarray | None) -> list[np.ndarray]:
     p = F.shape[1]
     thin, wide = [A.thin for A in matrices], [A.wide for A in matrices]
     totals = [np.zeros((p, p)) for _ in matrices]

@@ -177,7 +177,7 @@ def bad_choices():
         yield KNN(weights=value), f"weights={value!r} must be one of 'heat', 'binary', 'cosine', 'dot'"
         yield Radius(weights=value), f"weights={value!r} must be one of 'heat'"
         yield KNN(among=value), f"among={value!r} must be one of 'all', 'same_class', 'other_class'"
-        yield KNN(symmetry=value), f"symmetry={value!r} must be one of 'or', 'and', 'mean'"
+        yield KNN(symmetry=value), f"symmetry={value!r} must be one of 'auto', 'or', 'and', 'mean'"
         yield SameClass(value), f"weights={value!r} must be one of 'uniform', 'heat'"
         yield Complete(value), f"weights={value!r} must be one of 'uniform', 'dot'"
         yield Complete(value) & KNN(), f"weights={value!r} must be one of 'uniform', 'dot'"

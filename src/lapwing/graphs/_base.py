@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from ..operators import laplacian
 from ..problem import Term
 from ._sample import Sample
+from ._search import Search, require_samplable
 
 
 class Graph(BaseEstimator):
@@ -45,6 +46,17 @@ class Graph(BaseEstimator):
     def signed(self) -> list[tuple[float, Graph]]:
         """The graphs that this one adds up, with their coefficients."""
         return [(1.0, self)]
+
+    def searches(self) -> list[Search]:
+        """The neighbour searches that building it takes."""
+        return []
+
+    def require_blocks(self) -> None:
+        """Raise where it needs all rows at once, and so cannot be built on rows that are read a block at a time."""
+        raise ValueError(
+            f"{type(self).__name__} needs all rows of X in memory, and X is read in blocks; use graphs of classes (SameClass) or "
+            "of sampled neighbours (KNN with queries=), or pass X as an array"
+        )
 
     def adjacency(self, sample: Sample) -> sparse.csr_array | None:
         """The weights as a sparse matrix; None where the graph is too dense to list its edges."""
@@ -104,6 +116,17 @@ def _combined(left: Graph, right: Graph, sign: float) -> Graph:
     return Combination(left, right, sign)
 
 
+def require_queries(graph: Graph, search: Search) -> None:
+    """Of rows that are read in blocks, the neighbours of a few can be had."""
+    require_samplable(search)
+    if search.queries is None:
+        name = type(graph).__name__
+        raise ValueError(
+            f"{name}({search.n_neighbors}) searches for the neighbours of every row, and X is read in blocks; search for those "
+            f"of a sample: {name}({search.n_neighbors}, queries=20_000)"
+        )
+
+
 class SparseGraph(Graph):
     """A graph that is the list of its edges."""
 
@@ -134,6 +157,12 @@ class Scaled(Graph):
 
     def signed(self) -> list[tuple[float, Graph]]:
         return [(_finite(self.scale) * coefficient, leaf) for coefficient, leaf in _graph("graph", self.graph).signed()]
+
+    def searches(self) -> list[Search]:
+        return self.graph.searches()
+
+    def require_blocks(self) -> None:
+        self.graph.require_blocks()
 
     def adjacency(self, sample: Sample) -> sparse.csr_array | None:
         W = self.graph.adjacency(sample)
@@ -180,6 +209,13 @@ class Combination(Graph):
 
     def signed(self) -> list[tuple[float, Graph]]:
         return _graph("left", self.left).signed() + self._scaled_right().signed()
+
+    def searches(self) -> list[Search]:
+        return _graph("left", self.left).searches() + _graph("right", self.right).searches()
+
+    def require_blocks(self) -> None:
+        self.left.require_blocks()
+        self.right.require_blocks()
 
     def resolved(self, sample: Sample) -> Graph:
         return Combination(self.left.resolved(sample), self.right.resolved(sample), self.scale)
@@ -240,6 +276,13 @@ class Intersection(Graph):
 
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return lookup(self.adjacency(sample), rows, cols)
+
+    def searches(self) -> list[Search]:
+        return _graph("left", self.left).searches() + _graph("right", self.right).searches()
+
+    def require_blocks(self) -> None:
+        self.left.require_blocks()
+        self.right.require_blocks()
 
     def resolved(self, sample: Sample) -> Graph:
         return Intersection(self.left.resolved(sample), self.right)

@@ -46,12 +46,19 @@ class SameClass(Graph):
         self.weights = weights
         self.t = t
 
+    def require_blocks(self) -> None:
+        if self._is_heat():
+            raise ValueError(
+                'SameClass(weights="heat") lists all pairs of a class, and X is read in blocks; use weights="uniform", or '
+                'KNN(among="same_class", queries=20_000)'
+            )
+
     def terms(self, sample: Sample) -> list[Term]:
         if self._is_heat():
             return [Term(1.0, *laplacian(self._heat_blocks(sample)))]
         known = (sample.classes >= 0).astype(np.float64)
         Z = _indicators(sample.classes)
-        factor = (Z, -1.0 / np.asarray(Z.sum(axis=0)).ravel())
+        factor = (Z, -1.0 / sample.class_sizes)
         return [Term(1.0, Structured(sample.n, factors=(factor,), diag=known), diagonal(known))]
 
     def adjacency(self, sample: Sample) -> sparse.csr_array | None:
@@ -62,8 +69,7 @@ class SameClass(Graph):
             return lookup(self._heat_blocks(sample), rows, cols)
         classes = sample.classes
         same = (classes[rows] >= 0) & (classes[rows] == classes[cols])
-        sizes = np.bincount(classes[classes >= 0])
-        return np.where(same, 1.0 / sizes[classes[rows]], 0.0)
+        return np.where(same, 1.0 / sample.class_sizes[classes[rows]], 0.0)
 
     def _is_heat(self) -> bool:
         return check_choice("weights", self.weights, ("uniform", "heat")) == "heat"
@@ -93,9 +99,12 @@ class OtherClass(Graph):
 
     reads_labels = True
 
+    def require_blocks(self) -> None:
+        """Classes are enough."""
+
     def terms(self, sample: Sample) -> list[Term]:
         Z = _indicators(sample.classes)
-        sizes = np.asarray(Z.sum(axis=0)).ravel()
+        sizes = sample.class_sizes
         known = (sample.classes >= 0).astype(np.float64)
         n = sizes.sum()
         degrees = known * (1 - (Z @ sizes) / n)
@@ -105,7 +114,7 @@ class OtherClass(Graph):
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         classes = sample.classes
         differ = (classes[rows] >= 0) & (classes[cols] >= 0) & (classes[rows] != classes[cols])
-        return differ / float((classes >= 0).sum())
+        return differ / sample.class_sizes.sum()
 
 
 class Complete(Graph):
@@ -129,11 +138,15 @@ class Complete(Graph):
     def reads_labels(self) -> bool:
         return self.among == "labelled"
 
+    def require_blocks(self) -> None:
+        if check_choice("weights", self.weights, ("uniform", "dot")) == "dot":
+            raise ValueError('Complete("dot") needs all rows of X in memory, and X is read in blocks; use Complete()')
+
     def terms(self, sample: Sample) -> list[Term]:
         check_choice("weights", self.weights, ("uniform", "dot"))
         members = self._members(sample)
         if self.weights == "uniform":
-            factor = (members[:, None], np.array([-1.0 / members.sum()]))
+            factor = (members[:, None], np.array([-1.0 / sample.total(members)]))
             return [Term(1.0, Structured(sample.n, factors=(factor,), diag=members), diagonal(members))]
         if not sample.has_features:
             raise ValueError(
@@ -150,7 +163,7 @@ class Complete(Graph):
         members = self._members(sample)
         both = members[rows] * members[cols]
         if self.weights == "uniform":
-            return both / members.sum()
+            return both / sample.total(members)
         weights = both * sample.dots(rows, cols)
         require_nonnegative("dot", weights, 'weights="uniform"')
         return weights

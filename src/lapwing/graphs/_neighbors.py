@@ -11,12 +11,24 @@ from sklearn.base import clone
 from .._validation import check_choice, check_count, check_positive
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ._base import Graph, SparseGraph
+from ._base import Graph, SparseGraph, require_queries
 from ._sample import Sample
-from ._search import Edges, class_members, is_precomputed, nearest
+from ._search import Edges, Search, class_members, is_precomputed, nearest
 from ._weights import SYMMETRY, Heat, edge_weights, require_positive_degrees, symmetric
 
 AMONG = ("all", "same_class", "other_class")
+
+
+def directed(edges: Edges, values: np.ndarray, sample: Sample, search: Search, symmetry: str) -> sparse.csr_array:
+    """The weights of links found from each row searched for, made symmetric; those of a few rows stand for all."""
+    if not search.is_sampled(sample.n_samples):
+        return symmetric(edges, values, sample.n, "or" if symmetry == "auto" else symmetry)
+    if symmetry not in ("auto", "mean"):
+        raise ValueError(
+            f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={search.queries} searches for those '
+            'of one; use symmetry="mean"'
+        )
+    return sample.scale(search) * symmetric(edges, values, sample.n, "mean")
 
 
 class _Weighted(SparseGraph):
@@ -29,7 +41,7 @@ class _Weighted(SparseGraph):
 
     @property
     def _heat(self) -> Heat:
-        return Heat(self.t, self.metric, self.metric_params)
+        return Heat(self.t, self.metric, self.metric_params, getattr(self, "queries", None) is not None)
 
     def _edges(self, sample: Sample) -> Edges:
         raise NotImplementedError
@@ -37,8 +49,8 @@ class _Weighted(SparseGraph):
     def resolved(self, sample: Sample) -> Graph:
         if not (isinstance(self.weights, str) and self.weights == "heat" and isinstance(self.t, str)):
             return self
-        squared = self._edges(sample).distances.astype(np.float64) ** 2
-        return clone(self).set_params(t=self._heat.width(squared, sample))
+        edges = self._edges(sample)
+        return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, sample, edges.rows))
 
     def _check_rows(self, sample: Sample) -> None:
         if isinstance(self.metric, str) and self.metric == "cosine":
@@ -84,11 +96,20 @@ class KNN(_Weighted):
     among : {"all", "same_class", "other_class"}, default="all"
         Where to search. ``among="same_class"`` takes the k nearest *inside* the class (all of a smaller one);
         ``KNN(k) & SameClass()`` keeps those of the k nearest overall that share the class. They differ.
-    symmetry : {"or", "and", "mean"}, default="or"
-        How the directed graph becomes symmetric; ``"mean"`` is :math:`(A + A^\top)/2`.
-    search : neighbours transformer, default=None
-        Finds the neighbours instead, for example ``KNeighborsTransformer`` or an approximate one with the same
-        interface; its ``n_neighbors`` is set to k, and it brings its own metric.
+    symmetry : {"auto", "or", "and", "mean"}, default="auto"
+        How the directed graph becomes symmetric; ``"mean"`` is :math:`(A + A^\top)/2`. ``"auto"`` is ``"or"``, and ``"mean"``
+        with ``queries``, which leave the others unknown.
+    search : None, "approximate" or neighbours transformer, default=None
+        Finds the neighbours instead: ``"approximate"`` is NN-descent (pynndescent; docs/scaling.md says what it misses), or any
+        object with the interface of ``KNeighborsTransformer``, whose ``n_neighbors`` is set to k and which brings its own
+        metric.
+    queries : int, default=None
+        Search for the neighbours of this many random rows only, exactly and among all rows: time grows with n, not with its
+        square. Their links, times n / queries, estimate the sums over all links without bias. For linear maps and scores;
+        docs/scaling.md says how many are enough, and ``sampling_`` of the fitted estimator how certain the result is. As many
+        as there are rows, or more, are all of them.
+    random_state : int, default=0
+        Chooses the rows.
 
     Examples
     --------
@@ -109,8 +130,10 @@ class KNN(_Weighted):
         metric: Any = "euclidean",
         metric_params: dict | None = None,
         among: str = "all",
-        symmetry: str = "or",
+        symmetry: str = "auto",
         search: Any = None,
+        queries: int | None = None,
+        random_state: int = 0,
     ):
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -120,19 +143,33 @@ class KNN(_Weighted):
         self.among = among
         self.symmetry = symmetry
         self.search = search
+        self.queries = queries
+        self.random_state = random_state
 
     @property
     def reads_labels(self) -> bool:
         return self.among != "all"
 
-    def _edges(self, sample: Sample) -> Edges:
-        return sample.neighbors(
-            check_count("n_neighbors", self.n_neighbors),
-            metric=self.metric,
-            metric_params=self.metric_params,
-            among=self.among,
-            search=self.search,
+    @property
+    def _search(self) -> Search:
+        return Search(
+            self.n_neighbors,
+            self.metric,
+            self.metric_params,
+            self.among,
+            self.search,
+            self.queries,
+            self.random_state,
         )
+
+    def searches(self) -> list[Search]:
+        return [self._search]
+
+    def require_blocks(self) -> None:
+        require_queries(self, self._search)
+
+    def _edges(self, sample: Sample) -> Edges:
+        return sample.neighbors(self._search)
 
     def links(self, both: Sample) -> sparse.csr_array:
         if not self.has_links:
@@ -145,10 +182,10 @@ class KNN(_Weighted):
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         check_choice("among", self.among, AMONG)
-        check_choice("symmetry", self.symmetry, SYMMETRY)
+        check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
         edges = self._edges(sample)
         values = edge_weights(self.weights, sample, edges, self._heat)
-        W = symmetric(edges, values, sample.n, self.symmetry)
+        W = directed(edges, values, sample, self._search, self.symmetry)
         if self.symmetry != "and":  # "and" leaves rows alone on purpose
             require_positive_degrees(self.weights, edges.rows, W)
         return W
@@ -227,6 +264,8 @@ class Repulsion(SparseGraph):
     normalized : bool, default=False
         Eq. 15: :math:`L = I - D^{-1/2} W D^{-1/2}` on the rows that have links.
     metric : str or callable, default="euclidean"
+    queries, random_state
+        As in :class:`KNN`; a pair that is linked in one direction only then has half its weight.
 
     References
     ----------
@@ -244,23 +283,38 @@ class Repulsion(SparseGraph):
         sigma: float = 10.0,
         normalized: bool = False,
         metric: Any = "euclidean",
+        queries: int | None = None,
+        random_state: int = 0,
     ):
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.sigma = sigma
         self.normalized = normalized
         self.metric = metric
+        self.queries = queries
+        self.random_state = random_state
+
+    @property
+    def _search(self) -> Search:
+        return Search(self.n_neighbors, self.metric, queries=self.queries, random_state=self.random_state)
+
+    def searches(self) -> list[Search]:
+        return [self._search]
+
+    def require_blocks(self) -> None:
+        require_queries(self, self._search)
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
-        classes = sample.classes
-        edges = sample.neighbors(
-            check_count("n_neighbors", self.n_neighbors), metric=self.metric, metric_params=None, among="all"
-        )
+        if self.normalized and self._search.is_sampled(sample.n_samples):
+            raise ValueError(
+                f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
+            )
+        classes, edges = sample.classes, sample.neighbors(self._search)
         known = (classes[edges.rows] >= 0) & (classes[edges.cols] >= 0)
         edges = edges.where(known & (classes[edges.rows] != classes[edges.cols]))
         values = np.ones(edges.rows.size) if self.weights == "binary" else self._inverse(sample, edges)
-        return symmetric(edges, values, sample.n)
+        return directed(edges, values, sample, self._search, "auto")
 
     def _inverse(self, sample: Sample, edges: Edges) -> np.ndarray:
         """Eq. 12; two zero vectors are at relative distance 0."""
@@ -296,12 +350,18 @@ class ClosestPairs(SparseGraph):
         self.n_pairs = n_pairs
         self.metric = metric
 
+    def searches(self) -> list[Search]:
+        return [Search(self.n_pairs, self.metric, among="other_class")]
+
+    def require_blocks(self) -> None:
+        raise ValueError(
+            "ClosestPairs compares every row with every other, and X is read in blocks; use Repulsion(15, queries=20_000) instead"
+        )
+
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         n_pairs = check_count("n_pairs", self.n_pairs)
         # A class's n closest pairs hold a row at most n times, so n neighbours of each row are candidates enough.
-        edges = sample.neighbors(
-            min(n_pairs, sample.n - 1), metric=self.metric, metric_params=None, among="other_class"
-        )
+        edges = sample.neighbors(Search(min(n_pairs, sample.n - 1), self.metric, among="other_class"))
         kept = []
         for members in class_members(sample.classes):
             own = np.flatnonzero(np.isin(edges.rows, members))

@@ -11,8 +11,9 @@ from scipy import sparse
 from .._validation import check_choice, check_count, check_positive
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph
+from ._base import Graph, require_queries
 from ._sample import KERNEL, Sample
+from ._search import Search
 
 ENTRIES = 1 << 22  # of local matrices that are aligned at a time
 LARGE = 1e9  # patches this much larger than the distortion need care
@@ -144,6 +145,16 @@ class _Patched(Graph):
     metric: Any
     metric_params: dict | None
     kernel: Any
+    queries: int | None = None
+    random_state: int = 0
+
+    def _search(self, metric: Any) -> Search:
+        return Search(
+            self.n_neighbors, metric, self.metric_params, queries=self.queries, random_state=self.random_state
+        )
+
+    def searches(self) -> list[Search]:
+        return [self._search(self.metric)]
 
     def patches(self, sample: Sample) -> Patches:
         """The patches of all rows and their weights."""
@@ -164,7 +175,7 @@ class _Patched(Graph):
         return Patches(rows, weights)
 
     def rows(self, sample: Sample) -> np.ndarray:
-        """Each row first, then its neighbours, nearest first."""
+        """Each row that is searched for first, then its neighbours, nearest first."""
         k = check_count("n_neighbors", self.n_neighbors)
         check_choice("kernel", self.kernel, (None, "precomputed"))
         if self._by_kernel(sample):
@@ -172,8 +183,8 @@ class _Patched(Graph):
         else:
             sample.require_features(self.metric, type(self).__name__)
             metric = self.metric
-        edges = sample.neighbors(k, metric=metric, metric_params=self.metric_params, among="all")
-        return np.column_stack([np.arange(sample.n), edges.cols.reshape(sample.n, k)])
+        edges = sample.neighbors(self._search(metric))
+        return np.column_stack([edges.rows[::k], edges.cols.reshape(-1, k)])
 
     def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
@@ -348,6 +359,8 @@ class CodingLength(_Patched):
     kernel : {None, "precomputed"}, default=None
         ``"precomputed"``: X is a kernel matrix, neighbours are by kernel distances, and ``dimension`` and ``distortion`` must
         be given.
+    queries, random_state
+        As in :class:`KNN`: the rows that have a patch, times n / queries.
 
     References
     ----------
@@ -373,6 +386,8 @@ class CodingLength(_Patched):
         metric: Any = "euclidean",
         metric_params: dict | None = None,
         kernel: Any = None,
+        queries: int | None = None,
+        random_state: int = 0,
     ):
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -381,16 +396,26 @@ class CodingLength(_Patched):
         self.metric = metric
         self.metric_params = metric_params
         self.kernel = kernel
+        self.queries = queries
+        self.random_state = random_state
+
+    def require_blocks(self) -> None:
+        require_queries(self, self._search(self.metric))
+
+    def _scaled(self, sample: Sample) -> Patches:
+        """The patches; those of a few rows stand for all."""
+        rows, weights = self.patches(sample)
+        return Patches(rows, sample.scale(self._search(self.metric)) * weights)
 
     def terms(self, sample: Sample) -> list[Term]:
-        rows, weights = self.patches(sample)
+        rows, weights = self._scaled(sample)
         M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), sample.n)
         degrees = np.bincount(rows.ravel(), weights.ravel(), minlength=sample.n)
-        factor = (sparse.csr_array(M.T), -np.ones(sample.n))
+        factor = (sparse.csr_array(M.T), -np.ones(len(rows)))
         return [Term(1.0, Structured(sample.n, factors=(factor,), diag=degrees), diagonal(degrees))]
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
-        rows, weights = self.patches(sample)
+        rows, weights = self._scaled(sample)
         M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), sample.n)
         W = sparse.csr_array(M.T @ M)
         W.setdiag(0)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import check_choice, check_count, check_not_negative
+from .._validation import check_choice, check_not_negative
 from ..operators import Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph
+from ._base import Graph, require_queries
 from ._sample import Sample
+from ._search import Search
 
 
 class Reconstruction(Graph):
@@ -30,13 +31,42 @@ class Reconstruction(Graph):
         ``"same_class"``: the nearest inside the class (all others of a smaller class); rows of unknown label take no part.
     metric : str or callable, default="euclidean"
         For the search; the weights are Euclidean.
+    queries, random_state
+        As in :class:`KNN`: the rows that are reconstructed, times n / queries.
     """
 
-    def __init__(self, n_neighbors: int = 5, *, reg: float = 1e-3, among: str = "all", metric: Any = "euclidean"):
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        reg: float = 1e-3,
+        among: str = "all",
+        metric: Any = "euclidean",
+        queries: int | None = None,
+        random_state: int = 0,
+    ):
         self.n_neighbors = n_neighbors
         self.reg = reg
         self.among = among
         self.metric = metric
+        self.queries = queries
+        self.random_state = random_state
+
+    @property
+    def _search(self) -> Search:
+        return Search(
+            self.n_neighbors,
+            self.metric,
+            among=self.among,
+            queries=self.queries,
+            random_state=self.random_state,
+        )
+
+    def searches(self) -> list[Search]:
+        return [self._search]
+
+    def require_blocks(self) -> None:
+        require_queries(self, self._search)
 
     @property
     def reads_labels(self) -> bool:
@@ -45,20 +75,19 @@ class Reconstruction(Graph):
     def terms(self, sample: Sample) -> list[Term]:
         W = self.weights_matrix(sample)
         taking_part = (np.diff(W.indptr) > 0).astype(np.float64)
-        residual = sparse.csr_array(sparse.diags_array(taking_part) - W)
-        factor = (sparse.csr_array(residual.T), np.ones(sample.n))
-        return [Term(1.0, Structured(sample.n, factors=(factor,)), diagonal(taking_part))]
+        residual = sparse.csr_array(sparse.diags_array(taking_part) - W)[np.flatnonzero(taking_part)]
+        scale = sample.scale(self._search)
+        factor = (sparse.csr_array(residual.T), np.full(residual.shape[0], scale))
+        return [Term(1.0, Structured(sample.n, factors=(factor,)), diagonal(scale * taking_part))]
 
     def weights_matrix(self, sample: Sample) -> sparse.csr_array:
         """W, one row of weights a sample."""
         check_choice("among", self.among, ("all", "same_class"))
         check_not_negative("reg", self.reg)
         sample.require_features(self.metric, "Reconstruction")
-        edges = sample.neighbors(
-            check_count("n_neighbors", self.n_neighbors), metric=self.metric, metric_params=None, among=self.among
-        )
+        edges = sample.neighbors(self._search)
         counts = np.bincount(edges.rows, minlength=sample.n)
-        if self.among == "same_class":
+        if self.among == "same_class" and not self._search.is_sampled(sample.n_samples):
             _require_companions(sample.classes, counts)
         order = np.argsort(edges.rows, kind="stable")
         starts = np.cumsum(counts) - counts

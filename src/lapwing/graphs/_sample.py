@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
-import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
@@ -15,7 +15,8 @@ from sklearn.utils.validation import column_or_1d
 
 from ..metrics import check_histograms, chi2_distances
 from ..operators import OUT_OF_RANGE, Array, full_columns, row_blocks, row_gram, weighted_mean
-from ._search import AMONG, Edges, Space, is_precomputed, search_with
+from ._nearest import lengths
+from ._search import AMONG, Edges, Search, Space, approximate, is_precomputed, sampled_edges, search_with
 
 ROUNDING = 1e-13  # of squared distances that are found by products, as a share of the squared norms
 FAR = 100.0  # how many times its spread X may be away from the origin before a search by products needs it centred
@@ -29,14 +30,19 @@ KERNEL = object()  # the metric of a kernel matrix
 class Sample:
     """Validated X and y. Graphs that are combined share one Sample, so equal neighbour searches run once."""
 
+    in_blocks = False  # whether rows stand for more than themselves
+    counts: np.ndarray | None = None  # how many, where they do
+
     def __init__(self, X: Array, y: Any = None, n_components: int | None = None, n_fitted: int | None = None):
         if sparse.issparse(X) and not X.has_canonical_format:  # products of rows read each entry once
             X = X.copy()
             X.sum_duplicates()
         self.X, self.y, self.n_components = X, y, n_components
         self.n: int = X.shape[0]
+        self.n_samples = self.n  # that the rows stand for
         self.n_fitted = self.n if n_fitted is None else n_fitted  # rows behind these are new, and searched for only
         self._searches: dict[Any, Edges] = {}
+        self._half, self._parts = 0, 1
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Sample:
@@ -54,8 +60,16 @@ class Sample:
         return encode_labels(self.y, self.n)
 
     @cached_property
+    def class_sizes(self) -> np.ndarray:
+        return np.bincount(self.classes[self.classes >= 0]).astype(np.float64)
+
+    def total(self, values: np.ndarray) -> float:
+        """The sum over samples of what is given for rows."""
+        return float(values.sum())
+
+    @cached_property
     def norms(self) -> np.ndarray:
-        return _norms(self.X)
+        return lengths(self.X)
 
     @cached_property
     def row_gram(self) -> np.ndarray:
@@ -79,7 +93,7 @@ class Sample:
         """X, moved to its mean where it is so far from the origin that products of its rows drown their distances."""
         few = self.X[: self.n_fitted : max(1, self.n_fitted // 1000)]
         mean = weighted_mean(few)
-        if few.shape[0] * (mean @ mean) <= (1 - FAR**-2) * np.sum(_norms(few) ** 2):
+        if few.shape[0] * (mean @ mean) <= (1 - FAR**-2) * np.sum(lengths(few) ** 2):
             return self.X
         if not sparse.issparse(self.X):
             return (self.X - self.mean).astype(self.X.dtype)
@@ -91,7 +105,7 @@ class Sample:
     @cached_property
     def squared_norms(self) -> np.ndarray:
         """Of the rows that are searched."""
-        return self.norms**2 if self.centred is self.X else _norms(self.centred) ** 2
+        return self.norms**2 if self.centred is self.X else lengths(self.centred) ** 2
 
     def space(self, metric: Any, metric_params: dict | None) -> Space:
         """What to search and in which metric: for few long rows, their distances from the Gram matrix they need anyway."""
@@ -165,35 +179,56 @@ class Sample:
                 products[block] = np.einsum("ij,ij->i", a, b, dtype=np.float64)
         return products
 
-    def neighbors(
-        self, n_neighbors: int, *, metric: Any, metric_params: dict | None, among: str, search: Any = None
-    ) -> Edges:
-        """The ``n_neighbors`` nearest rows of each row, itself left out; of equally distant ones those of smallest index."""
-        if n_neighbors >= self.n:
+    def neighbors(self, search: Search) -> Edges:
+        """The nearest rows of each row that is searched for, itself left out; of equally distant ones the first."""
+        search = search.checked()
+        if search.n_neighbors >= self.n_samples:
             raise ValueError(
-                f"n_neighbors={n_neighbors} must be smaller than the number of samples, {self.n}, since a sample is "
-                f"not its own neighbour; use n_neighbors={self.n - 1} or less"
+                f"n_neighbors={search.n_neighbors} must be smaller than the number of samples, {self.n_samples}, since a "
+                f"sample is not its own neighbour; use n_neighbors={self.n_samples - 1} or less"
             )
-        if isinstance(metric, str) and metric == "cosine":
+        if search.key not in self._searches:
+            self._searches[search.key] = self._found(search)
+        return self._of_half(self._searches[search.key], search)
+
+    def _found(self, search: Search) -> Edges:
+        k, among = search.n_neighbors, search.among
+        if isinstance(search.metric, str) and search.metric == "cosine":
             self.require_nonzero_rows('metric="cosine"')
-        key = (
-            n_neighbors,
-            metric if isinstance(metric, str) else id(metric),
-            joblib.hash(metric_params),
-            among,
-            joblib.hash(search.get_params()) if hasattr(search, "get_params") else id(search),
-        )
-        if key not in self._searches:
-            if search is None:
-                space = self.kernel_space if metric is KERNEL else self.space(metric, metric_params)
-                self._searches[key] = AMONG[among](space, n_neighbors, lambda: self.classes)
-            elif not self.has_features:
-                raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
-            elif among == "all":
-                self._searches[key] = search_with(search, self.X, n_neighbors)
-            else:
-                raise ValueError(f'search= finds neighbours among all rows; among="{among}" must go without it')
-        return self._searches[key]
+        if search.search is None:
+            if search.is_sampled(self.n):
+                return sampled_edges(self, search)
+            by_kernel = search.metric is KERNEL
+            space = self.kernel_space if by_kernel else self.space(search.metric, search.metric_params)
+            return AMONG[among](space, k, lambda: self.classes)
+        if not self.has_features:
+            raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
+        if among != "all":
+            raise ValueError(f'search= finds neighbours among all rows; among="{among}" must go without it')
+        return search_with(approximate(search) if isinstance(search.search, str) else search.search, self.X, k)
+
+    def scale(self, search: Search) -> float:
+        """How many rows each that was searched for stands for."""
+        n = self.n_samples
+        return (n / search.queries if search.queries is not None and search.is_sampled(n) else 1.0) * self._parts
+
+    def halves(self) -> list[Sample]:
+        """The same rows twice, the links of each sampled search dealt out between the two."""
+        halves = [copy(self), copy(self)]
+        for i, half in enumerate(halves):
+            half._half, half._parts = i, 2
+        return halves
+
+    @property
+    def is_half(self) -> bool:
+        return self._parts > 1
+
+    def _of_half(self, edges: Edges, search: Search) -> Edges:
+        if not self.is_half or not search.is_sampled(self.n_samples):
+            return edges
+        searched, place = np.unique(edges.rows, return_inverse=True)
+        half = np.random.RandomState(0).permutation(searched.size) % 2
+        return edges.where(half[place] == self._half)
 
 
 class KernelSample(Sample):
@@ -231,12 +266,6 @@ class KernelSample(Sample):
     @property
     def has_features(self) -> bool:
         return False
-
-
-def _norms(X: Array) -> np.ndarray:
-    if sparse.issparse(X):
-        return np.sqrt(np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel())
-    return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
 
 
 def is_euclidean(metric: Any) -> bool:

@@ -5,17 +5,70 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.random import sample_without_replacement
 
+from .._extras import require
+from .._validation import check_choice, check_count
 from ..metrics import chi2_neighbors
-from ..operators import Array
+from ..operators import Array, weighted_mean
+from ._nearest import Nearest
 
 TIE = 1e-9  # distances that differ by less than this share of themselves are equal
 REQUERIED = 1 << 20  # the most neighbours of tied rows that are held at a time
+
+
+class Search(NamedTuple):
+    """The neighbours that a graph asks for: how many, in which metric, of which rows and among which."""
+
+    n_neighbors: int
+    metric: Any = "euclidean"
+    metric_params: dict | None = None
+    among: str = "all"
+    search: Any = None
+    queries: int | None = None
+    random_state: int = 0
+
+    @property
+    def key(self) -> tuple:
+        """Equal for equal searches."""
+        search = self.search
+        return (
+            self.n_neighbors,
+            self.metric if isinstance(self.metric, str) else id(self.metric),
+            joblib.hash(self.metric_params),
+            self.among,
+            joblib.hash(search.get_params()) if hasattr(search, "get_params") else search,
+            self.queries,
+            self.random_state,
+        )
+
+    def checked(self) -> Search:
+        check_choice("among", self.among, tuple(AMONG))
+        if self.queries is not None:
+            check_count("queries", self.queries)
+            check_count("random_state", self.random_state, 0)
+            if self.search is not None:
+                raise ValueError(
+                    f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
+                )
+        return self._replace(n_neighbors=check_count("n_neighbors", self.n_neighbors))
+
+    def is_sampled(self, n: int) -> bool:
+        """Whether fewer than all of n rows are searched for."""
+        return self.queries is not None and self.queries < n
+
+    def queried(self, n: int) -> np.ndarray:
+        """The rows whose neighbours are searched, ascending."""
+        if not self.is_sampled(n):
+            return np.arange(n)
+        assert self.queries is not None
+        return np.sort(sample_without_replacement(n, self.queries, random_state=self.random_state)).astype(np.intp)
 
 
 class Edges(NamedTuple):
@@ -178,6 +231,62 @@ def among_other_class(space: Space, k: int, classes: Callable[[], np.ndarray]) -
 
 
 AMONG = {"all": among_all, "same_class": among_same_class, "other_class": among_other_class}
+
+
+def sampled_edges(sample: Any, search: Search) -> Edges:
+    """The nearest of all rows to a random few of them."""
+    require_samplable(search, sample.has_features)
+    X, queried = sample.X, search.queried(sample.n)
+    near = started(search, X[queried], queried)
+    classes = sample.classes if search.among != "all" else None
+    return as_edges(update_among(near, search.among, X, 0, classes, None if classes is None else classes[queried]))
+
+
+def require_samplable(search: Search, has_features: bool = True) -> None:
+    if is_precomputed(search.metric) or not has_features:
+        raise ValueError(
+            f"queries={search.queries} needs features, and X holds distances or a kernel; leave queries out"
+        )
+    if isinstance(search.metric, str) and search.metric == "chi2":
+        raise ValueError(
+            f'queries={search.queries} does not go with metric="chi2"; leave it out, or use another metric'
+        )
+
+
+def started(search: Search, Q: Array, queried: np.ndarray, **options: Any) -> Nearest:
+    """The search for the rows Q, before any row was compared with them."""
+    centre = None if sparse.issparse(Q) else weighted_mean(Q)
+    metric, params = search.metric, search.metric_params
+    return Nearest(Q, queried, search.n_neighbors, metric=metric, metric_params=params, centre=centre, **options)
+
+
+def update_among(
+    near: Nearest, among: str, block: Array, start: int, classes: np.ndarray | None, of_queries: np.ndarray | None
+) -> Nearest:
+    """Take in rows, each for the queries that it may be a neighbour of."""
+    if among == "all":
+        return near.update(block, start)
+    assert classes is not None
+    assert of_queries is not None
+    for label in np.unique(of_queries[of_queries >= 0]):
+        own = classes == label if among == "same_class" else (classes >= 0) & (classes != label)
+        near.update(block, start, np.flatnonzero(own), np.flatnonzero(of_queries == label))
+    return near
+
+
+def as_edges(near: Nearest) -> Edges:
+    edges = Edges(np.repeat(near.own, near.k), near.indices.ravel(), near.distances.ravel())
+    return edges.where(edges.cols >= 0)  # a class may have fewer rows
+
+
+def approximate(search: Search) -> Any:
+    """The transformer of ``search="approximate"``: NN-descent, on more neighbours than are asked for, since few make it miss."""
+    if search.search != "approximate":
+        raise ValueError(f'search={search.search!r} must be None, "approximate", or a neighbours transformer')
+    if not isinstance(search.metric, str) or search.metric == "chi2" or is_precomputed(search.metric):
+        raise ValueError(f'search="approximate" does not know metric={search.metric!r}; leave search out')
+    transformer = require("pynndescent", "approximate").PyNNDescentTransformer
+    return transformer(metric=search.metric, metric_kwds=search.metric_params, random_state=0)
 
 
 def search_with(search: Any, X: Array, k: int) -> Edges:

@@ -22,25 +22,27 @@ class Heat(NamedTuple):
     t: Any = "auto"
     metric: Any = "euclidean"
     metric_params: dict | None = None
+    sampled: bool = False  # whether edges start from the rows of a sample
 
-    def width(self, squared: np.ndarray, sample: Sample) -> float:
+    def width(self, squared: np.ndarray, sample: Sample, rows: np.ndarray | None = None) -> float:
         """``"auto"``: the mean squared distance over the (directed) edges, 1 if that is 0 up to rounding.
 
         ``"half-median"``: t = 2 sigma^2 with sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and
-        Saad (2009, section 6.1).
+        Saad (2009, section 6.1); of a sample, of those that the edges start from.
         """
         if not isinstance(self.t, str):
             return check_positive("t", self.t)
         if check_choice("t", self.t, T_RULES) == "half-median":
-            squared = _median_distance(sample, self.metric, self.metric_params) ** 2 / 2
+            rows = np.unique(rows) if self.sampled and rows is not None else np.arange(sample.n)
+            squared = _median_distance(sample, rows, self.metric, self.metric_params) ** 2 / 2
         mean = float(np.mean(squared)) if np.size(squared) else 0.0
         # Searches by products return about eps times the squared norms for equal rows.
         size = float(np.mean(sample.squared_norms)) if is_euclidean(self.metric) else float(self.metric == "cosine")
         return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
 
 
-def _median_distance(sample: Sample, metric: Any, metric_params: dict | None) -> np.ndarray:
-    rows = np.sort(np.random.RandomState(0).permutation(sample.n)[:1000])
+def _median_distance(sample: Sample, rows: np.ndarray, metric: Any, metric_params: dict | None) -> np.ndarray:
+    rows = rows[np.sort(np.random.RandomState(0).permutation(rows.size)[:1000])]
     if isinstance(metric, str) and metric == "chi2":
         distances = chi2_distances(sample.X[rows])
         return np.median(distances[np.triu_indices(rows.size, 1)])
@@ -54,7 +56,7 @@ def _binary(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
 
 def _heat(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
     squared = edges.distances.astype(np.float64) ** 2
-    return np.exp(-squared / heat.width(squared, sample))
+    return np.exp(-squared / heat.width(squared, sample, edges.rows))
 
 
 def _dot(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample, Scaled
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._base import as_graph, linked
+from ..reducers._base import as_graph
 from ..solvers import Solution
 
 
@@ -211,9 +211,11 @@ class MFA(_Supervised):
     def _default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary", among="same_class")
 
+    def _penalty_of(self, in_blocks: bool) -> Graph:
+        return as_graph("penalty", self.penalty, ClosestPairs, 20)
+
     def _problem(self, sample: Sample) -> Problem:
-        penalty = as_graph("penalty", self.penalty, ClosestPairs, 20)
-        return Problem(self._terms(sample), laplacian_sum(linked("penalty", penalty.terms(sample))))  # (1)
+        return Problem(self._terms(sample), laplacian_sum(self._penalty_terms(sample)))  # (1)
 
 
 class DNE(_Supervised):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..graphs import KNN, Graph, Repulsion, Sample
+from ..graphs import KNN, Graph, Sample
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import LinearReducer
-from ..reducers._base import Reducer, as_graph, linked
+from ..reducers._base import Reducer
 
 
 def locality(reducer: Reducer, sample: Sample) -> Problem:
@@ -15,8 +15,7 @@ def locality(reducer: Reducer, sample: Sample) -> Problem:
     terms = reducer._terms(sample)
     if reducer.penalty is None:
         return Problem(terms, degree_sum(terms))
-    penalty = as_graph("penalty", reducer.penalty, Repulsion, 15)
-    return Problem(terms, laplacian_sum(linked("penalty", penalty.terms(sample))))
+    return Problem(terms, laplacian_sum(reducer._penalty_terms(sample)))
 
 
 class LPP(LinearReducer):
@@ -108,6 +107,8 @@ class LPP(LinearReducer):
     >>> LPP(10, graph=KNN(7) + SameClass() - 0.2 * Repulsion(15)).fit(X, y).components_.shape
     (10, 64)
     """
+
+    _takes_sparse_blocks: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..graphs import KNN, Graph, Sample
+from ..graphs import KNN, Graph, SameClass, Sample
 from ..operators import weighted_mean
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers._base import connected_components
@@ -76,6 +76,8 @@ class LaplacianScore(FeatureSelector):
     (150, 2)
     """
 
+    _takes_sparse_blocks: ClassVar[bool] = True
+
     def __init__(self, n_features_to_select: int | None = None, *, graph: Any = None):
         super().__init__(n_features_to_select)
         self.graph = graph
@@ -91,13 +93,14 @@ class LaplacianScore(FeatureSelector):
         X, problem = sample.X, self._problem(sample)
         degrees = problem.degrees
         assert degrees is not None
-        shares = degrees / degrees.sum()
+        shares = degrees / sample.total(degrees)
         mean = weighted_mean(X, shares)
         variance = spread(X, mean, shares)
         varying = ~negligible(variance, mean_squares(X, mean, variance, shares), X.dtype)
-        attraction = quadratic_diagonal(laplacian_sum(problem.minimise), X, mean) / degrees.sum()
-        self.graph_ = self._own(self._graph(sample))
-        self.n_connected_components_ = connected_components(problem.minimise)
+        attraction = quadratic_diagonal(laplacian_sum(problem.minimise), X, mean) / sample.total(degrees)
+        graph = self._graph(sample)
+        self.graph_ = self._own(graph)
+        self.n_connected_components_ = connected_components(graph, problem.minimise, sample)
         return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 
 
@@ -146,20 +149,18 @@ class FisherScore(FeatureSelector):
 
     _largest: ClassVar[bool] = True
 
+    def _default_graph(self, n_neighbors: int) -> Graph:
+        return SameClass()
+
     def _criterion(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
         if sample.y is None:
             raise ValueError(
                 "FisherScore requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown one), or "
                 "use LaplacianScore"
             )
-        X, shares = sample.X, (sample.classes >= 0) / (sample.classes >= 0).sum()
+        X, shares = sample.X, (sample.classes >= 0) / sample.class_sizes.sum()
         mean = weighted_mean(X, shares)
-        between, within = np.zeros((2, mean.size))
-        for rows in _groups(sample.classes):
-            X_c, share = X[rows], shares[rows]
-            mean_c = weighted_mean(X_c)
-            between += share.sum() * (mean_c - mean) ** 2
-            within += spread(X_c, mean_c, share)
+        between, within = (_of_moments if sample.in_blocks else _of_rows)(sample, mean, shares)
         squares = mean_squares(X, mean, between + within, shares)
         varying = ~negligible(between + within, squares, X.dtype)
         scores = np.where(varying, np.inf, 0.0)
@@ -171,6 +172,25 @@ class FisherScore(FeatureSelector):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _of_rows(sample: Sample, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The variances between and within classes."""
+    between, within = np.zeros((2, mean.size))
+    for rows in _groups(sample.classes):
+        X_c, share = sample.X[rows], shares[rows]
+        mean_c = weighted_mean(X_c)
+        between += share.sum() * (mean_c - mean) ** 2
+        within += spread(X_c, mean_c, share)
+    return between, within
+
+
+def _of_moments(sample: Any, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for rows in blocks: L of the class graph is their scatter about the class means."""
+    between = sample.class_sizes @ (sample.class_means - mean) ** 2
+    (term,) = SameClass().terms(sample)
+    within = quadratic_diagonal(term.laplacian, sample.X, mean)
+    return between / sample.class_sizes.sum(), within / sample.class_sizes.sum()
 
 
 def _groups(classes: np.ndarray) -> list[np.ndarray]:

@@ -11,17 +11,26 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
 
 from .._validation import check_count
-from ..graphs import Graph, Precomputed, Sample
+from ..blocks import Blocks, working_memory
+from ..graphs import Graph, Precomputed, Repulsion, Sample
+from ..graphs._blocks import BlockSample
+from ..graphs._sample import encode_labels
 from ..operators import Structured
 from ..problem import Problem, Term, attraction
+
+QUERIES = (
+    20_000  # of default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md)
+)
 
 
 class Reducer(TransformerMixin, BaseEstimator):
     """Base of all maps. Methods write ``_problem(sample)`` and, where they have one, ``_default_graph(n_neighbors)``."""
 
     _n_neighbors: ClassVar[int] = 5  # of the default graph
+    _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links take no part, but for their mean
     # Parameters that not every method has.
     graph: Any = None
     penalty: Any = None
@@ -39,14 +48,50 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _graph(self, sample: Sample) -> Graph:
         """``graph=``, resolved."""
-        return as_graph("graph", self.graph, self._default_graph, min(self._n_neighbors, sample.n - 1))
+        return self._graph_of(sample.n_samples, sample.in_blocks)
+
+    def _graph_of(self, n: int, in_blocks: bool) -> Graph:
+        default = (lambda k: sampled(self._default_graph(k))) if in_blocks else self._default_graph
+        return as_graph("graph", self.graph, default, min(self._n_neighbors, n - 1))
+
+    def _penalty_of(self, in_blocks: bool) -> Graph | None:
+        """``penalty=``, resolved; None where there is none."""
+        if self.penalty is None:
+            return None
+        return as_graph("penalty", self.penalty, (lambda k: sampled(Repulsion(k))) if in_blocks else Repulsion, 15)
 
     def _own(self, graph: Graph) -> Graph:
         """The graph to be kept in ``graph_``: not the user's object, which may change."""
         return clone(graph) if graph is self.graph else graph
 
     def _terms(self, sample: Sample) -> list[Term]:
-        return linked("graph", self._graph(sample).terms(sample))
+        return linked("graph", self._graph(sample).terms(sample), sample)
+
+    def _penalty_terms(self, sample: Sample) -> list[Term]:
+        penalty = self._penalty_of(sample.in_blocks)
+        assert penalty is not None
+        return linked("penalty", penalty.terms(sample), sample)
+
+    def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
+        """Rows in blocks as a sample; where a graph needs all rows and they fit in memory, all rows."""
+        graphs = [
+            graph for graph in (self._graph_of(blocks.shape[0], True), self._penalty_of(True)) if graph is not None
+        ]
+        if blocks.is_sparse and not self._takes_sparse_blocks:
+            raise ValueError(
+                f"X has sparse rows in blocks, which LPP, LPI and LaplacianScore take, and {type(self).__name__} does not; use "
+                "one of these, or X in memory"
+            )
+        labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in graphs)
+        try:
+            for graph in graphs:
+                graph.require_blocks()
+        except ValueError:
+            if blocks.shape[0] * blocks.shape[1] * blocks.dtype.itemsize > working_memory():
+                raise
+            return Sample(blocks.load(), blocks.labels(y), k)
+        searches = [search for graph in graphs for search in graph.searches()]
+        return BlockSample(blocks, _required(y) if labelled else None, k, searches)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -55,6 +100,10 @@ class Reducer(TransformerMixin, BaseEstimator):
         by_size = isinstance(self.penalty, Integral)  # Repulsion, or ClosestPairs
         tags.target_tags.required = by_size or any(graph.reads_labels for graph in given)
         return tags
+
+
+class EmptyGraphError(ValueError):
+    """No two samples are linked."""
 
 
 def combined(terms: Sequence[Term], forms: list[Any], normalize: str | None) -> Any:
@@ -81,10 +130,37 @@ def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) 
     )
 
 
-def connected_components(terms: Sequence[Term]) -> int:
-    """Of the graph that attracts, or of the one that repels where nothing attracts."""
+def announce(reducer: Any, blocks: Blocks) -> None:
+    """The number of features, and their names, as scikit-learn has them."""
+    if blocks.shape[0] < 2:
+        raise ValueError(f"X has {blocks.shape[0]} samples, but 2 is the least; pass more rows")
+    reducer.n_features_in_ = blocks.shape[1]
+    if blocks.feature_names is not None:
+        reducer.feature_names_in_ = np.asarray(blocks.feature_names, dtype=object)
+
+
+def sampled(graph: Graph) -> Graph:
+    """The graph with a sample of its searches, for rows in blocks."""
+    places = [name for name in graph.get_params() if name == "queries" or name.endswith("__queries")]
+    return graph.set_params(**dict.fromkeys(places, QUERIES))
+
+
+def is_sampled(graph: Graph, n: int) -> bool:
+    return any(search.is_sampled(n) for search in graph.searches())
+
+
+def _required(y: Any) -> Any:
+    if y is None:
+        encode_labels(None, 0)  # says what is missing
+    return y
+
+
+def connected_components(graph: Graph, terms: Sequence[Term], sample: Sample) -> int | None:
+    """Of the graph that attracts, or of the one that repels where nothing attracts; unknown where only a sample was built."""
+    if is_sampled(graph, sample.n_samples):
+        return None
     first, *rest = [term.laplacian for term in attraction(terms) or terms]
-    return sum(rest, start=first).n_connected_components()
+    return sum(rest, start=first).n_connected_components(sample.counts)
 
 
 def _outside() -> int:
@@ -95,14 +171,14 @@ def _outside() -> int:
     return level
 
 
-def linked(name: str, terms: list[Term]) -> list[Term]:
+def linked(name: str, terms: list[Term], sample: Sample) -> list[Term]:
     """The terms that link samples: an empty repulsion is a warning, an empty attraction an error."""
-    n_components = [term.laplacian.n_connected_components() for term in terms]
     n = terms[0].laplacian.n
-    empty = [count == n for count in n_components]
+    most = n if sample.counts is None else sample.counts.sum()
+    empty = [term.laplacian.n_connected_components(sample.counts) == most for term in terms]
     pulling = [term.coefficient > 0 for term in terms]
     if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
-        raise ValueError(
+        raise EmptyGraphError(
             f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
         )
     if any(e and not p for e, p in zip(empty, pulling, strict=True)):

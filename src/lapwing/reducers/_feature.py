@@ -10,9 +10,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_count
+from ..blocks import as_blocks, projected
 from ..graphs import Sample
-from ..operators import OUT_OF_RANGE, Array, Structured, dense_block, full_columns, row_blocks
-from ._base import Reducer
+from ..operators import OUT_OF_RANGE, Array, Structured, Summary, dense_block, diagonal, full_columns, row_blocks
+from ._base import Reducer, announce
 
 DIGITS = 12  # of scores that differ by rounding alone, the first feature wins
 
@@ -45,12 +46,18 @@ class FeatureSelector(SelectorMixin, Reducer):
         self
         """
         self._forget()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         if self.n_features_to_select is not None:
             check_count("n_features_to_select", self.n_features_to_select)
+        blocks = as_blocks(X, y)
+        if blocks is None:
+            dtypes = [np.float64, np.float32]
+            sample = Sample(validate_data(self, X, accept_sparse="csr", dtype=dtypes, ensure_min_samples=2), y)
+        else:
+            announce(self, blocks)
+            sample = self._block_sample(blocks, y, None)
         try:
             with np.errstate(over="raise"):
-                scores, varying = self._criterion(Sample(X, y))
+                scores, varying = self._criterion(sample)
         except FloatingPointError as error:
             raise ValueError(OUT_OF_RANGE) from error
         k = self._count(varying)
@@ -59,6 +66,25 @@ class FeatureSelector(SelectorMixin, Reducer):
         self.support_ = np.isin(np.arange(scores.size), best_first[:k])
         self.scores_ = scores
         return self
+
+    def transform(self, X: Any) -> Any:
+        """The selected features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or whatever :meth:`fit` takes.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_to_select_)
+        """
+        check_is_fitted(self)
+        blocks = as_blocks(X, columns=getattr(self, "feature_names_in_", None))
+        if blocks is None:
+            return super().transform(X)
+        chosen = np.flatnonzero(self.support_)
+        return projected(self, blocks, lambda block: block[:, chosen], chosen.size)
 
     def _count(self, varying: np.ndarray) -> int:
         """``n_features_to_select``, resolved."""
@@ -110,6 +136,8 @@ def mean_squares(X: Array, mean: np.ndarray, variance: np.ndarray, weights: np.n
 
 def spread(X: Array, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The diagonal of ``(X - mean)ᵀ diag(weights) (X - mean)``, each entry centred before it is squared."""
+    if isinstance(X, Summary):
+        return quadratic_diagonal(diagonal(weights), X, mean)
     if sparse.issparse(X):
         w = np.repeat(weights, np.diff(X.indptr))
         stored = np.bincount(X.indices, w * (X.data - mean[X.indices]) ** 2, minlength=X.shape[1])
@@ -125,13 +153,15 @@ def spread(X: Array, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def quadratic_diagonal(A: Structured, X: Array, mean: np.ndarray) -> np.ndarray:
     """The diagonal of ``(X - mean)ᵀ A (X - mean)``, a few columns at a time; sparse X stays sparse."""
+    if isinstance(X, Summary):
+        return np.diagonal(A.quadratic(X, mean))
     if sparse.issparse(X):
         return _sparse_diagonal(A, X.astype(np.float64, copy=False), mean)
-    diagonal = np.empty(X.shape[1])
+    found = np.empty(X.shape[1])
     for columns in row_blocks(X.shape[1], X.shape[0]):
         F = np.subtract(X[:, columns], mean[columns], dtype=np.float64)
-        diagonal[columns] = np.einsum("ij,ij->j", F, A @ F)
-    return diagonal
+        found[columns] = np.einsum("ij,ij->j", F, A @ F)
+    return found
 
 
 def _sparse_diagonal(A: Structured, X: sparse.csr_array, mean: np.ndarray) -> np.ndarray:
@@ -139,18 +169,18 @@ def _sparse_diagonal(A: Structured, X: sparse.csr_array, mean: np.ndarray) -> np
     n, d = X.shape
     squares = X.power(2)
     A1 = A @ np.ones(n)
-    diagonal = mean**2 * A1.sum() - 2 * mean * (A1 @ X)
+    found = mean**2 * A1.sum() - 2 * mean * (A1 @ X)
     if A.diag is not None:
-        diagonal += A.diag @ squares
+        found += A.diag @ squares
     if A.sparse is not None:
         for rows in row_blocks(n, 2 + 2 * A.sparse.nnz * X.nnz // n**2):  # entries of a row of the product
-            diagonal += np.asarray(X[rows].multiply(A.sparse[rows] @ X).sum(axis=0)).ravel()
+            found += np.asarray(X[rows].multiply(A.sparse[rows] @ X).sum(axis=0)).ravel()
     for U, c in A.factors:
         U = sparse.csc_array(U)
         for columns in row_blocks(c.size, d):
-            diagonal += c[columns] @ (U[:, columns].T @ X).power(2)
+            found += c[columns] @ (U[:, columns].T @ X).power(2)
     flat = np.flatnonzero(n * mean**2 > 0.5 * np.asarray(squares.sum(axis=0)).ravel())
     dense = sparse.csc_array(X[:, flat])
     for part in row_blocks(flat.size, n):
-        diagonal[flat[part]] = quadratic_diagonal(A, dense[:, part].toarray(), mean[flat[part]])
-    return diagonal
+        found[flat[part]] = quadratic_diagonal(A, dense[:, part].toarray(), mean[flat[part]])
+    return found

@@ -19,7 +19,7 @@ from ..graphs._search import is_precomputed, nearest
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, fix_signs, solve_free
-from ._base import Reducer, connected_components
+from ._base import Reducer, connected_components, is_sampled
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -57,6 +57,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         check_choice("extension", self.extension, self._extensions)
         sample = Sample(X, y, k)
         graph = self._graph(sample)
+        if is_sampled(graph, sample.n):
+            raise ValueError(
+                f"graph={graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave queries out, "
+                "or use a linear map such as LPP"
+            )
         if self._reads_features or any(leaf.reads_features for _, leaf in graph.signed()):
             _check_features(sample)
         problem = self._problem(sample)
@@ -72,7 +77,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         solution = self._solution(sample, problem, graph, k)
         graph = graph.resolved(sample)
         self.graph_ = self._own(graph)
-        self.n_connected_components_ = connected_components(terms)
+        self.n_connected_components_ = connected_components(graph, terms, sample)
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
         self.X_fit_ = X

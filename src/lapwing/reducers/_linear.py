@@ -15,12 +15,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count
-from ..graphs import Sample
-from ..operators import OUT_OF_RANGE, Array, Structured, identity, quadratics, weighted_mean
+from ..blocks import as_blocks, projected
+from ..graphs import Graph, Sample
+from ..operators import OUT_OF_RANGE, Array, Structured, Summary, identity, quadratics, weighted_mean
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import SOLVERS, RankError, Solution, fix_signs, solve
-from ._base import Reducer, combined, connected_components
+from ._base import Reducer, announce, combined, connected_components
 from ._principal import DENSE_LIMIT, Keep, is_truncated, leading, principal, rounding
+from ._sampling import halved
 
 # On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups, docs/defaults.md):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
@@ -76,14 +78,21 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a Parquet data set of
+            pyarrow, a Zarr array, a dask array (docs/scaling.md).
         y : array-like of shape (n_samples,), default=None
-            Class labels, -1 where unknown. They act only through graphs that read them.
+            Class labels, -1 where unknown. They act only through graphs that read them. Of a Parquet data set, also the name of
+            their column.
 
         Returns
         -------
         self
         """
         self._forget()
+        blocks = as_blocks(X, y)
+        if blocks is not None:
+            announce(self, blocks)
+            return self._fit_sample(self._block_sample(blocks, y, self._check_parameters()))
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = self._check_parameters()
         return self._fit_sample(self._sample(X, y, k))
@@ -96,13 +105,14 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             with np.errstate(over="raise"):
                 problem = self._problem(sample)
                 reduced, solution = self._truncated(sample, problem, k)
+                solution = self._selected(solution)
+                self.sampling_ = self._sampling(sample, graph, reduced.n_pca, solution.values.size)
         except FloatingPointError as error:
             raise ValueError(OUT_OF_RANGE) from error
-        solution = self._selected(solution)
         V = solution.vectors / (np.linalg.norm(solution.vectors, axis=0) if self.scaling == "unit" else 1.0)
         self._store(sample, problem, reduced, solution)
         self.graph_ = self._own(graph)
-        self.n_connected_components_ = connected_components(problem.minimise)
+        self.n_connected_components_ = connected_components(graph, problem.minimise, sample)
         self.n_pca_ = reduced.n_pca
         self.rank_ = solution.rank
         self.solver_ = solution.solver
@@ -116,13 +126,21 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or whatever :meth:`fit` takes.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
+            Of a dask array, a dask array that is not computed yet.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        blocks = as_blocks(X, columns=getattr(self, "feature_names_in_", None))
+        if blocks is not None:
+            return projected(self, blocks, self._projected, self._n_features_out)
+        return self._projected(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False))
+
+    def _projected(self, X: Array) -> np.ndarray:
+        """:meth:`transform` of rows in memory."""
         V = self.components_.T.astype(X.dtype, copy=False)
         if sparse.issparse(X):
             return X @ V - (self.mean_ @ self.components_.T).astype(X.dtype)
@@ -187,6 +205,18 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"ridge={ridge!r} regularises the degrees' constraint, which penalty= replaces; leave one out"
             )
 
+    def _sampling(self, sample: Sample, graph: Graph, pca: int | None, k: int) -> dict[str, Any] | None:
+        """How certain the result of a sampled graph is, by its two halves; None where all rows were searched for."""
+        n, graphs = sample.n_samples, [graph, *filter(None, [self._penalty_of(sample.in_blocks)])]
+        queries = [search.queries or n for one in graphs for search in one.searches() if search.is_sampled(n)]
+        return {"queries": min(queries), "samples": n, **halved(self, sample, pca, k)} if queries else None
+
+    def _pencil(self, problem: Problem, reduced: Reduced) -> tuple[Any, Any]:
+        """The matrices of the eigenproblem in the coordinates of ``reduced``."""
+        if problem.subject_to is ORTHOGONAL:
+            return combined(problem.minimise, reduced.forms, self.normalize), None
+        return combined(problem.minimise, reduced.forms[:-1], self.normalize), reduced.forms[-1]
+
     def _truncated(self, sample: Sample, problem: Problem, k: int | None) -> tuple[Reduced, Solution]:
         pca = self._resolved_pca(sample, problem.degrees is not None)
         try:
@@ -203,9 +233,10 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         parts = [laplacian_sum(terms)] if self.normalize is None else [term.laplacian for term in terms]
         if constraint is ORTHOGONAL:
             reduced = self._reduced(sample, problem, pca, parts)
-            return reduced, solve(combined(terms, reduced.forms, self.normalize), None, k, solver=self.solver)
+            A, B = self._pencil(problem, reduced)
+            return reduced, solve(A, None, k, solver=self.solver)
         reduced = self._reduced(sample, problem, pca, [*parts, constraint])
-        A, B = combined(terms, reduced.forms[:-1], self.normalize), reduced.forms[-1]
+        A, B = self._pencil(problem, reduced)
         large = isinstance(B, LinearOperator)
         diagonal = constraint.quadratic_diagonal(sample.X, reduced.mean) if large else np.diagonal(B)
         ridge = (LARGE_RIDGE if large else 0.0) if isinstance(self.ridge, str) else float(self.ridge or 0.0)
@@ -214,11 +245,12 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             A,
             B,
             k,
-            ridge=ridge * diagonal.sum() / min(sample.X.shape),
-            shift=np.abs(laplacian_sum(terms).diagonal()).sum() / b.sum() if ridge else 0.0,
-            floor=rounding(sample.X.dtype, diagonal.sum() + b.sum() * (mean @ mean)),
+            ridge=ridge * diagonal.sum() / min(sample.n_samples, mean.size),
+            shift=sample.total(np.abs(laplacian_sum(terms).diagonal())) / sample.total(b) if ridge else 0.0,
+            floor=rounding(sample.X.dtype, diagonal.sum() + sample.total(b) * (mean @ mean)),
             solver=self.solver,
             diagonal=diagonal,
+            tol=1e-3 if sample.is_half else 1e-8,
         )
 
     def _reduced(self, sample: Sample, problem: Problem, pca: Any, matrices: list[Structured]) -> Reduced:
@@ -230,6 +262,8 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         weights = self._center_weights(problem)
         plain = sample.mean
         mean = np.zeros(d) if self.center is False else plain if weights is None else weighted_mean(X, weights)
+        if isinstance(X, Summary):
+            return self._of_summary(sample, pca, matrices, mean)
         if pca is None and problem.degrees is not None and (d <= n or self._is_large(X)):
             if self._is_large(X):
                 return Reduced([M.quadratic_operator(X, mean) for M in matrices], mean, np.transpose, None)
@@ -254,13 +288,23 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             shift = np.zeros(F.shape[1]) if mean is plain or problem.degrees is None else along(mean - plain)
         return Reduced(quadratics(matrices, F, shift), mean, back, F.shape[1])
 
+    def _of_summary(self, sample: Sample, pca: Any, matrices: list[Structured], mean: np.ndarray) -> Reduced:
+        """The same from a summary of the rows, whose forms are small beside what it took to make it."""
+        X, plain = sample.X, sample.mean
+        (C,) = quadratics([identity(sample.n)], X, plain)
+        if self.center is False and pca is None:
+            (C,) = quadratics([identity(sample.n)], X, mean)
+        _, N = leading(C, self._keep(pca), rounding(X.dtype, np.trace(C) + sample.n_samples * (plain @ plain)))
+        forms = [N.T @ M @ N for M in quadratics(matrices, X, mean)]
+        return Reduced(forms, mean, lambda V: (N @ V).T, N.shape[1])
+
     def _auto_energy(self, sample: Sample) -> float:
         """The share of the energy that ``pca="auto"`` keeps."""
         usual, few = self._energies if self.n_components is not None else (max(self._energies[0], 0.9), 1.0)
         pulling = [graph for coefficient, graph in self._graph(sample).signed() if coefficient > 0]
         if not pulling or not all(graph.reads_labels for graph in pulling):
             return usual
-        return few if np.bincount(sample.classes[sample.classes >= 0]).mean() < 10 else usual
+        return few if sample.class_sizes.mean() < 10 else usual
 
     def _settled_pca(self, sample: Sample, spectrum: tuple[np.ndarray, float] | None) -> int | None:
         """What ``pca="auto"`` comes to, as a number of directions (None: the whole rank), before the problem is built.

@@ -84,7 +84,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         except FloatingPointError as error:
             raise ValueError(OUT_OF_RANGE) from error
         self.graph_ = self._own(graph)
-        self.n_connected_components_ = connected_components(problem.minimise)
+        self.n_connected_components_ = connected_components(graph, problem.minimise, sample)
         self.n_iter_ = n_iter
         self.rank_ = tuple(solution.rank for solution in solutions)
         self.n_components_ = tuple(len(P) for P in modes)

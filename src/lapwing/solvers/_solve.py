@@ -75,12 +75,13 @@ def solve(
     floor: float = 0.0,
     solver: str = "auto",
     diagonal: np.ndarray | None = None,
+    tol: float = 1e-8,
 ) -> Solution:
     """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B (B = I when None); ``k=None`` gives all.
 
     With a ridge, ``(A - shift B) v = (lambda - shift) (B + ridge I) v``: what B does not see goes to lambda = shift, not to
     0. Eigenvalues of B up to ``floor`` count as 0. More pairs than there are raises: fewer are never returned silently. A
-    and B may be operators, for which B's ``diagonal`` and a ridge are needed.
+    and B may be operators, for which B's ``diagonal`` and a ridge are needed, and ``tol`` is the accuracy.
     """
     if isinstance(A, LinearOperator):
         if solver == "dense":
@@ -88,7 +89,7 @@ def solve(
                 f'solver="dense" would form a dense {A.shape[0]} x {A.shape[0]} matrix; use solver="lanczos" or "auto", or '
                 "give a number of directions as pca="
             )
-        return _matrix_free(A, B, k, ridge, shift, diagonal)
+        return _matrix_free(A, B, k, ridge, shift, diagonal, tol)
     shift = shift if ridge else 0.0
     T, reduced = None, A
     if B is not None:
@@ -113,7 +114,7 @@ def solve(
     return Solution(values + shift, vectors if T is None else T @ vectors, rank, name)
 
 
-def _matrix_free(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal: Any) -> Solution:
+def _matrix_free(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal: Any, tol: float) -> Solution:
     """Lanczos on operators, with conjugate gradients for ``(B + ridge I)^-1``; the rank stays unknown."""
     if k is None or k >= A.shape[0] - 1 or ridge <= 0:
         raise ValueError(
@@ -123,11 +124,11 @@ def _matrix_free(A: Any, B: Any, k: int | None, ridge: float, shift: float, diag
     identity = aslinearoperator(sparse.eye_array(A.shape[0]))
     M = B + ridge * identity
     jacobi = aslinearoperator(sparse.diags_array(1 / (diagonal + ridge)))
-    solve_m = LinearOperator(A.shape, matvec=lambda b: _conjugate_gradients(M, b, jacobi), dtype=np.float64)
+    solve_m = LinearOperator(A.shape, matvec=lambda b: _conjugate_gradients(M, b, jacobi, tol / 100), dtype=np.float64)
     start = np.random.RandomState(0).standard_normal(A.shape[0])
     with single_blas_thread():
-        values, vectors = eigsh(A - shift * B, k=k, M=M, Minv=solve_m, which="SA", v0=start, tol=1e-8)
-    seen = values < -1e-8 * shift
+        values, vectors = eigsh(A - shift * B, k=k, M=M, Minv=solve_m, which="SA", v0=start, tol=tol)
+    seen = values < -tol * shift
     if not seen.all():
         raise RankError(
             f"n_components={k} is more than the {seen.sum()} directions that the graph tells from noise; use fewer"
@@ -136,8 +137,8 @@ def _matrix_free(A: Any, B: Any, k: int | None, ridge: float, shift: float, diag
     return Solution(values[order] + shift, vectors[:, order], None, "lanczos")
 
 
-def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: LinearOperator) -> np.ndarray:
-    x, failed = cg(M, b, rtol=1e-10, atol=0.0, maxiter=10_000, M=preconditioner)
+def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: LinearOperator, rtol: float) -> np.ndarray:
+    x, failed = cg(M, b, rtol=rtol, atol=0.0, maxiter=10_000, M=preconditioner)
     if failed:
         raise ValueError("the constraint is too ill-conditioned to be inverted; use a larger ridge")
     return x

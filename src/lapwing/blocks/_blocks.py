@@ -1,0 +1,232 @@
+"""What every kind of rows in blocks has in common, and which kind a thing is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+
+from ._progress import Progress
+
+BLOCK_BYTES = 1 << 25  # of a block: more gains nothing (measured)
+Block = Any  # a dense ndarray or a csr_array
+
+
+class Fold(NamedTuple):
+    """A pass over the rows: what to start with, how to take in a block, and how to join two results.
+
+    ``start()`` gives a new state, ``step(state, block, first)`` takes in the block whose first row has the number ``first``,
+    ``merge(state, state)`` joins; steps and merges may work in place.
+    """
+
+    start: Callable[[], Any]
+    step: Callable[[Any, Block, int], Any]
+    merge: Callable[[Any, Any], Any]
+
+
+class Blocks:
+    """Rows in blocks. Subclasses write ``_read()``, which yields the blocks in order.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+        float32 or float64: what blocks are converted to.
+    feature_names : list of str or None
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    feature_names: list[str] | None = None
+    is_sparse: bool = False
+    is_distributed: bool = False  # whether blocks are folded apart, and their results merged
+
+    def _read(self) -> Iterator[Block]:
+        raise NotImplementedError
+
+    def labels(self, y: Any) -> Any:
+        """Labels in memory, from what was passed as y."""
+        return y
+
+    def map(self, function: Callable[[Block, int], Block]) -> Blocks:
+        """The rows under a function of a block and the number of its first row."""
+        return _Mapped(self, function)
+
+    def __iter__(self) -> Iterator[tuple[int, Block]]:
+        """The number of the first row of each block, and the block, checked and converted."""
+        start = 0
+        for i, block in enumerate(self._read()):
+            block = checked(block, i, start, self.shape, self.dtype)
+            yield start, block
+            start += block.shape[0]
+        if start != self.shape[0]:
+            raise ValueError(
+                f"X has {start} rows, but {self.shape[0]} were announced; was it changed while it was read?"
+            )
+
+    def fold(self, fold: Fold, doing: str) -> Any:
+        """One pass over all rows."""
+        state = fold.start()
+        with Progress(doing, self.shape[0]) as progress:
+            for start, block in self:
+                state = fold.step(state, block, start)
+                progress(start + block.shape[0])
+        return state
+
+    def projected(self, project: Callable[[Block], np.ndarray], n_out: int) -> Any:
+        """The rows under a map, in memory."""
+        out = np.empty((self.shape[0], n_out), self.dtype)
+        with Progress("transforming", self.shape[0]) as progress:
+            for start, block in self:
+                out[start : start + block.shape[0]] = project(block)
+                progress(start + block.shape[0])
+        return out
+
+    def take(self, rows: np.ndarray) -> Block:
+        """Some rows, by ascending number: another pass, where there is no better way."""
+        return stacked(self.fold(taking(rows), "reading rows"))
+
+    def head(self, most: int) -> Block:
+        """The first rows."""
+        for _, block in self:
+            return block[:most]
+        raise ValueError("X has no rows")
+
+    def load(self) -> Block:
+        """All rows."""
+        return stacked([block for _, block in self])
+
+
+class _Mapped(Blocks):
+    def __init__(self, blocks: Blocks, function: Callable[[Block, int], Block]):
+        self._blocks, self._function = blocks, function
+        self.shape, self.dtype, self.is_sparse = blocks.shape, blocks.dtype, blocks.is_sparse
+        self.is_distributed = blocks.is_distributed
+        self.feature_names = blocks.feature_names
+
+    def labels(self, y: Any) -> Any:
+        return self._blocks.labels(y)
+
+    def __iter__(self) -> Iterator[tuple[int, Block]]:
+        for start, block in self._blocks:
+            yield start, self._function(block, start)
+
+    def fold(self, fold: Fold, doing: str) -> Any:
+        function = self._function
+
+        def step(state: Any, block: Block, start: int) -> Any:
+            return fold.step(state, function(block, start), start)
+
+        return self._blocks.fold(fold._replace(step=step), doing)
+
+
+def taking(rows: np.ndarray) -> Fold:
+    """The rows of these ascending numbers, as a list of (first number, block)."""
+
+    def step(found: list, block: Block, start: int) -> list:
+        first, last = np.searchsorted(rows, [start, start + block.shape[0]])
+        if last > first:
+            found.append((start, block[rows[first:last] - start]))
+        return found
+
+    return Fold(list, step, lambda a, b: a + b)
+
+
+def stacked(blocks: list) -> Block:
+    """Blocks one below the other; where they come with the number of their first row, in that order."""
+    if blocks and isinstance(blocks[0], tuple):
+        blocks = [block for _, block in sorted(blocks, key=lambda pair: pair[0])]
+    return sparse.csr_array(sparse.vstack(blocks)) if sparse.issparse(blocks[0]) else np.concatenate(blocks)
+
+
+def checked(block: Any, i: int, start: int, shape: tuple[int, int], dtype: np.dtype) -> Block:
+    """A block of numbers, all finite and as wide as X; else an error that names it."""
+    name = f"block {i} of X (from row {start:,})"
+    if not sparse.issparse(block):
+        block = np.asarray(block)
+    if block.ndim != 2 or block.shape[1] != shape[1]:
+        raise ValueError(f"{name} has shape {block.shape}, but X has {shape[1]} columns; mend or drop that block")
+    if block.dtype.kind not in "fiub":
+        raise ValueError(f"{name} holds {block.dtype}, not numbers; convert it first")
+    block = (sparse.csr_array(block) if sparse.issparse(block) else block).astype(dtype, copy=False)
+    values = block.data if sparse.issparse(block) else block
+    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+        places = (
+            block.tocoo().coords[0][~np.isfinite(values)]
+            if sparse.issparse(block)
+            else np.argwhere(~np.isfinite(block))
+        )
+        row = start + int(np.ravel(places)[0])
+        raise ValueError(f"{name} contains NaN or infinity (the first in row {row:,}); impute or drop such rows")
+    return block
+
+
+def block_rows(n_features: int, itemsize: int) -> int:
+    """Rows of a block: an eighth of the working memory, and no more than is useful."""
+    room = min(BLOCK_BYTES, working_memory() // 8)
+    return max(1, int(room // (n_features * itemsize)))
+
+
+def working_memory() -> int:
+    """scikit-learn's ``working_memory``, in bytes: what a fit in blocks may hold, beyond its result."""
+    return int(get_config()["working_memory"] * 2**20)
+
+
+def float_dtype(dtype: Any) -> np.dtype:
+    """float32 for float32 and float16, float64 for the rest."""
+    return np.dtype(np.float32 if np.dtype(dtype).name in ("float32", "float16") else np.float64)
+
+
+def projected(model: Any, blocks: Blocks, project: Callable[[Block], np.ndarray], n_out: int) -> Any:
+    """The rows under a map of blocks: an array, or, of a dask array, another."""
+    if blocks.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {blocks.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input"
+        )
+    return blocks.projected(project, n_out)
+
+
+def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
+    """X as rows in blocks, where it is of a kind that is read so; None where it is an array in memory.
+
+    Parameters
+    ----------
+    X : Blocks, numpy.memmap, zarr.Array, pyarrow.dataset.Dataset, dask.array.Array or array-like
+        A memory-mapped array counts as one in memory while it is smaller than scikit-learn's ``working_memory``.
+    y : str, default=None
+        The column of a Parquet data set that holds the labels, and is no feature.
+    columns : sequence of str, default=None
+        The columns of a Parquet data set that are features; None is all others.
+    """
+    if isinstance(X, Blocks):
+        return X
+    package = type(X).__module__.partition(".")[0]
+    if package == "dask":
+        from ._dask import DaskBlocks
+
+        return DaskBlocks(X)
+    if package == "zarr":
+        from ._arrays import ArrayBlocks
+
+        return ArrayBlocks(X)
+    if package == "pyarrow":
+        from ._parquet import ParquetBlocks
+
+        return ParquetBlocks(X, y, columns)
+    if mapped(X) and nbytes(X) > working_memory():
+        from ._arrays import ArrayBlocks, SparseBlocks
+
+        return SparseBlocks(X) if sparse.issparse(X) else ArrayBlocks(X)
+    return None
+
+
+def mapped(X: Any) -> bool:
+    """Whether X is on disk: a memory map, or a sparse matrix of memory maps."""
+    return isinstance(X.data if sparse.issparse(X) and X.format in ("csr", "csc") else X, np.memmap)
+
+
+def nbytes(X: Any) -> int:
+    return X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes

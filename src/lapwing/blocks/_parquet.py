@@ -1,0 +1,62 @@
+"""Parquet (and any other data set that pyarrow opens), a batch of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ._blocks import Block, Blocks, block_rows
+
+
+class ParquetBlocks(Blocks):
+    """A ``pyarrow.dataset.Dataset``: columns of numbers are features, all of them but the one of the labels."""
+
+    def __init__(self, dataset: Any, label: Any = None, columns: Any = None):
+        import pyarrow as pa
+
+        if not hasattr(dataset, "scanner"):
+            raise TypeError(f"X is a {type(dataset).__name__}; pass a data set: pyarrow.dataset.dataset(path)")
+        self._dataset = dataset
+        self._label = label if isinstance(label, str) else None
+        names = dataset.schema.names
+        if self._label is not None and self._label not in names:
+            raise ValueError(f"y={label!r} is no column of X; there are {', '.join(names[:20])}")
+        self.feature_names = [name for name in names if name != self._label] if columns is None else list(columns)
+        missing = [name for name in self.feature_names if name not in names]
+        if missing:
+            raise ValueError(
+                f"X has no column {missing[0]!r}, which the model was fitted on; there are {', '.join(names[:20])}"
+            )
+        kinds = {name: dataset.schema.field(name).type for name in self.feature_names}
+        words = [
+            name
+            for name, kind in kinds.items()
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+        ]
+        if words:
+            raise ValueError(
+                f"column {words[0]!r} of X is {kinds[words[0]]}, not numbers; name it as y if it holds the labels, or leave it "
+                "out of the data set"
+            )
+        small = all(pa.types.is_float32(kind) or pa.types.is_float16(kind) for kind in kinds.values())
+        self.dtype = np.dtype(np.float32 if small else np.float64)
+        self.shape = (dataset.count_rows(), len(self.feature_names))
+
+    def _read(self) -> Iterator[Block]:
+        for batch in self._batches(self.feature_names, block_rows(self.shape[1], self.dtype.itemsize)):
+            block = np.empty((batch.num_rows, self.shape[1]), self.dtype)
+            for j, column in enumerate(batch.columns):
+                block[:, j] = column.to_numpy(zero_copy_only=False)
+            yield block
+
+    def labels(self, y: Any) -> Any:
+        if self._label is None:
+            return y
+        found = [batch.column(0).to_numpy(zero_copy_only=False) for batch in self._batches([self._label], 1 << 16)]
+        return np.concatenate(found)
+
+    def _batches(self, columns: Any, rows: int) -> Iterator[Any]:
+        scanner = self._dataset.scanner(columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1)
+        return (batch for batch in scanner.to_batches() if batch.num_rows)

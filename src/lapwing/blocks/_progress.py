@@ -1,0 +1,35 @@
+"""How far a pass over the rows has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+PATIENCE = 2.0  # seconds before anything is shown
+
+
+class Progress:
+    """A line on a terminal, once a pass takes longer than two seconds; nothing elsewhere."""
+
+    def __init__(self, doing: str, total: int):
+        self.doing, self.total = doing, total
+        self._start = self._shown = time.monotonic()
+        self._visible = False
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if not sys.stderr.isatty() or now - self._start < PATIENCE or now - self._shown < 0.2:
+            return
+        self._shown, self._visible = now, True
+        left = (now - self._start) * (self.total - done) / max(done, 1)
+        line = f"{self.doing}: {done:,} of {self.total:,} rows, {left:.0f} s left"
+        sys.stderr.write(f"\r{line:<78}")
+        sys.stderr.flush()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._visible:
+            sys.stderr.write("\r" + " " * 78 + "\r")
+            sys.stderr.flush()

@@ -1,0 +1,53 @@
+"""How certain the result of a sampled graph is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.linalg import subspace_angles
+
+from ..graphs import Sample
+from ..solvers import RankError
+from ._base import EmptyGraphError
+
+UNKNOWN = {"in_sample": np.nan, "held_out": np.nan, "excess": np.inf, "angle": np.pi / 2}
+
+
+def halved(reducer: Any, sample: Sample, pca: int | None, k: int) -> dict[str, float]:
+    r"""What one half of the sampled links says of the directions that the other half found.
+
+    With q rows searched for, the directions found are worse than the best ones by about c / q on all links, and look better
+    than they are by as much on their own. On halves both are twice as large, so that a quarter of the gap between
+    ``held_out`` and ``in_sample`` estimates by how much the whole sample misses the best objective.
+    """
+    try:
+        with warnings.catch_warnings(action="ignore"):  # the whole sample has said it
+            fits = [_fitted(reducer, half, pca, k) for half in sample.halves()]
+    except (RankError, EmptyGraphError):
+        return UNKNOWN  # half of the links are not enough for so many directions
+    (V1, pencil1), (V2, pencil2) = fits
+    in_sample = (objective(V1, *pencil1) + objective(V2, *pencil2)) / 2
+    held_out = (objective(V1, *pencil2) + objective(V2, *pencil1)) / 2
+    scale = abs(in_sample + held_out) / 2 or 1.0
+    return {
+        "in_sample": in_sample,
+        "held_out": held_out,
+        "excess": max(held_out - in_sample, 0.0) / 4 / scale,
+        "angle": float(subspace_angles(V1, V2).max()),
+    }
+
+
+def _fitted(reducer: Any, half: Sample, pca: int | None, k: int) -> tuple[np.ndarray, tuple[Any, Any]]:
+    problem = reducer._problem(half)
+    reduced, solution = reducer._solved(half, problem, pca, k)
+    return solution.vectors, reducer._pencil(problem, reduced)
+
+
+def objective(V: np.ndarray, A: Any, B: Any | None) -> float:
+    r""":math:`\operatorname{tr}((V^\top B V)^{-1} V^\top A V)`, whatever the basis V of the subspace."""
+    if B is None:
+        V = np.linalg.qr(V)[0]
+        return float(np.trace(V.T @ (A @ V)))
+    return float(np.trace(np.linalg.solve(V.T @ (B @ V), V.T @ (A @ V))))
