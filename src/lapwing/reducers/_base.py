@@ -18,7 +18,7 @@ from ..blocks import Blocks, working_memory
 from ..graphs import Graph, Precomputed, Repulsion, Sample
 from ..graphs._blocks import BlockSample
 from ..graphs._sample import encode_labels
-from ..operators import Structured
+from ..operators import Array, Structured
 from ..problem import Problem, Term, attraction
 
 QUERIES = (
@@ -72,6 +72,10 @@ class Reducer(TransformerMixin, BaseEstimator):
         assert penalty is not None
         return linked("penalty", penalty.terms(sample), sample)
 
+    def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
+        """Rows in memory as a sample."""
+        return Sample(X, y, k)
+
     def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
         """Rows in blocks as a sample; where a graph needs all rows and they fit in memory, all rows."""
         graphs = [
@@ -89,7 +93,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         except ValueError:
             if blocks.shape[0] * blocks.shape[1] * blocks.dtype.itemsize > working_memory():
                 raise
-            return Sample(blocks.load(), blocks.labels(y), k)
+            return self._sample(blocks.load(), blocks.labels(y), k)
         searches = [search for graph in graphs for search in graph.searches()]
         return BlockSample(blocks, _required(y) if labelled else None, k, searches)
 

@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count, check_positive
+from ..blocks import Blocks, working_memory
 from ..graphs import Sample
 from ..graphs._sample import KernelSample
 from ..operators import Array, Structured, quadratics, row_blocks, weighted_mean
@@ -58,6 +59,15 @@ class KernelReducer(LinearReducer):
         self.landmarks = landmarks
         self.random_state = random_state
         self.scaling = scaling
+
+    def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
+        n, d = blocks.shape
+        if n * d * blocks.dtype.itemsize > working_memory():
+            raise ValueError(
+                f"{type(self).__name__} needs all rows in memory, and X, of shape {blocks.shape}, is larger than scikit-learn's "
+                "working_memory; fit a part of the rows, or use a linear method"
+            )
+        return self._sample(blocks.load(), blocks.labels(y), k)
 
     def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
         if self.landmarks is not None:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import check_choice, check_count
 from ..blocks import as_blocks, projected
 from ..graphs import Graph, Sample
-from ..operators import OUT_OF_RANGE, Array, Structured, Summary, identity, quadratics, weighted_mean
+from ..operators import OUT_OF_RANGE, Array, Structured, Summary, identity, quadratics, row_blocks, weighted_mean
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import SOLVERS, RankError, Solution, fix_signs, solve
 from ._base import Reducer, announce, combined, connected_components
@@ -144,7 +144,10 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         V = self.components_.T.astype(X.dtype, copy=False)
         if sparse.issparse(X):
             return X @ V - (self.mean_ @ self.components_.T).astype(X.dtype)
-        return (X - self.mean_.astype(X.dtype, copy=False)) @ V
+        projected, mean = np.empty((X.shape[0], V.shape[1]), X.dtype), self.mean_.astype(X.dtype, copy=False)
+        for rows in row_blocks(*X.shape):
+            projected[rows] = (X[rows] - mean) @ V
+        return projected
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Points of the original space with the given coordinates: exact for orthogonal directions, else the nearest to
@@ -168,9 +171,6 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _is_large(self, X: Array) -> bool:
         """Too large to be decomposed whole."""
         return is_large(X)
-
-    def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
-        return Sample(X, y, k)
 
     def _store_map(self, sample: Sample, reduced: Reduced, V: np.ndarray) -> None:
         self.mean_ = reduced.mean.astype(sample.X.dtype)
