@@ -101,6 +101,28 @@ def test_version():
 # Fit, transform, inspect
 
 
+def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
+    rng = np.random.RandomState(0)
+    y = rng.randint(0, 3, 3000)
+    Z = rng.standard_normal((3000, 20)) + y[:, None]
+    path = tmp_path / "rows.parquet"
+    write(path, [Table(Z, y, np.arange(3000), [f"x{i}" for i in range(20)])], label="kind", id="name")
+    monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: 100_000)
+    monkeypatch.setattr("lapwing.blocks.working_memory", lambda: 100_000)
+    monkeypatch.setattr("lapwing.graphs._blocks.working_memory", lambda: 1 << 30)
+    monkeypatch.setattr("lapwing.cli._model.read_table", None)  # it is not read whole
+    arguments = ("fit", path, "-l", "kind", "--id", "name", "-d", 3, "-o", tmp_path / "model")
+    said = run(*arguments, "-p", "graph__queries=500").output
+    assert "read in blocks" in said
+    assert "3,000 rows, 20 features" in said
+    model = load(tmp_path / "model")
+    assert model.sampling_["queries"] == 500
+    expected = LPP(3, graph=KNN(5, queries=500)).fit(Z)
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
+    run(*arguments, "-m", "mmc")
+    np.testing.assert_allclose(load(tmp_path / "model").components_, lapwing.MMC(3).fit(Z, y).components_, atol=1e-8)
+
+
 def test_fit_is_that_of_python(model):
     found = load(model)
     expected = LPP(2).fit(X, Y)

@@ -781,7 +781,9 @@ def test_headers_put_together_at_random(estimator, tmp_path):
         places = list(nodes(changed["model"]))
         for _ in range(rng.randint(1, 3)):
             (node, key), (other, its) = (places[rng.randint(len(places))] for _ in range(2))
-            moved = other[its] if isinstance(other, list) or its in other else None  # the first change may have removed it
+            moved = (
+                other[its] if isinstance(other, list) or its in other else None
+            )  # the first change may have removed it
             value = [*pool, json.loads(json.dumps(moved))][rng.randint(len(pool) + 1)]
             if isinstance(node, dict) and rng.rand() < 0.3:
                 node.pop(key, None)

@@ -58,6 +58,7 @@ _PARTS = (
     "blocks",
     "clustering",
     "comparison",
+    "cost",
     "datasets",
     "experiments",
     "features",

@@ -86,8 +86,8 @@ def weighted_mean(X: Array, weights: np.ndarray | None = None) -> np.ndarray:
     The mean of a constant column is that constant and not a rounding away from it.
     """
     if isinstance(X, Summary):
-        weights = X.counts * (1.0 if weights is None else weights)
-        return sum(weights[rows] @ X[rows] for rows in row_blocks(*X.shape)) / weights.sum()
+        weights, first = X.counts * (1.0 if weights is None else weights), X[:1][0]
+        return first + sum(weights[rows] @ dense_block(X, rows, first) for rows in row_blocks(*X.shape)) / weights.sum()
     plain = weights is None
     weights = np.ones(X.shape[0]) if weights is None else weights
     if sparse.issparse(X):

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._blocks import Block, Blocks, block_rows, float_dtype
+from ._blocks import Block, Blocks, block_rows, float_dtype, mapping_of, working_memory
 
 
 class ArrayBlocks(Blocks):
     """A two-dimensional array that is sliced by rows: numpy.memmap or zarr.Array."""
 
     def __init__(self, array: Any):
+        if not hasattr(array, "ndim"):
+            raise TypeError(f"X is a {type(array).__module__} {type(array).__name__}; pass an array of two dimensions")
         if array.ndim != 2:
             raise ValueError(
                 f"X has {array.ndim} dimensions, shape {tuple(array.shape)}; it must have two: rows and features"
@@ -27,19 +29,17 @@ class ArrayBlocks(Blocks):
         self.dtype = float_dtype(array.dtype)
 
     def _read(self) -> Iterator[Block]:
-        step = block_rows(self.shape[1], self._array.dtype.itemsize)
-        chunk = getattr(self._array, "chunks", (1,))[0]
-        step = max(chunk, step // chunk * chunk)  # a compressed chunk is read whole
+        step = self._step()
         for start in range(0, self.shape[0], step):
             yield np.array(self._array[start : start + step])
             _release(self._array)
 
-    def take(self, rows: np.ndarray) -> Block:
-        if not isinstance(self._array, np.memmap):
-            return super().take(rows)
-        found = np.array(self._array[rows], dtype=self.dtype)
-        _release(self._array)
-        return found
+    def _step(self) -> int:
+        """Rows of a block: whole compressed chunks, which are read whole, unless a chunk is too much for the memory."""
+        itemsize = max(self._array.dtype.itemsize, self.dtype.itemsize)  # as it is, or as it is converted to
+        step, chunk = block_rows(self.shape[1], itemsize), getattr(self._array, "chunks", (1,))[0]
+        fits = 2 * chunk * self.shape[1] * itemsize <= working_memory()
+        return max(chunk, step // chunk * chunk) if fits else step
 
 
 class SparseBlocks(Blocks):
@@ -68,13 +68,17 @@ class SparseBlocks(Blocks):
 
 
 def _release(array: Any) -> None:
-    """Let go of the pages that were read: they would count as memory of this process until others need it."""
-    if getattr(array, "mode", "c") == "c":  # no file, or one whose changes are in these pages alone
+    """Let go of the pages that were read: they would count as memory of this process until others need it.
+
+    Not of those that may be changed and are of no file: the changes are in the pages alone.
+    """
+    mapping = mapping_of(array)
+    if mapping is None or not hasattr(mmap, "MADV_DONTNEED"):
         return
-    while isinstance(array, np.ndarray):
-        array = array.base
-    if isinstance(array, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        array.madvise(mmap.MADV_DONTNEED)
+    with memoryview(mapping) as pages:
+        is_backed = pages.readonly or getattr(array, "mode", "c") in ("r+", "w+")
+    if is_backed:
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 class HeldBlocks(Blocks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -51,21 +52,23 @@ class Blocks:
         """Labels in memory, from what was passed as y."""
         return y
 
-    def map(self, function: Callable[[Block, int], Block]) -> Blocks:
+    def map(self, function: Callable[[Block, int], Block], is_sparse: bool | None = None) -> Blocks:
         """The rows under a function of a block and the number of its first row."""
-        return _Mapped(self, function)
+        return _Mapped(self, function, self.is_sparse if is_sparse is None else is_sparse)
 
     def __iter__(self) -> Iterator[tuple[int, Block]]:
         """The number of the first row of each block, and the block, checked and converted."""
         start = 0
         for i, block in enumerate(self._read()):
             block = checked(block, i, start, self.shape, self.dtype)
+            self._require_rows(start + block.shape[0] <= self.shape[0])
             yield start, block
             start += block.shape[0]
-        if start != self.shape[0]:
-            raise ValueError(
-                f"X has {start} rows, but {self.shape[0]} were announced; was it changed while it was read?"
-            )
+        self._require_rows(start == self.shape[0])
+
+    def _require_rows(self, as_announced: bool) -> None:
+        if not as_announced:
+            raise ValueError(f"X has not the {self.shape[0]:,} rows it had at first; was it changed while it was read?")
 
     def fold(self, fold: Fold, doing: str) -> Any:
         """One pass over all rows."""
@@ -78,12 +81,15 @@ class Blocks:
 
     def projected(self, project: Callable[[Block], np.ndarray], n_out: int) -> Any:
         """The rows under a map, in memory."""
-        out = np.empty((self.shape[0], n_out), self.dtype)
+        out: Any = [] if self.is_sparse else np.empty((self.shape[0], n_out), self.dtype)
         with Progress("transforming", self.shape[0]) as progress:
             for start, block in self:
-                out[start : start + block.shape[0]] = project(block)
+                if self.is_sparse:  # a choice of columns is sparse, coordinates are not
+                    out.append(project(block))
+                else:
+                    out[start : start + block.shape[0]] = project(block)
                 progress(start + block.shape[0])
-        return out
+        return stacked(out) if self.is_sparse else out
 
     def take(self, rows: np.ndarray) -> Block:
         """Some rows, by ascending number: another pass, where there is no better way."""
@@ -92,7 +98,8 @@ class Blocks:
     def head(self, most: int) -> Block:
         """The first rows."""
         for _, block in self:
-            return block[:most]
+            if block.shape[0]:
+                return block[:most]
         raise ValueError("X has no rows")
 
     def load(self) -> Block:
@@ -101,11 +108,17 @@ class Blocks:
 
 
 class _Mapped(Blocks):
-    def __init__(self, blocks: Blocks, function: Callable[[Block, int], Block]):
+    def __init__(self, blocks: Blocks, function: Callable[[Block, int], Block], is_sparse: bool):
         self._blocks, self._function = blocks, function
-        self.shape, self.dtype, self.is_sparse = blocks.shape, blocks.dtype, blocks.is_sparse
+        self.shape, self.dtype, self.is_sparse = blocks.shape, blocks.dtype, is_sparse
         self.is_distributed = blocks.is_distributed
         self.feature_names = blocks.feature_names
+
+    def take(self, rows: np.ndarray) -> Block:
+        return self._function(self._blocks.take(rows), int(rows[0]))
+
+    def head(self, most: int) -> Block:
+        return self._function(self._blocks.head(most), 0)
 
     def labels(self, y: Any) -> Any:
         return self._blocks.labels(y)
@@ -151,9 +164,11 @@ def checked(block: Any, i: int, start: int, shape: tuple[int, int], dtype: np.dt
         raise ValueError(f"{name} has shape {block.shape}, but X has {shape[1]} columns; mend or drop that block")
     if block.dtype.kind not in "fiub":
         raise ValueError(f"{name} holds {block.dtype}, not numbers; convert it first")
-    block = (sparse.csr_array(block) if sparse.issparse(block) else block).astype(dtype, copy=False)
+    block = (_canonical(block) if sparse.issparse(block) else block).astype(dtype, copy=False)
     values = block.data if sparse.issparse(block) else block
-    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum(dtype=np.float64)
+    if not np.isfinite(total) and not np.isfinite(values).all():
         places = (
             block.tocoo().coords[0][~np.isfinite(values)]
             if sparse.issparse(block)
@@ -162,6 +177,15 @@ def checked(block: Any, i: int, start: int, shape: tuple[int, int], dtype: np.dt
         row = start + int(np.ravel(places)[0])
         raise ValueError(f"{name} contains NaN or infinity (the first in row {row:,}); impute or drop such rows")
     return block
+
+
+def _canonical(block: Any) -> sparse.csr_array:
+    """Each entry once."""
+    rows = sparse.csr_array(block)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
 
 
 def block_rows(n_features: int, itemsize: int) -> int:
@@ -201,8 +225,13 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
     columns : sequence of str, default=None
         The columns of a Parquet data set that are features; None is all others.
     """
-    if isinstance(X, Blocks):
-        return X
+    blocks = X if isinstance(X, Blocks) else _as_blocks(X, y, columns)
+    if blocks is not None and blocks.shape[1] == 0:
+        raise ValueError(f"X has 0 features, shape {blocks.shape}, while a minimum of 1 is required; pass some columns")
+    return blocks
+
+
+def _as_blocks(X: Any, y: Any, columns: Any) -> Blocks | None:
     package = type(X).__module__.partition(".")[0]
     if package == "dask":
         from ._dask import DaskBlocks
@@ -225,8 +254,19 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
 
 def mapped(X: Any) -> bool:
     """Whether X is on disk: a memory map, or a sparse matrix of memory maps."""
-    return isinstance(X.data if sparse.issparse(X) and X.format in ("csr", "csc") else X, np.memmap)
+    if sparse.issparse(X):  # whose arrays are views: it keeps no subclasses
+        return X.format in ("csr", "csc") and mapping_of(X.data) is not None
+    return isinstance(X, np.memmap) and mapping_of(X) is not None  # a copy of a memory map is one by name only
+
+
+def mapping_of(array: Any) -> mmap.mmap | None:
+    """The memory map that an array looks at."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array if isinstance(array, mmap.mmap) else None
 
 
 def nbytes(X: Any) -> int:
-    return X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+    """What X takes in memory, as floating point."""
+    size = (X.data if sparse.issparse(X) else X).size * float_dtype(X.dtype).itemsize
+    return size + (X.indices.nbytes if sparse.issparse(X) else 0)

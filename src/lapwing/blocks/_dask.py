@@ -1,10 +1,17 @@
-"""Dask arrays: a task a block, on whatever scheduler is there, and results joined as a tree."""
+"""Dask arrays: a task a block, on whatever scheduler is there, and results joined as a tree.
+
+A worker may die at any time, and what it held is then computed again from the graph. So everything that tasks read is in the
+graph (nothing is scattered), and no task changes what it is given: another may have to read it again. Results that are joined
+are therefore kept as bytes, whose size dask knows too, when it decides where to join them.
+"""
 
 from __future__ import annotations
 
+import pickle
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +20,19 @@ from .._extras import require
 from ._blocks import Block, Blocks, Fold, checked, float_dtype, stacked, taking
 from ._progress import Progress
 
-FAN_IN = 8  # results that are joined at a time
+FAN_IN = 4  # results that are joined at a time, and so are held beside each other
+HEAD = 1000  # rows of the first block that are looked at before all others
+
+
+class Place(NamedTuple):
+    """What is known of a block before it is read: its number, its first row, and the rows and columns that it should have."""
+
+    number: int
+    start: int
+    shape: tuple[int, int]
+
+    def __str__(self) -> str:
+        return f"block {self.number} of X (from row {self.start:,})"
 
 
 class DaskBlocks(Blocks):
@@ -22,7 +41,7 @@ class DaskBlocks(Blocks):
     is_distributed = True
 
     def __init__(self, array: Any):
-        if not hasattr(array, "chunks"):
+        if not isinstance(array, require("dask.array", "dask").Array):
             raise TypeError(
                 f"X is a dask {type(array).__name__}; pass a dask array, for example X.to_dask_array(lengths=True)"
             )
@@ -30,11 +49,20 @@ class DaskBlocks(Blocks):
             raise ValueError(f"X has {array.ndim} dimensions, shape {array.shape}; it must have two: rows and features")
         if np.isnan(array.shape).any():
             raise ValueError(f"X has blocks of unknown size, shape {array.shape}; call X.compute_chunk_sizes() first")
-        self._array = array.rechunk({1: -1})  # a row is never split
+        self._array = _whole_rows(array)
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         self.dtype = float_dtype(array.dtype)
-        self.is_sparse = sparse.issparse(array._meta)
-        self._starts = np.concatenate([[0], np.cumsum(self._array.chunks[0])])
+        self._sizes = self._array.chunks[0]
+        self._starts = np.cumsum([0, *self._sizes])
+
+    @cached_property
+    def is_sparse(self) -> bool:  # type: ignore[override]
+        """Whether blocks are sparse: where the array does not say so, its first rows do."""
+        return sparse.issparse(self._array._meta) or sparse.issparse(self._first)
+
+    @cached_property
+    def _first(self) -> Block:
+        return self.take(np.arange(min(HEAD, self._sizes[0])))
 
     def _read(self) -> Iterator[Block]:
         for block in self._array.to_delayed().ravel():
@@ -44,65 +72,156 @@ class DaskBlocks(Blocks):
         return y.compute() if hasattr(y, "compute") else y
 
     def fold(self, fold: Fold, doing: str) -> Any:
-        delayed = require("dask", "dask").delayed
-        fold = delayed(fold, pure=False)  # sent once, not with every task
-        results = [
-            delayed(_folded, pure=False)(
-                fold, block, i, int(self._starts[i]), self._sizes(i), self.shape, str(self.dtype)
-            )
-            for i, block in enumerate(self._array.to_delayed().ravel())
-        ]
-        while len(results) > 1:
-            results = [
-                delayed(_merged, pure=False)(fold, results[i : i + FAN_IN]) for i in range(0, len(results), FAN_IN)
-            ]
-        with warnings.catch_warnings(), Progress(doing, self.shape[0]) as progress:
-            warnings.filterwarnings(
-                "ignore", "Sending large graph", UserWarning
-            )  # the rows that all blocks are searched for
-            return _computed(results[0], progress)
-
-    def projected(self, project: Callable[[Block], np.ndarray], n_out: int) -> Any:
-        """The rows under a map, not computed yet."""
-        return self._array.map_blocks(
-            _projected,
-            project,
-            self.shape,
-            str(self.dtype),
-            chunks=(self._array.chunks[0], (n_out,)),
-            meta=np.empty((0, n_out), self.dtype),
-        )
+        shared = _sent(fold)
+        parts = self._parts(fold_block, range(len(self._sizes)), shared, self.is_sparse)
+        (result,) = _computed([_joined(shared, parts)], parts, self._sizes, doing)
+        return pickle.loads(result)
 
     def take(self, rows: np.ndarray) -> Block:
-        return stacked(self.fold(taking(rows), "reading rows"))
+        """Some rows, by ascending number, each straight from its block to here."""
+        holding = np.unique(np.searchsorted(self._starts, rows, side="right") - 1)
+        parts = self._parts(take_rows, holding, _sent(rows))
+        found = _computed(parts, parts, [self._sizes[i] for i in holding], "reading rows")
+        return stacked([pair for pairs in found for pair in pairs])
 
-    def _sizes(self, i: int) -> int:
-        return int(self._array.chunks[0][i])
+    def head(self, most: int) -> Block:
+        return self._first[:most]
 
+    def load(self) -> Block:
+        return self.take(np.arange(self.shape[0]))
 
-def _folded(fold: Fold, block: Any, i: int, start: int, n_rows: int, shape: tuple[int, int], dtype: str) -> Any:
-    """One block's part, on a worker."""
-    block = checked(block, i, start, shape, np.dtype(dtype))
-    if block.shape[0] != n_rows:
-        raise ValueError(
-            f"block {i} of X (from row {start:,}) has {block.shape[0]} rows, but {n_rows} were announced; mend it"
-        )
-    return fold.step(fold.start(), block, start)
+    def projected(self, project: Callable[[Block], Block], n_out: int) -> Any:
+        """The rows under a map as it is now, not computed yet."""
+        kind = sparse.csr_array if sparse.issparse(self._array._meta) else np.zeros
+        meta = project(kind((1, self.shape[1]), dtype=self.dtype))[:0]
+        chunks = (self._sizes, (n_out,))
+        return self._array.map_blocks(_projected, _sent(project), self.dtype, chunks=chunks, meta=meta)
 
-
-def _projected(block: Any, project: Callable, shape: tuple[int, int], dtype: str, block_info: Any = None) -> np.ndarray:
-    """The block under the map, on a worker."""
-    place = block_info[0]
-    i, start = place["chunk-location"][0], place["array-location"][0][0]
-    return project(checked(block, i, start, shape, np.dtype(dtype)))
-
-
-def _merged(fold: Fold, results: list) -> Any:
-    first, *rest = results
-    for other in rest:
-        first = fold.merge(first, other)
-    return first
+    def _parts(self, function: Callable, which: Iterable[int], *args: Any) -> list[Any]:
+        """The task of each of these blocks."""
+        task = require("dask", "dask").delayed(function, pure=False)
+        blocks, width = self._array.to_delayed().ravel(), self.shape[1]
+        places = [Place(int(i), int(self._starts[i]), (self._sizes[i], width)) for i in which]
+        return [task(blocks[place.number], place, self.dtype, *args) for place in places]
 
 
-def _computed(result: Any, progress: Progress) -> Any:
-    return result.compute()
+# What workers do.
+
+
+def fold_block(block: Any, place: Place, dtype: np.dtype, fold: Fold, is_sparse: bool) -> bytes:
+    if sparse.issparse(block) != is_sparse:
+        kinds = ("sparse", "dense") if is_sparse else ("dense", "sparse")
+        raise ValueError(f"{place} is {kinds[1]}, but the first is {kinds[0]}; make all blocks alike")
+    return _dumps(fold.step(fold.start(), _checked(block, place, dtype), place.start))
+
+
+def merge_results(fold: Fold, results: list[bytes]) -> bytes:
+    return _dumps(reduce(fold.merge, map(pickle.loads, results)))
+
+
+def take_rows(block: Any, place: Place, dtype: np.dtype, rows: np.ndarray) -> list:
+    take = taking(rows)
+    return take.step(take.start(), _checked(block, place, dtype), place.start)
+
+
+def _dumps(thing: Any) -> bytes:
+    """In bytes; functions and classes of the user's script too."""
+    return require("cloudpickle", "dask").dumps(thing)
+
+
+def _joined(fold: Any, results: list) -> Any:
+    """The task of the join of all results, a few at a time."""
+    task = require("dask", "dask").delayed(merge_results, pure=False)
+    while len(results) > 1:
+        results = [task(fold, results[i : i + FAN_IN]) for i in range(0, len(results), FAN_IN)]
+    return results[0]
+
+
+def _sent(thing: Any) -> Any:
+    """A thing as it is now, as a task of its own: a worker receives it once, not with each task that reads it."""
+    return require("dask", "dask").delayed(pickle.loads, pure=False)(_dumps(thing))
+
+
+def _whole_rows(array: Any) -> Any:
+    """The array without empty blocks, its rows not split.
+
+    Parts of rows are checked before they are joined: later nobody knows which was wrong.
+    """
+    if array.numblocks[1] > 1:
+        array = array.map_blocks(_part_of_rows, dtype=array.dtype, meta=array._meta)
+    rows = tuple(filter(None, array.chunks[0])) or (0,)
+    return array.rechunk({0: rows, 1: -1}, method="tasks")  # the other method starts anew when a worker dies
+
+
+def _part_of_rows(block: Any, block_info: Any = None) -> Any:
+    _require_shape(block, _place(block_info))
+    return block
+
+
+def _projected(block: Any, project: Callable[[Block], Block], dtype: np.dtype, block_info: Any = None) -> Block:
+    return project(_checked(block, _place(block_info), dtype))
+
+
+def _place(block_info: Any) -> Place:
+    own = block_info[0]
+    (start, stop), (left, right) = own["array-location"]
+    return Place(own["chunk-location"][0], start, (stop - start, right - left))
+
+
+def _checked(block: Any, place: Place, dtype: np.dtype) -> Block:
+    block = checked(block, place.number, place.start, place.shape, dtype)
+    _require_shape(block, place)
+    return block
+
+
+def _require_shape(block: Any, place: Place) -> None:
+    if block.shape != place.shape:
+        raise ValueError(f"{place} has shape {block.shape}, but {place.shape} was announced; mend or drop that block")
+
+
+def _computed(wanted: list, parts: list, sizes: Iterable[int], doing: str) -> list:
+    """The results of the wanted tasks; progress is that of the parts, which have these sizes."""
+    rows = {part.key: size for part, size in zip(parts, sizes, strict=True)}
+    with warnings.catch_warnings(), Progress(doing, sum(rows.values())) as progress:
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # the rows that are searched for
+        client = _client(wanted)
+        return _here(wanted, rows, progress) if client is None else _on_cluster(client, wanted, parts, rows, progress)
+
+
+def _client(wanted: list) -> Any:
+    """The client of the cluster that dask would compute on; None where it would compute here."""
+    get = require("dask.base", "dask").get_scheduler(collections=wanted)
+    owner = getattr(get, "__self__", None)
+    return owner if hasattr(owner, "compute") else None
+
+
+def _here(wanted: list, rows: dict[Any, int], progress: Progress) -> list:
+    done = 0
+
+    def count(key: Any, *state: Any) -> None:
+        nonlocal done
+        if key in rows:
+            done += rows[key]
+            progress(done)
+
+    with require("dask.callbacks", "dask").Callback(posttask=count):
+        return list(require("dask", "dask").compute(*wanted))
+
+
+def _on_cluster(client: Any, wanted: list, parts: list, rows: dict[Any, int], progress: Progress) -> list:
+    """Parts are let go when they are done, and kept by the cluster as long as a join needs them; all others on an error."""
+    futures = client.compute([*wanted, *parts])  # one graph: what is shared is sent once
+    results, marks, done = futures[: len(wanted)], futures[len(wanted) :], 0
+    kept = {future.key for future in results}
+    try:
+        for mark in require("distributed", "dask").as_completed(marks):
+            if mark.status == "error":
+                mark.result()  # raises at once: the other blocks are in vain
+            done += rows[mark.key]
+            progress(done)
+            if mark.key not in kept:
+                mark.release()
+        return client.gather(results)
+    finally:
+        for future in futures:
+            future.release()

@@ -45,11 +45,15 @@ class ParquetBlocks(Blocks):
         self.shape = (dataset.count_rows(), len(self.feature_names))
 
     def _read(self) -> Iterator[Block]:
+        start = 0
         for batch in self._batches(self.feature_names, block_rows(self.shape[1], self.dtype.itemsize)):
             block = np.empty((batch.num_rows, self.shape[1]), self.dtype)
             for j, column in enumerate(batch.columns):
+                if column.null_count:
+                    _refuse_nulls(batch.schema.names[j], start, column)
                 block[:, j] = column.to_numpy(zero_copy_only=False)
             yield block
+            start += batch.num_rows
 
     def labels(self, y: Any) -> Any:
         if self._label is None:
@@ -60,3 +64,11 @@ class ParquetBlocks(Blocks):
     def _batches(self, columns: Any, rows: int) -> Iterator[Any]:
         scanner = self._dataset.scanner(columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1)
         return (batch for batch in scanner.to_batches() if batch.num_rows)
+
+
+def _refuse_nulls(name: str, start: int, column: Any) -> None:
+    row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+    raise ValueError(
+        f"column {name!r} of X has missing values (the first in row {row:,}); impute or drop such rows, or leave the column out "
+        "of the data set"
+    )

@@ -18,7 +18,7 @@ class Progress:
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
-        if not sys.stderr.isatty() or now - self._start < PATIENCE or now - self._shown < 0.2:
+        if not _is_terminal() or now - self._start < PATIENCE or now - self._shown < 0.2:
             return
         self._shown, self._visible = now, True
         left = (now - self._start) * (self.total - done) / max(done, 1)
@@ -33,3 +33,7 @@ class Progress:
         if self._visible:
             sys.stderr.write("\r" + " " * 78 + "\r")
             sys.stderr.flush()
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()  # None: a program without a console

@@ -70,15 +70,44 @@ def fit(
     from ..persistence import save
 
     start = time.perf_counter()
-    table = read_table(data, options)
-    _fit(estimator, table, data)
+    blocks = _in_blocks(estimator, data, options)
+    if blocks is None:
+        table = read_table(data, options)
+        _fit(estimator, table, data)
+        shape = table.X.shape
+    else:
+        estimator.fit(blocks, label)
+        shape = blocks.shape
     with writing(output):
         save(estimator, output)
-    rows, features = counted(len(table), "row"), counted(table.X.shape[1], "feature")
+    rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
     say(
         f"{type(estimator).__name__}: {rows}, {features} -> {_outputs(estimator):,} "
         f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
     )
+
+
+def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
+    """A Parquet file larger than the working memory, for methods that read rows a block at a time; else None."""
+    from ..blocks import as_blocks, working_memory
+
+    large = (
+        data.lower().endswith((".parquet", ".pq")) and os.path.isfile(data) and os.path.getsize(data) > working_memory()
+    )
+    if not large or not _reads_blocks(estimator):
+        return None
+    from pyarrow import dataset
+
+    rows = dataset.dataset(data, format="parquet")
+    left_out = {options["label"], options["id"], *options["drop"]}
+    say(f"{data} is {size(data)}, and is read in blocks")
+    return as_blocks(rows, options["label"], [name for name in rows.schema.names if name not in left_out])
+
+
+def _reads_blocks(estimator: Any) -> bool:
+    from ..reducers import FeatureSelector, KernelReducer, LinearReducer
+
+    return isinstance(estimator, LinearReducer | FeatureSelector) and not isinstance(estimator, KernelReducer)
 
 
 def _fit(estimator: Any, table: Any, data: str) -> None:

@@ -259,6 +259,11 @@ class Intersection(Graph):
         return [(coefficient, Intersection(leaf, right)) for coefficient, leaf in _graph("left", self.left).signed()]
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
+        if any(search.is_sampled(sample.n_samples) for search in self.right.searches()):
+            raise ValueError(
+                f"{self.right!r} has links of a sample of the rows, and cannot say which links of another graph to keep; put it "
+                "on the left of &"
+            )
         W = self.left.adjacency(sample)
         edges = W if W is not None else self.right.adjacency(sample)
         if edges is None:

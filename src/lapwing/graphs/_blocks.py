@@ -7,8 +7,9 @@ searched for, one searches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,7 @@ class Rest:
         self.sums = (moments.sums - taken.sums)[self.classes]
         self.products = moments.products - taken.products
         self.n_classes = moments.counts.size - 1
+        self._of_weights: list[tuple[np.ndarray, np.ndarray]] = []
         self._blocks, self._of_all, self._rows, self._rows_classes = blocks, of_all, rows, classes
 
     @property
@@ -111,14 +113,31 @@ class Rest:
         return self._products(weights) - self.offsets.T @ ((weights * self.counts)[:, None] * self.offsets)
 
     def _products(self, weights: np.ndarray) -> np.ndarray:
+        """Of the rows, with a weight a class.
+
+        The moments have those of equal weights; others take a pass, once: weights are split into parts that are known (equal
+        ones, then what passes were made for, orthogonal to one another) and a rest.
+        """
         known = self.labels >= 0
-        if np.ptp(weights[known]) == 0 if known.any() else True:
-            return (
-                self.products[0] * (weights[known][0] if known.any() else 0.0)
-                + self.products[1] * weights[~known].sum()
-            )
+        total = self.products[1] * weights[~known].sum()
+        rest = weights[known]
+        if not rest.any():
+            return total
+        total += self.products[0] * rest.mean()
+        smallest, rest = 1e-14 * np.abs(rest).max(), rest - rest.mean()
+        for direction, products in self._of_weights:
+            share = rest @ direction
+            total, rest = total + share * products, rest - share * direction
+        if np.abs(rest).max() > smallest:
+            length = np.linalg.norm(rest)
+            self._of_weights.append((rest / length, self._passed(self.classes[known], rest / length)))
+            total += length * self._of_weights[-1][1]
+        return total
+
+    def _passed(self, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The products of the rows of these classes with these weights, by a pass over the blocks."""
         of_class = np.zeros(self.n_classes + 1)
-        of_class[self.classes] = weights
+        of_class[classes] = weights
         fold = _weighted_products(self.pilot, of_class, self._of_all)
         return self._blocks.fold(fold, "adding up") - _weighted(self._rows, self._rows_classes, self.pilot, of_class)
 
@@ -159,7 +178,6 @@ class BlockSample(Sample):
     def __init__(self, blocks: Blocks, y: Any, n_components: int | None, searches: Sequence[Search]):
         n = blocks.shape[0]
         wanted = {search.key: search.checked() for search in searches}
-        require_room(blocks, list(wanted.values()))
         self._of_all = None if y is None else _small(encode_labels(blocks.labels(y), n))
         queried = [search.queried(n) for search in wanted.values()]
         numbers = np.unique(np.concatenate([*queried, np.empty(0, np.intp)]))
@@ -170,7 +188,7 @@ class BlockSample(Sample):
         ]
         found = _second_pass(blocks, started, self._of_all) if started else []
         self._numbers, rows = _touched(blocks, numbers, Q, found)
-        super().__init__(self._summary(blocks, rows), None, n_components)
+        super().__init__(self._summary(blocks, rows), self._of_all, n_components)
         self.n_samples = n
         self.counts = self.X.counts if isinstance(self.X, Summary) else None
         for key, near in zip(wanted, found, strict=True):
@@ -191,10 +209,7 @@ class BlockSample(Sample):
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
-        if isinstance(self._moments, ColumnSums):
-            raise ValueError(
-                "X has sparse rows in blocks, and graphs of classes take dense ones; use graphs of neighbours"
-            )
+        assert isinstance(self._moments, Moments)
         return self._moments.counts[:-1]
 
     def total(self, values: np.ndarray) -> float:
@@ -211,11 +226,15 @@ class BlockSample(Sample):
 
     @cached_property
     def norms(self) -> np.ndarray:
-        return lengths(self.X[:] if isinstance(self.X, Summary) else self.X)
+        return self._lengths(None) if isinstance(self.X, Summary) else lengths(self.X)
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        return self.norms**2
+        """About the mean, where rows far from the origin are."""
+        return (self._lengths(self.mean) if isinstance(self.X, Summary) else self.norms) ** 2
+
+    def _lengths(self, shift: np.ndarray | None) -> np.ndarray:
+        return np.concatenate([lengths(dense_block(self.X, rows, shift)) for rows in row_blocks(*self.X.shape)])
 
     def require_nonzero_rows(self, why: str) -> None:
         """All were looked at in the first pass where a metric needs it; here those with links."""
@@ -224,7 +243,8 @@ class BlockSample(Sample):
             raise ValueError(_zero_row(why, int(self._numbers[zero[0]])))
 
     def space(self, metric: Any, metric_params: dict | None) -> Space:
-        return Space(self.X.rows if isinstance(self.X, Summary) else self.X, metric, metric_params)
+        """Of the rows with links."""
+        return Sample(self.X.rows if isinstance(self.X, Summary) else self.X).space(metric, metric_params)
 
     def _found(self, search: Search) -> Edges:
         raise AssertionError(f"{search} was not announced")
@@ -280,16 +300,28 @@ def _second_pass(
 def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Nearest]) -> tuple[np.ndarray, Array]:
     """The numbers of all rows that have links, ascending, and the rows."""
     slots = [np.flatnonzero(near.indices.ravel() >= 0) for near in found]
-    ends = [near.indices.ravel()[own] for near, own in zip(found, slots, strict=True)]
-    touched, first = np.unique(np.concatenate([numbers, *ends]), return_index=True)
+    ends = [np.unique(near.indices.ravel()[own], return_index=True) for near, own in zip(found, slots, strict=True)]
+    touched = np.unique(np.concatenate([numbers, *(end for end, _ in ends)]))
     if blocks.is_distributed:
         others = np.setdiff1d(touched, numbers)
-        parts, given = [Q, *([blocks.take(others)] if others.size else [])], np.concatenate([numbers, others])
-        first = np.argsort(given)
+        parts = iter([(others, blocks.take(others))] if others.size else [])
     else:
-        parts = [Q, *(near.rows.take(own) for near, own in zip(found, slots, strict=True))]
-    together = sparse.csr_array(sparse.vstack(parts)) if sparse.issparse(Q) else np.concatenate(parts)
-    return touched, together[first]
+        found_at = zip(found, slots, ends, strict=True)
+        parts = ((end, near.rows.take(own[first])) for near, own, (end, first) in found_at)
+    return touched, _in_order(touched, chain([(numbers, Q)], parts), sparse.issparse(Q))
+
+
+def _in_order(touched: np.ndarray, parts: Iterable[tuple[np.ndarray, Array]], is_sparse: bool) -> Array:
+    """The rows of these numbers, from parts that may have some of them twice; dense ones a part at a time."""
+    if is_sparse:
+        given = list(parts)
+        first = np.unique(np.concatenate([which for which, _ in given]), return_index=True)[1]
+        return sparse.csr_array(sparse.vstack([rows for _, rows in given]))[first]
+    out: Any = None
+    for which, rows in parts:
+        out = np.empty((touched.size, rows.shape[1]), rows.dtype) if out is None else out
+        out[np.searchsorted(touched, which)] = rows
+    return out
 
 
 def _small(classes: np.ndarray) -> np.ndarray:
@@ -311,15 +343,21 @@ def _zero_row(why: str, row: int) -> str:
     return f"{why} is undefined for zero vectors, and row {row:,} of X is one; remove such rows or use another metric"
 
 
-def require_room(blocks: Blocks, searches: list[Search]) -> None:
-    """The rows with links are held, and must not be more than half of the working memory."""
+class RoomError(ValueError):
+    """Rows or sums that are more than the working memory allows."""
+
+
+def require_room(blocks: Blocks, searches: Sequence[Search]) -> None:
+    """The rows with links, and the sums of products, are held, and must not be more than half of the working memory."""
     n, d = blocks.shape
-    rows = sum(min(search.queries or n, n) * (1 + search.n_neighbors) for search in searches)
-    size = rows * d * blocks.dtype.itemsize
-    if not blocks.is_sparse and size > working_memory() / 2:
-        queries = max((search.queries or n for search in searches), default=0)
-        raise ValueError(
-            f"queries={queries} and their neighbours are up to {rows:,} rows of {d} features, {size / 2**20:,.0f} MiB, more than "
-            f"half of scikit-learn's working_memory of {working_memory() / 2**20:,.0f} MiB; use fewer queries or neighbours, or "
-            f"sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
-        )
+    wanted = {search.key: search for search in searches}.values()
+    rows = sum(min(search.queries or n, n) * (1 + search.n_neighbors) for search in wanted)
+    size = rows * d * blocks.dtype.itemsize + 4 * d * d * 8
+    if blocks.is_sparse or size <= working_memory() / 2:
+        return
+    queries = max((search.queries or n for search in wanted), default=0)
+    raise RoomError(
+        f"queries={queries} and their neighbours are up to {rows:,} rows of {d} features; with the sums of products of features "
+        f"{size / 2**20:,.0f} MiB, more than half of scikit-learn's working_memory of {working_memory() / 2**20:,.0f} MiB; use "
+        f"fewer queries or neighbours, or sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
+    )

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.random import sample_without_replacement
 
-from .._extras import require
 from .._validation import check_choice, check_count
 from ..metrics import chi2_neighbors
 from ..operators import Array, weighted_mean
+from ._approximate import METRICS, NNDescent
 from ._nearest import Nearest
 
 TIE = 1e-9  # distances that differ by less than this share of themselves are equal
@@ -247,6 +247,8 @@ def require_samplable(search: Search, has_features: bool = True) -> None:
         raise ValueError(
             f"queries={search.queries} needs features, and X holds distances or a kernel; leave queries out"
         )
+    if isinstance(search.metric, str) and search.metric == "chi2" and search.queries is None:
+        raise ValueError('metric="chi2" searches rows in memory, and X is read in blocks; use another metric')
     if isinstance(search.metric, str) and search.metric == "chi2":
         raise ValueError(
             f'queries={search.queries} does not go with metric="chi2"; leave it out, or use another metric'
@@ -279,14 +281,18 @@ def as_edges(near: Nearest) -> Edges:
     return edges.where(edges.cols >= 0)  # a class may have fewer rows
 
 
-def approximate(search: Search) -> Any:
-    """The transformer of ``search="approximate"``: NN-descent, on more neighbours than are asked for, since few make it miss."""
+def approximate(search: Search) -> NNDescent:
+    """The transformer of ``search="approximate"``."""
     if search.search != "approximate":
         raise ValueError(f'search={search.search!r} must be None, "approximate", or a neighbours transformer')
-    if not isinstance(search.metric, str) or search.metric == "chi2" or is_precomputed(search.metric):
-        raise ValueError(f'search="approximate" does not know metric={search.metric!r}; leave search out')
-    transformer = require("pynndescent", "approximate").PyNNDescentTransformer
-    return transformer(metric=search.metric, metric_kwds=search.metric_params, random_state=0)
+    known = isinstance(search.metric, str) and search.metric in METRICS
+    if not known or search.metric_params:
+        raise ValueError(
+            f'search="approximate" does not go with metric={search.metric!r}, metric_params={search.metric_params!r}; it knows '
+            f"{', '.join(METRICS)}, without parameters. Leave search out, or give it a transformer that brings its own metric, "
+            "such as pynndescent.PyNNDescentTransformer(metric=...)"
+        )
+    return NNDescent(search.n_neighbors, search.metric)
 
 
 def search_with(search: Any, X: Array, k: int) -> Edges:

@@ -22,7 +22,7 @@ class Heat(NamedTuple):
     t: Any = "auto"
     metric: Any = "euclidean"
     metric_params: dict | None = None
-    sampled: bool = False  # whether edges start from the rows of a sample
+    queries: int | None = None  # rows that edges start from, where not from all
 
     def width(self, squared: np.ndarray, sample: Sample, rows: np.ndarray | None = None) -> float:
         """``"auto"``: the mean squared distance over the (directed) edges, 1 if that is 0 up to rounding.
@@ -33,7 +33,8 @@ class Heat(NamedTuple):
         if not isinstance(self.t, str):
             return check_positive("t", self.t)
         if check_choice("t", self.t, T_RULES) == "half-median":
-            rows = np.unique(rows) if self.sampled and rows is not None else np.arange(sample.n)
+            sampled = self.queries is not None and self.queries < sample.n_samples
+            rows = np.unique(rows) if sampled and rows is not None else np.arange(sample.n)
             squared = _median_distance(sample, rows, self.metric, self.metric_params) ** 2 / 2
         mean = float(np.mean(squared)) if np.size(squared) else 0.0
         # Searches by products return about eps times the squared norms for equal rows.

@@ -43,7 +43,7 @@ class MMC(_Supervised):
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`; the eigenvalues are those of :math:`S_w - S_b`.
 
     References
@@ -104,7 +104,7 @@ class LPDP(_Supervised):
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`.
 
     References
@@ -172,7 +172,7 @@ class MFA(_Supervised):
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`. The rank is at most the number of linked pairs of ``penalty``.
 
     References
@@ -238,7 +238,7 @@ class DNE(_Supervised):
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`.
 
     References

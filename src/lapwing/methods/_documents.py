@@ -15,11 +15,14 @@ from sklearn.utils import check_random_state
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
+from ..graphs._blocks import BlockSample
 from ..graphs._nearest import lengths
+from ..graphs._search import Search
 from ..operators import Array, centred, weighted_mean
 from ..problem import Problem, laplacian_sum
 from ..reducers._base import is_sampled
 from ..reducers._linear import Reduced
+from ..reducers._principal import DENSE_LIMIT
 from ..solvers import Solution, solve_free
 from ._locality import LPP
 
@@ -87,7 +90,7 @@ class LPI(LPP):
         Of the graph, ascending.
     recall_ : float or None
         With ``neighbors="svd"``, the share of the exact neighbours that were found, estimated on 300 documents.
-    n_connected_components_, graph_, solver_, rank_, n_pca_
+    n_connected_components_, graph_, solver_, sampling_, rank_, n_pca_
         As in :class:`LPP`; the last two are None.
 
     References
@@ -141,9 +144,12 @@ class LPI(LPP):
         return super()._check_parameters()
 
     def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
-        if is_sampled(self._graph_of(X.shape[0], False), X.shape[0]):  # documents without links take no part
-            return self._block_sample(HeldBlocks(X), y, k)
-        return Sample(_documents(X), y, k)
+        documents, (n, d) = _documents(X), X.shape
+        graph = self._graph_of(n, False)
+        alone = all(search.is_sampled(n) for _, leaf in graph.signed() for search in leaf.searches() or [Search(1)])
+        if alone and sparse.issparse(X) and d > DENSE_LIMIT:  # documents without links take no part
+            return BlockSample(HeldBlocks(documents), y if graph.reads_labels else None, k, graph.searches())
+        return Sample(documents, y, k)
 
     def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
         return super()._block_sample(blocks.map(_documents), y, k)

@@ -54,7 +54,7 @@ class KernelLPP(KernelReducer):
         The fitted samples; None with ``kernel="precomputed"``.
     nystroem_, components_, mean_
         With ``landmarks``: the map to their features, and the projection there.
-    eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`.
 
     References
@@ -135,7 +135,7 @@ class KernelNPE(KernelReducer):
     ----------
     dual_coef_, intercept_, X_fit_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_
+    n_connected_components_, graph_, solver_, sampling_
         As in :class:`KernelLPP`.
 
     References

@@ -41,7 +41,7 @@ class LPCA(LinearReducer):
     explained_ratio_ : float
         The share of the scatter, the trace of :math:`X^\top L X`, that the components keep; with ``pca``, of the scatter
         along the directions that it keeps.
-    mean_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    mean_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         Of :math:`-X^\top L X`, ascending.

@@ -75,12 +75,17 @@ class LPP(LinearReducer):
         column ten million times smaller than another counts as constant, so scale such columns first.
     n_pca_ : int or None
         Principal directions kept; None where the projection was not needed.
-    n_connected_components_ : int
-        Of the graph that attracts.
+    n_connected_components_ : int or None
+        Of the graph that attracts; None where only a sample of its links was built.
     graph_ : Graph
         The graph that was used.
     solver_ : str
         The solver that was used.
+    sampling_ : dict or None
+        Where the graph has ``queries``, how certain the result is (docs/scaling.md): ``excess``, by how much, as a share, the
+        objective is estimated to miss that of the graph of all rows; ``held_out`` and ``in_sample``, the objective of the
+        directions that one half of the links found, on the other half and on their own; ``angle``, the largest between the
+        subspaces of the halves.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -159,7 +164,7 @@ class OLPP(LinearReducer):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows.
-    mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`.
 
     References

@@ -30,7 +30,7 @@ class NPE(LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`.
 
     References
@@ -89,7 +89,7 @@ class ONPP(LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_
+    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`.
 
     References

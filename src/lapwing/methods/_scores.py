@@ -11,6 +11,7 @@ from ..operators import weighted_mean
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers._base import connected_components
 from ..reducers._feature import FeatureSelector, mean_squares, negligible, quadratic_diagonal, spread
+from ..reducers._sampling import on_halves
 
 
 class LaplacianScore(FeatureSelector):
@@ -45,10 +46,13 @@ class LaplacianScore(FeatureSelector):
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
         How many were.
-    n_connected_components_ : int
-        Of the graph that attracts.
+    n_connected_components_ : int or None
+        Of the graph that attracts; None where only a sample of its links was built.
     graph_ : Graph
         The graph that was used.
+    sampling_ : dict or None
+        Where the graph has ``queries``, how certain the scores are: ``error`` is their root mean squared error as a share of
+        them, estimated from two halves of the links.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -90,18 +94,40 @@ class LaplacianScore(FeatureSelector):
         return Problem(terms, degree_sum(terms))  # (1)
 
     def _criterion(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-        X, problem = sample.X, self._problem(sample)
-        degrees = problem.degrees
-        assert degrees is not None
-        shares = degrees / sample.total(degrees)
-        mean = weighted_mean(X, shares)
-        variance = spread(X, mean, shares)
-        varying = ~negligible(variance, mean_squares(X, mean, variance, shares), X.dtype)
-        attraction = quadratic_diagonal(laplacian_sum(problem.minimise), X, mean) / sample.total(degrees)
-        graph = self._graph(sample)
+        problem, graph = self._problem(sample), self._graph(sample)
+        scores, varying = _laplacian_scores(sample, problem)
+        self.sampling_ = self._sampling(sample, graph, scores[varying])
         self.graph_ = self._own(graph)
         self.n_connected_components_ = connected_components(graph, problem.minimise, sample)
-        return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
+        return scores, varying
+
+    def _sampling(self, sample: Sample, graph: Graph, scores: np.ndarray) -> dict[str, Any] | None:
+        """How certain the scores are: those of two halves differ by twice their error, on average."""
+        n = sample.n_samples
+        queries = [search.queries or n for search in graph.searches() if search.is_sampled(n)]
+        if not queries:
+            return None
+        halves = on_halves(sample, lambda half: _laplacian_scores(half, self._problem(half))[0])
+        error = np.inf if halves is None else np.sqrt(np.mean(_apart(*halves) ** 2)) / 2
+        return {"queries": min(queries), "samples": n, "error": float(error / (np.sqrt(np.mean(scores**2)) or 1.0))}
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Differences of the scores that both have."""
+    both = np.isfinite(one) & np.isfinite(other)
+    return one[both] - other[both]
+
+
+def _laplacian_scores(sample: Sample, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """The scores, and which features vary."""
+    X, degrees = sample.X, problem.degrees
+    assert degrees is not None
+    shares = degrees / sample.total(degrees)
+    mean = weighted_mean(X, shares)
+    variance = spread(X, mean, shares)
+    varying = ~negligible(variance, mean_squares(X, mean, variance, shares), X.dtype)
+    attraction = quadratic_diagonal(laplacian_sum(problem.minimise), X, mean) / sample.total(degrees)
+    return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 
 
 class FisherScore(FeatureSelector):

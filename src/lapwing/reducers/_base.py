@@ -16,10 +16,11 @@ from sklearn.utils import get_tags
 from .._validation import check_count
 from ..blocks import Blocks, working_memory
 from ..graphs import Graph, Precomputed, Repulsion, Sample
-from ..graphs._blocks import BlockSample
+from ..graphs._blocks import BlockSample, RoomError, require_room
 from ..graphs._sample import encode_labels
 from ..operators import Array, Structured
 from ..problem import Problem, Term, attraction
+from ._principal import DENSE_LIMIT
 
 QUERIES = (
     20_000  # of default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md)
@@ -77,25 +78,36 @@ class Reducer(TransformerMixin, BaseEstimator):
         return Sample(X, y, k)
 
     def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
-        """Rows in blocks as a sample; where a graph needs all rows and they fit in memory, all rows."""
-        graphs = [
-            graph for graph in (self._graph_of(blocks.shape[0], True), self._penalty_of(True)) if graph is not None
-        ]
-        if blocks.is_sparse and not self._takes_sparse_blocks:
-            raise ValueError(
-                f"X has sparse rows in blocks, which LPP, LPI and LaplacianScore take, and {type(self).__name__} does not; use "
-                "one of these, or X in memory"
-            )
-        labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in graphs)
+        """Rows in blocks as a sample; all rows, where they fit in memory and a graph needs them."""
+        n, d = blocks.shape
+        if blocks.is_sparse and n <= DENSE_LIMIT:
+            return self._sample(blocks.load(), blocks.labels(y), k)
+        if blocks.is_sparse and d <= DENSE_LIMIT:
+            blocks = blocks.map(lambda block, first: block.toarray(), is_sparse=False)
+        graphs = [graph for graph in (self._graph_of(n, True), self._penalty_of(True)) if graph is not None]
+        searches = [search for graph in graphs for search in graph.searches()]
         try:
             for graph in graphs:
                 graph.require_blocks()
-        except ValueError:
-            if blocks.shape[0] * blocks.shape[1] * blocks.dtype.itemsize > working_memory():
+            if blocks.is_sparse:
+                self._require_links(graphs, n)
+            require_room(blocks, searches)
+        except ValueError as error:
+            if n * d * blocks.dtype.itemsize > working_memory() or (isinstance(error, RoomError) and n > QUERIES):
                 raise
             return self._sample(blocks.load(), blocks.labels(y), k)
-        searches = [search for graph in graphs for search in graph.searches()]
+        labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in graphs)
         return BlockSample(blocks, _required(y) if labelled else None, k, searches)
+
+    def _require_links(self, graphs: list[Graph], n: int) -> None:
+        """Of sparse rows with so many features only those with links are held, and the mean of all."""
+        unlinked = [leaf for graph in graphs for _, leaf in graph.signed() if not leaf.searches()]
+        given = self.get_params(deep=False).get("pca", None)
+        if not self._takes_sparse_blocks or unlinked or not (given is None or isinstance(given, str)):
+            raise ValueError(
+                f"X has sparse rows in blocks, of more than {DENSE_LIMIT:,} features; LPP, LPI and LaplacianScore take them, "
+                f"with graphs of neighbours and without pca=, and {self!r} is something else; use one of these, or X in memory"
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

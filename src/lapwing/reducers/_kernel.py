@@ -132,7 +132,7 @@ class KernelReducer(LinearReducer):
         """Whether fits with fewer components have the first of these: not with landmarks drawn anew each time."""
         return self.landmarks is None or self.random_state is not None
 
-    def _is_large(self, X: Array) -> bool:
+    def _is_large(self, sample: Sample) -> bool:
         return False
 
     def _reduced(self, sample: Sample, problem: Problem, pca: Any, matrices: list[Structured]) -> Reduced:

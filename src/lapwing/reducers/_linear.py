@@ -37,6 +37,7 @@ class Reduced(NamedTuple):
     back: Callable[[np.ndarray], np.ndarray]  # (p, k) -> (k, n_features)
     n_pca: int | None
     kernel_means: np.ndarray | None = None
+    pca: Any = None  # what was asked for
 
 
 class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -106,7 +107,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 problem = self._problem(sample)
                 reduced, solution = self._truncated(sample, problem, k)
                 solution = self._selected(solution)
-                self.sampling_ = self._sampling(sample, graph, reduced.n_pca, solution.values.size)
+                self.sampling_ = self._sampling(sample, graph, reduced.pca, solution.values.size)
         except FloatingPointError as error:
             raise ValueError(OUT_OF_RANGE) from error
         V = solution.vectors / (np.linalg.norm(solution.vectors, axis=0) if self.scaling == "unit" else 1.0)
@@ -168,9 +169,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         back = self.components_ if self._orthogonal else np.linalg.pinv(self.components_.T)
         return X @ back + self.mean_
 
-    def _is_large(self, X: Array) -> bool:
+    def _is_large(self, sample: Sample) -> bool:
         """Too large to be decomposed whole."""
-        return is_large(X)
+        return sparse.issparse(sample.X) and min(sample.n_samples, sample.X.shape[1]) > DENSE_LIMIT
 
     def _store_map(self, sample: Sample, reduced: Reduced, V: np.ndarray) -> None:
         self.mean_ = reduced.mean.astype(sample.X.dtype)
@@ -205,7 +206,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"ridge={ridge!r} regularises the degrees' constraint, which penalty= replaces; leave one out"
             )
 
-    def _sampling(self, sample: Sample, graph: Graph, pca: int | None, k: int) -> dict[str, Any] | None:
+    def _sampling(self, sample: Sample, graph: Graph, pca: Any, k: int) -> dict[str, Any] | None:
         """How certain the result of a sampled graph is, by its two halves; None where all rows were searched for."""
         n, graphs = sample.n_samples, [graph, *filter(None, [self._penalty_of(sample.in_blocks)])]
         queries = [search.queries or n for one in graphs for search in one.searches() if search.is_sampled(n)]
@@ -220,12 +221,13 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _truncated(self, sample: Sample, problem: Problem, k: int | None) -> tuple[Reduced, Solution]:
         pca = self._resolved_pca(sample, problem.degrees is not None)
         try:
-            return self._solved(sample, problem, pca, k)
+            reduced, solution = self._solved(sample, problem, pca, k)
         except RankError:
-            if pca is None or not isinstance(self.pca, str) or self._is_large(sample.X):
+            if pca is None or not isinstance(self.pca, str) or self._is_large(sample):
                 raise
             # What the constraint sees may lie outside the directions of large variance: a default must not fail for that.
             return self._solved(sample, problem, None, k)
+        return reduced._replace(pca=pca), solution
 
     def _solved(self, sample: Sample, problem: Problem, pca: Any, k: int | None) -> tuple[Reduced, Solution]:
         """The quadratic forms in coordinates, then the eigenproblem."""
@@ -263,9 +265,9 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         plain = sample.mean
         mean = np.zeros(d) if self.center is False else plain if weights is None else weighted_mean(X, weights)
         if isinstance(X, Summary):
-            return self._of_summary(sample, pca, matrices, mean)
-        if pca is None and problem.degrees is not None and (d <= n or self._is_large(X)):
-            if self._is_large(X):
+            return self._of_summary(sample, problem, pca, matrices, mean)
+        if pca is None and problem.degrees is not None and (d <= n or self._is_large(sample)):
+            if self._is_large(sample):
                 return Reduced([M.quadratic_operator(X, mean) for M in matrices], mean, np.transpose, None)
             return Reduced(quadratics(matrices, X, mean), mean, np.transpose, None)
         if self.center is False and pca is None and problem.degrees is not None:
@@ -288,15 +290,17 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             shift = np.zeros(F.shape[1]) if mean is plain or problem.degrees is None else along(mean - plain)
         return Reduced(quadratics(matrices, F, shift), mean, back, F.shape[1])
 
-    def _of_summary(self, sample: Sample, pca: Any, matrices: list[Structured], mean: np.ndarray) -> Reduced:
+    def _of_summary(
+        self, sample: Sample, problem: Problem, pca: Any, matrices: list[Structured], mean: np.ndarray
+    ) -> Reduced:
         """The same from a summary of the rows, whose forms are small beside what it took to make it."""
         X, plain = sample.X, sample.mean
-        (C,) = quadratics([identity(sample.n)], X, plain)
-        if self.center is False and pca is None:
-            (C,) = quadratics([identity(sample.n)], X, mean)
+        whole = pca is None and problem.degrees is not None
+        about = mean if self.center is False and whole else plain
+        (C,) = quadratics([identity(sample.n)], X, about)
         _, N = leading(C, self._keep(pca), rounding(X.dtype, np.trace(C) + sample.n_samples * (plain @ plain)))
         forms = [N.T @ M @ N for M in quadratics(matrices, X, mean)]
-        return Reduced(forms, mean, lambda V: (N @ V).T, N.shape[1])
+        return Reduced(forms, mean, lambda V: (N @ V).T, None if whole else N.shape[1])
 
     def _auto_energy(self, sample: Sample) -> float:
         """The share of the energy that ``pca="auto"`` keeps."""
@@ -316,7 +320,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _resolved_pca(self, sample: Sample, has_degrees: bool) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
-        large = self._is_large(sample.X)
+        large = self._is_large(sample)
         ridge = self.ridge is not None and has_degrees and self.normalize is None
         if not isinstance(self.pca, str):
             if large and self.pca is None and not ridge:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,23 @@ from ..graphs import Sample
 from ..solvers import RankError
 from ._base import EmptyGraphError
 
+LEAST = 0.01  # of the length of a direction, squared, that a half of the links must see
 UNKNOWN = {"in_sample": np.nan, "held_out": np.nan, "excess": np.inf, "angle": np.pi / 2}
 
 
-def halved(reducer: Any, sample: Sample, pca: int | None, k: int) -> dict[str, float]:
+def halved(reducer: Any, sample: Sample, pca: Any, k: int) -> dict[str, float]:
     r"""What one half of the sampled links says of the directions that the other half found.
 
     With q rows searched for, the directions found are worse than the best ones by about c / q on all links, and look better
     than they are by as much on their own. On halves both are twice as large, so that a quarter of the gap between
     ``held_out`` and ``in_sample`` estimates by how much the whole sample misses the best objective.
     """
-    try:
-        with warnings.catch_warnings(action="ignore"):  # the whole sample has said it
-            fits = [_fitted(reducer, half, pca, k) for half in sample.halves()]
-    except (RankError, EmptyGraphError):
-        return UNKNOWN  # half of the links are not enough for so many directions
+    fits = on_halves(sample, lambda half: _fitted(reducer, half, pca, k))
+    if fits is None:
+        return UNKNOWN
     (V1, pencil1), (V2, pencil2) = fits
+    if not (_sees(V1, pencil2[1]) and _sees(V2, pencil1[1])):
+        return UNKNOWN
     in_sample = (objective(V1, *pencil1) + objective(V2, *pencil2)) / 2
     held_out = (objective(V1, *pencil2) + objective(V2, *pencil1)) / 2
     scale = abs(in_sample + held_out) / 2 or 1.0
@@ -39,10 +41,24 @@ def halved(reducer: Any, sample: Sample, pca: int | None, k: int) -> dict[str, f
     }
 
 
-def _fitted(reducer: Any, half: Sample, pca: int | None, k: int) -> tuple[np.ndarray, tuple[Any, Any]]:
+def on_halves(sample: Sample, fit: Callable[[Sample], Any]) -> list[Any] | None:
+    """What each half of the sampled links gives; None where half of them is not enough."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # the whole sample has said it
+            return [fit(half) for half in sample.halves()]
+    except (RankError, EmptyGraphError):
+        return None
+
+
+def _fitted(reducer: Any, half: Sample, pca: Any, k: int) -> tuple[np.ndarray, tuple[Any, Any]]:
     problem = reducer._problem(half)
     reduced, solution = reducer._solved(half, problem, pca, k)
     return solution.vectors, reducer._pencil(problem, reduced)
+
+
+def _sees(V: np.ndarray, B: Any | None) -> bool:
+    """Whether the constraint of one half, with which V would be of unit length, sees the directions of the other."""
+    return B is None or np.linalg.eigvalsh(V.T @ (B @ V))[0] > LEAST
 
 
 def objective(V: np.ndarray, A: Any, B: Any | None) -> float:

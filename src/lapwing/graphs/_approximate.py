@@ -1,0 +1,98 @@
+"""NN-descent: nearly all nearest neighbours, without comparing all pairs of rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances, paired_manhattan_distances
+from sklearn.preprocessing import normalize
+
+from .._extras import require
+from ..operators import OUT_OF_RANGE, Array, row_blocks, weighted_mean
+from ._nearest import Nearest, lengths
+
+METRICS = {  # what pynndescent looks for, and the distances of pairs; the nearest by angle are the nearest of unit rows
+    "euclidean": ("euclidean", paired_euclidean_distances),
+    "l2": ("euclidean", paired_euclidean_distances),
+    "cosine": ("euclidean", paired_cosine_distances),
+    "manhattan": ("manhattan", paired_manhattan_distances),
+    "cityblock": ("manhattan", paired_manhattan_distances),
+    "l1": ("manhattan", paired_manhattan_distances),
+}
+FEW = 16_384  # rows up to which comparing all pairs takes no longer, even where nothing need be compiled (measured)
+SPARE = 45  # neighbours beyond k that NN-descent looks for: it goes from neighbour to neighbour, and few lead nowhere
+TREES = 64  # random ones, whose leaves it starts from; fewer save little
+
+
+class NNDescent(BaseEstimator):
+    """A neighbours transformer over pynndescent: more neighbours than are wanted, in float32, and of these the nearest.
+
+    Distances are then measured in float64. Up to ``FEW`` rows, and for rows that NN-descent leaves without, the search is
+    exact. What is found is the same every time, on the same number of threads.
+    """
+
+    def __init__(self, n_neighbors: int = 5, metric: str = "euclidean"):
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+
+    def fit_transform(self, X: Array, y: Any = None) -> sparse.csr_array:
+        n, k = X.shape[0], self.n_neighbors
+        with np.errstate(over="ignore"):
+            if not np.isfinite(lengths(X)).all():
+                raise ValueError(OUT_OF_RANGE)
+        cols = np.full((n, k), -1) if n <= FEW else self._descended(X)
+        missed = np.flatnonzero(cols[:, -1] < 0)
+        if missed.size:
+            cols[missed] = self._exact(X, missed)
+        distances = measured(X, cols, self.metric)
+        return sparse.csr_array((distances.ravel(), cols.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+
+    def _exact(self, X: Array, rows: np.ndarray) -> np.ndarray:
+        centre = None if sparse.issparse(X) else weighted_mean(X)
+        return Nearest(X[rows], rows, self.n_neighbors, metric=self.metric, centre=centre).update(X, 0).indices
+
+    def _descended(self, X: Array) -> np.ndarray:
+        """The k nearest of those that NN-descent finds, of equally distant ones the first; -1 where it found fewer."""
+        pynndescent = require("pynndescent", "approximate")
+        asked = min(self.n_neighbors + SPARE, X.shape[0] - 1)
+        with warnings.catch_warnings():  # fewer than asked for may still be enough
+            warnings.filterwarnings("ignore", "Failed to correctly find n_neighbors", UserWarning)
+            index = pynndescent.NNDescent(
+                prepared(X, self.metric),
+                metric=METRICS[self.metric][0],
+                n_neighbors=asked + 1,  # a row counts as its own
+                n_trees=TREES,
+                random_state=0,
+            )
+        found, d = index.neighbor_graph
+        found[found == np.arange(X.shape[0])[:, None]] = -1
+        d[found < 0] = np.inf
+        return np.take_along_axis(found, np.lexsort((found, d), axis=1)[:, : self.n_neighbors], axis=1)
+
+
+def prepared(X: Array, metric: str) -> Array:
+    """X in float32, moved and scaled so that its distances survive that."""
+    X = normalize(X) if metric == "cosine" else X
+    if sparse.issparse(X):
+        return (X / (abs(X).max() or 1.0)).astype(np.float32)
+    mean = weighted_mean(X)
+    spread = max((X.max(axis=0) - mean).max(), (mean - X.min(axis=0)).max()) or 1.0
+    moved = np.empty(X.shape, np.float32)
+    for rows in row_blocks(*X.shape):
+        moved[rows] = (X[rows] - mean) / spread
+    return moved
+
+
+def measured(X: Array, cols: np.ndarray, metric: str) -> np.ndarray:
+    """Distances of each row from its neighbours, by differences, in float64."""
+    n, k = cols.shape
+    distances = np.empty((n, k))
+    width = X.nnz // n + 1 if sparse.issparse(X) else X.shape[1]
+    for rows in row_blocks(n, k * width):
+        a, b = X[np.repeat(np.arange(n)[rows], k)], X[cols[rows].ravel()]
+        distances[rows] = METRICS[metric][1](a.astype(np.float64), b.astype(np.float64)).reshape(-1, k)
+    return distances

@@ -1,0 +1,250 @@
+"""``search="approximate"``: nearly all neighbours, at distances that are exact, the same every time."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.linalg import subspace_angles
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+
+from lapwing import LPP, LaplacianEigenmaps
+from lapwing.graphs import KNN, SameClass, Sample, _approximate
+from lapwing.graphs._search import Search
+from lapwing.persistence import load, save
+
+pytest.importorskip("pynndescent")
+
+N, K = 2000, 5
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.RandomState(0)
+    y = rng.randint(30, size=N)
+    X = 4 * rng.randn(30, 12)[y] + rng.randn(N, 12) * np.geomspace(2, 0.2, 12)
+    return X, y % 3
+
+
+@pytest.fixture
+def descends(monkeypatch):
+    """NN-descent, though the rows are few."""
+    monkeypatch.setattr(_approximate, "FEW", 100)
+
+
+@pytest.fixture
+def no_pynndescent(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynndescent", None)
+
+
+def found(X, k=K, metric="euclidean"):
+    """Neighbours and distances, one row a row; there are k of each, nearest first, none of them the row itself."""
+    edges = Sample(X).neighbors(Search(k, metric, search="approximate"))
+    np.testing.assert_array_equal(edges.rows, np.repeat(np.arange(X.shape[0]), k))
+    cols, d = edges.cols.reshape(-1, k), edges.distances.reshape(-1, k)
+    assert (cols != np.arange(X.shape[0])[:, None]).all()
+    assert (np.diff(np.sort(cols, axis=1), axis=1) > 0).all()
+    assert (np.diff(d, axis=1) >= 0).all()
+    return cols, d
+
+
+def oracle(X, metric):
+    d = cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric))
+    np.fill_diagonal(d, np.inf)
+    return d
+
+
+def check_near(X, cols, d, metric="euclidean", rtol=1e-10):
+    """As near as the k nearest in 99 cases of 100, and as far as said in all."""
+    dense = X.toarray() if sparse.issparse(X) else np.asarray(X, np.float64)
+    expected = oracle(dense, metric)
+    np.testing.assert_allclose(d, np.take_along_axis(expected, cols, axis=1), rtol=rtol, atol=1e-14)
+    radius = np.sort(expected, axis=1)[:, [cols.shape[1] - 1]]
+    assert np.mean(d <= radius * (1 + 1e-9)) >= 0.99
+
+
+@pytest.mark.usefixtures("descends")
+class TestDescent:
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    def test_recall_and_distances(self, data, metric):
+        X, _ = data
+        check_near(X, *found(X, metric=metric), metric)
+
+    @pytest.mark.parametrize("k", [1, 25])
+    def test_numbers_of_neighbours(self, data, k):
+        X, _ = data
+        check_near(X, *found(X, k))
+
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    def test_sparse(self, data, metric):
+        X = sparse.csr_array(np.where(np.abs(data[0]) > 2, data[0], 0))
+        X = X[np.diff(X.indptr) > 0]
+        check_near(X, *found(X, metric=metric), metric)
+
+    def test_float32_distances_are_in_float64(self, data):
+        X = data[0].astype(np.float32)
+        cols, d = found(X)
+        assert d.dtype == np.float64
+        check_near(X, cols, d)
+
+    @pytest.mark.parametrize(("shift", "scale"), [(1e7, 1.0), (0.0, 1e-30), (0.0, 1e60), (1e40, 1e32)])
+    def test_any_origin_and_unit(self, data, shift, scale):
+        """Squares of such numbers, or differences of them, do not fit in float32, which NN-descent computes in."""
+        X = shift + scale * data[0]
+        cols, d = found(X)
+        np.testing.assert_allclose(d / scale, found((X - shift) / scale)[1], rtol=1e-6)
+        check_near((X - shift) / scale, cols, d / scale, rtol=1e-6)
+
+    def test_repeated_rows(self, data):
+        X = np.repeat(data[0][:60], 50, axis=0)
+        _, d = found(X)
+        assert not d.any()
+
+    def test_equal_rows_only(self):
+        _, d = found(np.ones((500, 3)))
+        assert not d.any()
+
+    def test_same_every_time(self, monkeypatch):
+        """Where it misses much, which another seed would show."""
+        monkeypatch.setattr(_approximate, "SPARE", 0)
+        monkeypatch.setattr(_approximate, "TREES", 3)
+        X = np.random.RandomState(0).rand(N, 30).astype(np.float32)
+        np.random.seed(1)
+        first = found(X)
+        np.random.seed(2)
+        np.testing.assert_array_equal(first, found(X))
+
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+    def test_leaves_x_alone(self, data, make, metric):
+        X = make(data[0].astype(np.float32))
+        before = X.copy()
+        found(X, metric=metric)
+        assert not abs(X - before).max()
+
+    def test_maps_are_those_of_the_exact_graph(self, data):
+        X, y = data
+        for make in (lambda graph: LPP(4, graph=graph), lambda graph: LPP(4, graph=graph & SameClass())):
+            exact, near = (make(KNN(K, search=search)).fit(X, y) for search in (None, "approximate"))
+            assert np.degrees(subspace_angles(exact.components_.T, near.components_.T)).max() < 3
+        strip = np.random.RandomState(0).rand(1000, 2) * [5, 1]  # connected, and no two eigenvalues are equal
+        maps = (LaplacianEigenmaps(3, graph=KNN(15, search=s)).fit_transform(strip) for s in (None, "approximate"))
+        assert np.degrees(subspace_angles(*maps)).max() < 3
+
+    def test_combined_graph_keeps_links_inside_classes(self, data):
+        X, y = data
+        W = (KNN(K, search="approximate", weights="binary") & SameClass()).adjacency(Sample(X, y)).tocoo()
+        assert W.nnz
+        assert (y[W.row] == y[W.col]).all()
+
+    def test_grid_search(self, data):
+        X, y = data
+        steps = Pipeline([("lpp", LPP(4)), ("knn", KNeighborsClassifier(1))])
+        grid = {"lpp__graph": [KNN(K)], "lpp__graph__search": [None, "approximate"]}
+        scores = GridSearchCV(steps, grid, cv=2, error_score="raise").fit(X, y).cv_results_["mean_test_score"]
+        assert abs(scores[0] - scores[1]) < 0.01
+
+    def test_clone_repr_and_file(self, data, tmp_path):
+        X, _ = data
+        model = LPP(4, graph=KNN(K, search="approximate")).fit(X)
+        assert "search='approximate'" in repr(model)
+        np.testing.assert_array_equal(clone(model).fit(X).components_, model.components_)
+        save(model, tmp_path / "model")
+        again = load(tmp_path / "model")
+        assert again.graph.search == "approximate"
+        np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
+def pretended(monkeypatch, lost=()):
+    """A pynndescent whose search is exact, in no order, but finds nothing for some rows; and what it was asked."""
+    asked = {}
+
+    def search(X, **options):
+        asked.update(options)
+        every = cdist(X, X, {"manhattan": "cityblock"}.get(options["metric"], options["metric"]))
+        order = np.argsort(every, axis=1)[:, : options["n_neighbors"]].astype(np.int32)[:, ::-1]
+        d = np.take_along_axis(every, order, axis=1).astype(np.float32)
+        order[list(lost), 2:] = -1
+        return SimpleNamespace(neighbor_graph=(order.copy(), d))
+
+    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=search))
+    monkeypatch.setattr(_approximate, "FEW", 100)
+    return asked
+
+
+@pytest.mark.parametrize("k", [1, 5, 80])
+def test_more_is_asked_for_than_wanted(data, monkeypatch, k):
+    asked = pretended(monkeypatch)
+    X = data[0][:400]
+    check_near(X, *found(X, k))
+    assert asked["n_neighbors"] > max(k, 30)
+    assert asked["n_jobs"] == 1
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine", "manhattan", "cityblock", "l1"])
+def test_metrics(data, monkeypatch, metric):
+    pretended(monkeypatch)
+    X = data[0][:400]
+    cols, d = found(X, metric=metric)
+    names = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}
+    check_near(X, cols, d, names.get(metric, metric))
+
+
+def test_no_more_is_asked_for_than_there_is(data, monkeypatch):
+    asked = pretended(monkeypatch)
+    found(data[0][:120], 119)
+    assert asked["n_neighbors"] == 120
+
+
+def test_rows_it_found_nothing_for_are_searched_exactly(data, monkeypatch):
+    X = data[0][:400]
+    pretended(monkeypatch, lost=[3, 50, 399])
+    cols, _ = found(X)
+    np.testing.assert_array_equal(cols, np.argsort(oracle(X, "euclidean"), axis=1)[:, :K])
+
+
+@pytest.mark.usefixtures("no_pynndescent")
+class TestWithout:
+    @pytest.mark.parametrize("metric", ["euclidean", "l2", "cosine", "manhattan", "cityblock", "l1"])
+    @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+    @pytest.mark.parametrize("n", [K + 1, 200])
+    def test_few_rows_are_searched_exactly(self, data, metric, make, n):
+        X = make(data[0][:n])
+        exact = KNN(K, metric=metric).adjacency(Sample(X))
+        assert abs(KNN(K, metric=metric, search="approximate").adjacency(Sample(X)) - exact).max() < 1e-12
+
+    @pytest.mark.usefixtures("descends")
+    def test_says_how_to_install_it(self, data):
+        with pytest.raises(ImportError, match=r"pip install 'lapwing\[approximate\]'"):
+            LPP(graph=KNN(K, search="approximate")).fit(data[0])
+
+    @pytest.mark.usefixtures("descends")
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"metric": "chebyshev"}, r"does not go with metric='chebyshev'.*euclidean, l2, cosine.*Leave search out"),
+            ({"metric": "minkowski", "metric_params": {"p": 3}}, r"metric='minkowski', metric_params=\{'p': 3\}"),
+            ({"metric": "sqeuclidean"}, "metric='sqeuclidean'"),
+            ({"metric": "precomputed"}, "metric='precomputed'"),
+            ({"metric": "chi2"}, "metric='chi2'"),
+            ({"metric": np.dot}, "PyNNDescentTransformer"),
+            ({"metric_params": {"w": [1.0]}}, "without parameters"),
+            ({"search": "fast"}, "search='fast' must be None"),
+            ({"among": "same_class"}, 'among="same_class" must go without'),
+            ({"queries": 10}, "queries=10 searches exactly"),
+        ],
+    )
+    def test_bad_requests_fail_before_any_work(self, data, params, message):
+        """Before pynndescent is looked for."""
+        X, y = data
+        with pytest.raises(ValueError, match=message):
+            KNN(K, **{"search": "approximate"} | params).build(X[:200], y[:200])
+
+    def test_range(self, data):
+        with pytest.raises(ValueError, match="scale X first"):
+            KNN(K, search="approximate").build(1e200 * data[0])

@@ -1,0 +1,564 @@
+"""Graphs of sampled rows: what they are by definition, what they estimate, and how certain the result is."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.linalg import eigh
+from sklearn.base import clone
+from sklearn.metrics.pairwise import cosine_distances, manhattan_distances
+from sklearn.utils.random import sample_without_replacement
+
+import lapwing
+from lapwing import (
+    GLPCA,
+    LPCA,
+    LPP,
+    MFA,
+    NPE,
+    OLPP,
+    ONPP,
+    TSA,
+    KernelLPP,
+    LaplacianEigenmaps,
+    LaplacianScore,
+    TangentialMaps,
+)
+from lapwing.graphs import (
+    KNN,
+    CodingLength,
+    OtherClass,
+    Reconstruction,
+    Repulsion,
+    SameClass,
+    Sample,
+)
+from lapwing.graphs import _nearest as nearest_module
+from lapwing.graphs._nearest import Nearest, first_copies, rounded
+
+N, K, Q = 60, 4, 17
+
+
+def toy(d, n=N, seed=0, dtype=np.float64):
+    """Positive rows, so that all weights exist, three classes and unknown."""
+    rng = np.random.RandomState(seed)
+    X, y = rng.rand(n, d) + 0.1, rng.randint(0, 3, n)
+    y[rng.permutation(n)[: n // 5]] = -1
+    return X.astype(dtype), y
+
+
+def distances(X, metric):
+    """Of all pairs, in float64; by loops where scikit-learn takes products."""
+    X = np.asarray(X, dtype=np.float64)
+    if metric == "cosine":
+        D = cosine_distances(X)
+        return np.where(D < 1e-13, 0, D)
+    if metric == "manhattan":
+        return manhattan_distances(X)
+    return np.array([[np.sqrt(np.sum((a - b) ** 2)) for b in X] for a in X])
+
+
+def chosen(n, queries, seed):
+    return np.sort(sample_without_replacement(n, queries, random_state=seed))
+
+
+def allowed(y, i, among):
+    if among == "all":
+        return [j for j in range(len(y)) if j != i]
+    if y[i] == -1:
+        return []
+    same = among == "same_class"
+    return [j for j in range(len(y)) if j != i and y[j] != -1 and (y[j] == y[i]) == same]
+
+
+def directed(X, y, k, rows, metric="euclidean", among="all"):
+    """The k nearest of each of the rows, of equally distant ones the first, with their distances."""
+    D = distances(X, metric)
+    return [
+        (i, j, D[i, j])
+        for i in rows
+        for j in sorted(allowed(y, i, among), key=lambda j, i=i: (float(f"{D[i, j]:.9e}"), j))[:k]
+    ]
+
+
+def weight(kind, X, i, j, d, t):
+    a, b = X[i].astype(np.float64), X[j].astype(np.float64)
+    if callable(kind):
+        return kind(d)
+    return {
+        "heat": lambda: np.exp(-(d**2) / t),
+        "binary": lambda: 1.0,
+        "cosine": lambda: a @ b / np.sqrt((a @ a) * (b @ b)),
+        "dot": lambda: a @ b,
+    }[kind]()
+
+
+def sampled_weights(X, y, k, queries, seed, weights="heat", metric="euclidean", among="all", t=None):
+    """W = (n/q)(A + Aᵀ)/2, A from the definition."""
+    edges = directed(X, y, k, chosen(len(X), queries, seed), metric, among)
+    t = np.mean([d**2 for _, _, d in edges]) if t is None else t
+    A = np.zeros((len(X), len(X)))
+    for i, j, d in edges:
+        A[i, j] = weight(weights, X, i, j, d, t)
+    return len(X) / queries * (A + A.T) / 2
+
+
+def built(graph, X, y=None):
+    """W of the only term; its degrees are the sums of W."""
+    (term,) = graph.build(X, y)
+    D = term.degrees.toarray()
+    W = D - term.laplacian.toarray()
+    np.testing.assert_allclose(W.sum(axis=1), np.diag(D), rtol=1e-12, atol=1e-12)
+    return W
+
+
+def inverse(d):
+    return 1 / (1 + d)
+
+
+@pytest.mark.parametrize("weights", ["heat", "binary", "cosine", "dot", inverse])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("d", [4, 23], ids=["few columns", "many columns"])
+def test_weights_by_definition(d, metric, weights):
+    X, y = toy(d)
+    W = built(KNN(K, weights=weights, metric=metric, queries=Q, random_state=3), X)
+    np.testing.assert_allclose(W, sampled_weights(X, y, K, Q, 3, weights, metric), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("among", ["same_class", "other_class"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("d", [4, 23])
+def test_inside_and_across_classes(d, metric, among):
+    X, y = toy(d)
+    W = built(KNN(K, metric=metric, among=among, queries=Q), X, y)
+    np.testing.assert_allclose(W, sampled_weights(X, y, K, Q, 0, metric=metric, among=among), rtol=1e-9, atol=1e-12)
+    assert not W[y == -1].any()
+
+
+def test_a_class_smaller_than_the_neighbourhood():
+    X, _ = toy(3)
+    y = np.r_[np.zeros(3, int), np.ones(N - 3, int)]
+    W = built(KNN(K, among="same_class", queries=30), X, y)
+    np.testing.assert_allclose(W, sampled_weights(X, y, K, 30, 0, among="same_class"), rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("d", [4, 23])
+def test_sparse_and_float32_rows(d, metric):
+    X, y = toy(d, dtype=np.float32)
+    X[X < 0.5] = 0
+    X[:, 0] = 1
+    graph = KNN(K, metric=metric, queries=Q)
+    expected = sampled_weights(X, y, K, Q, 0, metric=metric)
+    for rows in (X, sparse.csr_array(X), sparse.csr_matrix(X.astype(np.float64))):
+        np.testing.assert_allclose(built(graph, rows), expected, rtol=1e-6, atol=1e-7)
+    long = sparse.csr_array(X)
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    np.testing.assert_allclose(built(graph, long), expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("offset", "dtype"), [(1e4, np.float32), (1e8, np.float64)])
+@pytest.mark.parametrize("d", [4, 23])
+def test_rows_far_from_the_origin(d, offset, dtype):
+    X, y = toy(d, dtype=dtype)
+    X += dtype(offset)
+    W = built(KNN(K, queries=Q), X)
+    np.testing.assert_allclose(W, sampled_weights(X, y, K, Q, 0), rtol=1e-9, atol=1e-12)
+    W = built(KNN(K, t="half-median", queries=Q), X)  # a width that is not 1
+    assert 0 < W[W > 0].min() < W.max() < N / Q
+
+
+@pytest.mark.parametrize("size", [1e-25, 1e25])
+def test_rows_whose_squares_leave_float32(size):
+    X, y = toy(23)
+    X = (X * size).astype(np.float32)
+    W = built(KNN(K, weights="binary", queries=Q), X)
+    np.testing.assert_array_equal(W, sampled_weights(X, y, K, Q, 0, "binary"))
+
+
+def lattice(d, n=150, step=1.0):
+    return step * np.random.RandomState(1).randint(0, 3, size=(n, d)).astype(np.float64)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("step", [1.0, 0.1], ids=["exact ties", "ties up to rounding"])
+@pytest.mark.parametrize("d", [2, 3, 20])
+def test_of_equally_distant_rows_the_first_wins(d, step, metric):
+    X = lattice(d, step=step) + step
+    W = built(KNN(K, weights="binary", metric=metric, queries=40), X)
+    np.testing.assert_array_equal(W > 0, sampled_weights(X, np.zeros(len(X)), K, 40, 0, "binary", metric) > 0)
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_the_whole_graph_breaks_ties_alike(d):
+    """The same rule as that of the search for all rows: the links of sampled rows are among those of all."""
+    X, queries = lattice(d), 40
+    whole = Sample(X).neighbors(KNN(K)._search)
+    some = Sample(X).neighbors(KNN(K, queries=queries)._search)
+    ours = np.isin(whole.rows, chosen(len(X), queries, 0))
+    pairs = set(zip(whole.rows[ours], whole.cols[ours], strict=True))
+    assert pairs == set(zip(some.rows, some.cols, strict=True))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("d", [3, 20])
+def test_nothing_but_equal_rows(d, metric):
+    X = np.ones((N, d))
+    W = built(KNN(K, metric=metric, queries=Q), X)
+    np.testing.assert_allclose(W, sampled_weights(X, np.zeros(N), K, Q, 0, metric=metric, t=1.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("symmetry", ["auto", "or", "and", "mean"])
+@pytest.mark.parametrize("queries", [N, N + 1, 10**9])
+def test_as_many_queries_as_rows_are_the_whole_graph(symmetry, queries):
+    X, _ = toy(5)
+    whole, all_ = (built(KNN(K, symmetry=symmetry, queries=q), X) for q in (None, queries))
+    np.testing.assert_array_equal(all_, whole)
+    models = [LPP(2, graph=KNN(K, symmetry=symmetry, queries=q)).fit(X) for q in (None, queries)]
+    np.testing.assert_array_equal(models[1].components_, models[0].components_)
+    assert models[1].sampling_ is None
+    assert models[1].n_connected_components_ == models[0].n_connected_components_
+
+
+@pytest.mark.parametrize("graph", [Repulsion(9), Reconstruction(K), CodingLength(K), KNN(K, among="same_class")])
+def test_other_graphs_with_all_queries_are_whole(graph):
+    X, y = toy(5)
+    (whole,), (all_,) = (clone(graph).set_params(queries=q).build(X, y) for q in (None, N))
+    np.testing.assert_array_equal(all_.laplacian.toarray(), whole.laplacian.toarray())
+    np.testing.assert_array_equal(all_.degrees.toarray(), whole.degrees.toarray())
+
+
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [
+        (KNN(K, symmetry="or", queries=Q), 'symmetry="or".*queries=17.*symmetry="mean"'),
+        (KNN(K, symmetry="and", queries=Q), 'symmetry="and".*queries=17'),
+        (KNN(K, search="approximate", queries=Q), "queries=17.*search='approximate'"),
+        (KNN(K, metric="chi2", queries=Q), 'queries=17.*"chi2"'),
+        (KNN(K, metric="precomputed", queries=Q), "queries=17.*features"),
+        (KNN(K, queries=0), "queries=0"),
+        (KNN(K, queries=-3), "queries=-3"),
+        (KNN(K, queries=2.5), "queries=2.5"),
+        (KNN(K, queries="many"), "queries='many'"),
+        (KNN(K, queries=True), "queries=True"),
+        (KNN(K, queries=Q, random_state=-1), "random_state=-1"),
+        (KNN(K, queries=Q, random_state=None), "random_state=None"),
+        (KNN(N, queries=Q), f"n_neighbors={N}.*smaller than the number of samples"),
+        (Repulsion(K, normalized=True, queries=Q), "normalized=True.*queries=17"),
+        (Repulsion(K, queries=0), "queries=0"),
+        (Reconstruction(K, queries=0), "queries=0"),
+        (CodingLength(K, queries=0), "queries=0"),
+        (CodingLength(K, metric="chi2", queries=Q), '"chi2"'),
+    ],
+    ids=str,
+)
+def test_bad_parameters(graph, words):
+    X, y = toy(N)  # square, as distances are
+    with pytest.raises(ValueError, match=words):
+        graph.build(X @ X.T, y)
+
+
+def test_zero_rows_have_no_cosine():
+    X, _ = toy(5)
+    X[7] = 0
+    with pytest.raises(ValueError, match=r"zero vectors.*row 7"):
+        KNN(K, metric="cosine", queries=5).build(X)
+
+
+@pytest.mark.parametrize("estimator", [LaplacianEigenmaps, TangentialMaps, GLPCA])
+def test_free_maps_need_all_rows(estimator):
+    with pytest.raises(ValueError, match=r"sample of the rows.*leave queries out"):
+        estimator(2, graph=KNN(K, queries=Q)).fit(toy(5)[0])
+
+
+def test_a_kernel_matrix_has_no_rows_to_search():
+    X, _ = toy(5)
+    with pytest.raises(ValueError, match="queries=17 needs features"):
+        KernelLPP(2, kernel="precomputed", graph=KNN(K, queries=Q)).fit(X @ X.T)
+
+
+def test_the_multilinear_map_takes_them():
+    """On columns, with the plain mean, it is LPP (thesis, chapter 3)."""
+    X, _ = toy(6, n=200)
+    graph = KNN(K, queries=90)
+    linear = LPP(2, graph=graph, pca=None, center="mean").fit(X)
+    (modes, _) = TSA((2, 1), graph=graph).fit(X[:, :, None]).components_
+    one, other = (np.linalg.qr(M.T)[0] for M in (linear.components_, modes))
+    np.testing.assert_allclose(np.linalg.svd(one.T @ other)[1], 1, rtol=1e-8)
+
+
+def test_the_seed_chooses_the_rows():
+    X, _ = toy(5)
+    one, again, other = (built(KNN(K, queries=Q, random_state=s), X) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, again)
+    assert (one != other).any()
+
+
+THREADS = """
+import joblib
+import numpy as np
+from lapwing.graphs import KNN
+X = np.random.RandomState(0).randint(0, 4, size=(3000, 20)) + 1
+for rows, metric in ((X[:, :5].astype(float), "manhattan"), (X.astype(np.float32), "euclidean"), (X * 0.1, "cosine")):
+    graph = KNN(5, metric=metric, queries=700)
+    W = graph.build(rows)[0].laplacian.sparse
+    print(joblib.hash([W.data, W.indices, W.indptr]))
+"""
+
+
+def test_the_number_of_threads_changes_nothing():
+    found = []
+    for threads in "13":
+        names = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"), threads)
+        run = [sys.executable, "-c", THREADS]
+        found.append(
+            subprocess.run(run, env={**os.environ, **names}, capture_output=True, text=True, check=True).stdout
+        )
+    assert len(found[0].split()) == 3
+    assert found[0] == found[1]
+
+
+def searched(X, k, queried, metric, pieces, n_threads=None, keep_rows=True):
+    near = Nearest(
+        X[queried], queried, k, metric=metric, centre=X[queried].mean(axis=0), keep_rows=keep_rows, n_threads=n_threads
+    )
+    for start, stop in pieces:
+        near.update(X[start:stop], start)
+    return near
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("d", [3, 20])
+def test_blocks_of_rows_may_be_cut_and_merged_anyhow(monkeypatch, d, metric):
+    """Whatever the blocks, their order and the number of threads, the same rows are found; and kept beside their numbers."""
+    monkeypatch.setattr(nearest_module, "QUERIES", 7)
+    monkeypatch.setattr(nearest_module, "ROWS", 16)
+    monkeypatch.setattr(nearest_module, "FIRST", 4)
+    X, queried = lattice(d, n=140) + 1, chosen(140, 30, 0)
+    whole = searched(X, K, queried, metric, [(0, 140)], n_threads=1)
+    expected = directed(X, np.zeros(140), K, queried, metric)
+    assert list(whole.indices.ravel()) == [j for _, j, _ in expected]
+    np.testing.assert_allclose(whole.distances.ravel(), [d for *_, d in expected], atol=1e-12)
+    pieces = [(0, 1), (1, 1), (1, 60), (60, 61), (61, 140)]
+    for some in (pieces, pieces[::-1]):
+        near = searched(X, K, queried, metric, some, n_threads=3)
+        np.testing.assert_array_equal(near.indices, whole.indices)
+        np.testing.assert_array_equal(near.rows.take(np.arange(queried.size * K)), X[near.indices.ravel()])
+    parts = [searched(X, K, queried, metric, [piece], keep_rows=False) for piece in pieces[::-1]]
+    merged = parts[0]
+    for part in parts[1:]:
+        merged = merged.merge(part)
+    np.testing.assert_array_equal(merged.indices, whole.indices)
+
+
+def test_fewer_rows_than_neighbours_leave_places_empty():
+    X = np.random.RandomState(0).rand(6, 20)
+    near = searched(X, 9, np.array([0, 3]), "euclidean", [(0, 4), (4, 6)])
+    assert (np.sort(near.indices, axis=1)[:, 4:] == [[1, 2, 3, 4, 5], [0, 1, 2, 4, 5]]).all()
+    assert np.isinf(near.distances[:, 5:]).all()
+
+
+def test_equal_rows_are_thinned():
+    X = np.array([[1, 2], [0, 0], [1, 2], [1, 2], [0, 0], [3, 1]])
+    np.testing.assert_array_equal(first_copies(X, 2), [0, 1, 2, 4, 5])
+    assert rounded(np.array([0.3, 0.1 + 0.2, 0.300001])).tolist() == [0.3, 0.3, 0.300001]
+    assert np.isinf(rounded(np.array([np.inf])))
+
+
+# What a sampled graph estimates.
+
+
+def by_seeds(graph, X, y, queries, seeds=range(120)):
+    """X'LX and X'DX of many samples, one below the other."""
+    found = []
+    for seed in seeds:
+        (term,) = clone(graph).set_params(queries=queries, random_state=seed).build(X, y)
+        found.append(np.concatenate([term.laplacian.quadratic(X), term.degrees.quadratic(X)]))
+    return np.array(found)
+
+
+def exact(graph, X, y):
+    """The same of the whole graph, links in one direction counted half."""
+    if isinstance(graph, Repulsion):
+        A = np.zeros((N, N))
+        for i, j, _ in directed(X, y, graph.n_neighbors, range(N)):
+            if y[i] != -1 and y[j] != -1 and y[i] != y[j]:
+                a, b = X[i], X[j]
+                A[i, j] = 1 / (10 + np.sum((a - b) ** 2) / (a @ a + b @ b))
+        W = (A + A.T) / 2
+        D = np.diag(W.sum(axis=1))
+        return np.concatenate([X.T @ (D - W) @ X, X.T @ D @ X])
+    (term,) = (clone(graph).set_params(symmetry="mean") if isinstance(graph, KNN) else graph).build(X, y)
+    return np.concatenate([term.laplacian.quadratic(X), term.degrees.quadratic(X)])
+
+
+GRAPHS = [
+    KNN(K, t=0.3),
+    KNN(K, weights="binary", metric="cosine"),
+    KNN(K, weights="binary", among="same_class"),
+    KNN(K, weights="binary", among="other_class"),
+    Repulsion(9),
+    Reconstruction(K),
+    Reconstruction(K, among="same_class"),
+    CodingLength(K),
+    CodingLength(K, weights="uniform"),
+]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=str)
+def test_estimates_are_unbiased(graph):
+    X, y = toy(3, seed=4)
+    found = by_seeds(graph, X, y, N // 3)
+    error = np.linalg.norm(found.mean(axis=0) - exact(graph, X, y))
+    assert error < 3 * np.sqrt(found.var(axis=0).sum() / len(found))
+    assert found.var(axis=0).sum() > 0
+
+
+@pytest.mark.parametrize("graph", [KNN(K, t=0.3), Reconstruction(K)], ids=str)
+def test_errors_fall_as_of_a_sample_without_replacement(graph):
+    """Their variance is in proportion to n/q - 1."""
+    X, y = toy(3, seed=4)
+    few, many = (by_seeds(graph, X, y, q).var(axis=0).sum() for q in (N // 6, N // 2))
+    assert few / many == pytest.approx((6 - 1) / (2 - 1), rel=0.3)
+
+
+def test_links_that_classes_filter_are_unbiased_too():
+    X, y = toy(3, seed=4)
+    near = KNN(K, weights="binary")
+    for other in (SameClass(), OtherClass()):
+        found = []
+        for seed in range(200):
+            (term,) = (KNN(K, weights="binary", queries=20, random_state=seed) & other).build(X, y)
+            found.append(term.laplacian.quadratic(X))
+        (whole,) = (clone(near).set_params(symmetry="mean") & other).build(X, y)
+        error = np.linalg.norm(np.mean(found, axis=0) - whole.laplacian.quadratic(X))
+        assert error < 3 * np.sqrt(np.var(found, axis=0).sum() / 200)
+
+
+def test_sampled_links_cannot_filter():
+    X, y = toy(3, seed=4)
+    with pytest.raises(ValueError, match=r"queries=20.*left of &"):
+        (SameClass() & KNN(K, queries=20)).build(X, y)
+    np.testing.assert_array_equal(built(SameClass() & KNN(K, queries=N), X, y), built(SameClass() & KNN(K), X, y))
+
+
+def test_the_width_of_all_queries_is_that_of_the_whole_graph():
+    X, y = toy(3)
+    whole, all_ = (built(KNN(K, t="half-median", among="same_class", queries=q), X, y) for q in (None, N))
+    np.testing.assert_array_equal(all_, whole)
+
+
+# How certain the result is.
+
+
+def blobs(n=1200, d=8):
+    rng = np.random.RandomState(0)
+    y = rng.randint(0, 4, n)
+    return rng.randn(n, d) * np.linspace(2, 0.5, d) + 4 * np.eye(4, d)[y], y
+
+
+def excesses(queries, seeds):
+    """Of the objective on the whole graph over its best value, and as ``sampling_`` has it: means over the seeds."""
+    X, _ = blobs()
+    (term,) = KNN(5, symmetry="mean").build(X)
+    degrees = term.degrees.diagonal()
+    F = X - degrees @ X / degrees.sum()
+    A, B = term.laplacian.quadratic(F), term.degrees.quadratic(F)
+
+    def objective(model):
+        V = model.components_.T
+        return np.trace(np.linalg.solve(V.T @ B @ V, V.T @ A @ V))
+
+    best = objective(LPP(3, graph=KNN(5, symmetry="mean"), pca=None).fit(X))
+    models = [LPP(3, graph=KNN(5, queries=queries, random_state=s), pca=None).fit(X) for s in seeds]
+    return np.mean([objective(m) / best - 1 for m in models]), np.mean([m.sampling_["excess"] for m in models])
+
+
+def test_the_reported_excess_is_about_the_true_one_and_falls():
+    (true_few, few), (true_many, many) = excesses(60, range(16)), excesses(240, range(16))
+    assert true_few / 3 < few < 3 * true_few
+    assert true_many / 3 < many < 3 * true_many
+    assert 2 < few / many < 8  # four times the queries, a quarter
+
+
+def test_sampling_says_what_was_sampled():
+    X, y = blobs(300)
+    model = LPP(2, graph=KNN(5, queries=80) - 0.1 * Repulsion(9, queries=50)).fit(X, y)
+    assert set(model.sampling_) == {"queries", "samples", "in_sample", "held_out", "excess", "angle"}
+    assert (model.sampling_["queries"], model.sampling_["samples"]) == (50, 300)
+    assert 0 <= model.sampling_["angle"] <= np.pi / 2
+    assert 0 <= model.sampling_["excess"] < 1
+    assert model.n_connected_components_ is None
+    assert LPP(2, graph=KNN(5)).fit(X).sampling_ is None
+    assert LPP(2, graph=SameClass()).fit(X, y).sampling_ is None
+
+
+SAMPLED = {
+    "OLPP": OLPP(2, graph=KNN(5, queries=80)),
+    "NPE": NPE(2, graph=Reconstruction(5, queries=80)),
+    "ONPP": ONPP(2, graph=Reconstruction(5, queries=80)),
+    "LPCA": LPCA(2, graph=CodingLength(5, queries=80)),
+    "MFA": MFA(2, graph=KNN(5, among="same_class", weights="binary", queries=80), penalty=Repulsion(15, queries=200)),
+    "penalty alone": LPP(2, graph=SameClass(), penalty=Repulsion(15, queries=200)),
+}
+
+
+@pytest.mark.parametrize("model", SAMPLED.values(), ids=SAMPLED)
+def test_every_linear_method_reports_it(model):
+    X, y = blobs(300)
+    sampling = clone(model).fit(X, y).sampling_
+    assert np.isfinite(list(sampling.values())).all()
+    assert sampling["queries"] == (200 if isinstance(model, LPP) else 80)
+    better = sampling["held_out"] - sampling["in_sample"]
+    scale = abs(sampling["held_out"] + sampling["in_sample"]) / 2
+    assert sampling["excess"] == pytest.approx(max(better, 0) / 4 / scale)
+
+
+@pytest.mark.parametrize(("k", "graph"), [(5, KNN(2, queries=3)), (2, KNN(5, queries=1))], ids=["rank", "empty"])
+def test_halves_that_cannot_be_solved_leave_it_unknown(k, graph, tmp_path):
+    X, _ = blobs(300)
+    model = LPP(k, graph=graph, pca=None).fit(X)
+    assert model.sampling_["excess"] == np.inf
+    assert model.sampling_["angle"] == pytest.approx(np.pi / 2)
+    assert np.isnan([model.sampling_["in_sample"], model.sampling_["held_out"]]).all()
+    lapwing.save(model, tmp_path / "model.lapwing")
+    np.testing.assert_array_equal(lapwing.load(tmp_path / "model.lapwing").transform(X), model.transform(X))
+
+
+def test_halves_that_see_nothing_of_one_another_leave_it_unknown():
+    rng = np.random.RandomState(1)
+    X = (rng.rand(300, 25) < 0.05) + (np.arange(25) < 3) * rng.rand(300, 25)
+    model = LPP(8, graph=KNN(3, weights="binary", queries=12), pca=None).fit(X)
+    assert model.sampling_["excess"] == np.inf
+
+
+def test_halves_without_a_mean():
+    X = np.random.RandomState(0).randn(60, 200)
+    assert LPP(3, graph=KNN(5, queries=25), pca=None, center=False).fit(X).sampling_ is not None
+
+
+def test_a_saved_model_works_and_keeps_it(tmp_path):
+    X, _ = blobs(300)
+    for model in (LPP(2, graph=KNN(5, queries=80)), LaplacianScore(3, graph=KNN(5, queries=80))):
+        model.fit(X)
+        lapwing.save(model, tmp_path / "model.lapwing")
+        loaded = lapwing.load(tmp_path / "model.lapwing")
+        np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+        assert loaded.sampling_ == model.sampling_
+
+
+def test_a_sampled_solution_is_that_of_its_own_graph():
+    """The pencil of the sampled graph, by its definition."""
+    X, _ = blobs(300)
+    model = LPP(2, graph=KNN(5, queries=80, random_state=1), pca=None, scaling="constraint").fit(X)
+    W = sampled_weights(X, np.zeros(300), 5, 80, 1)
+    D = np.diag(W.sum(axis=1))
+    F = X - W.sum(axis=1) @ X / W.sum()
+    V = model.components_.T
+    np.testing.assert_allclose(V.T @ F.T @ D @ F @ V, np.eye(2), atol=1e-9)
+    np.testing.assert_allclose(V.T @ F.T @ (D - W) @ F @ V, np.diag(model.eigenvalues_), atol=1e-9)
+    expected = eigh(F.T @ (D - W) @ F, F.T @ D @ F, eigvals_only=True)[:2]
+    np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-9)
