@@ -72,20 +72,23 @@ def graph_of(what: str):
 
 def fit(path: str, what: str, kind: str) -> None:
     """One fit, in this process; prints its time and the most memory that was resident."""
-    import resource
-
     from lapwing import LPP, MMC
+    from lapwing.blocks._arrays import ArrayBlocks
 
     X = opened(Path(path), kind)
+    if kind == "npy" and what != "exact":
+        X = ArrayBlocks(X)  # in blocks whatever the size
     start = time.perf_counter()
     if what == "MMC":
-        y = np.concatenate([rows(s, min(s + BLOCK, len(X)))[1] for s in range(0, len(X), BLOCK)]).astype(np.int8)
+        n = X.shape[0]
+        y = np.concatenate([rows(s, min(s + BLOCK, n))[1] for s in range(0, n, BLOCK)]).astype(np.int8)
         start = time.perf_counter()
         model = MMC(16).fit(X, y)
     else:
         model = LPP(16, graph=graph_of(what)).fit(X)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    status = Path("/proc/self/status").read_text().splitlines()
+    peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
     print(json.dumps({"seconds": seconds, "bytes": peak, "sampling": model.sampling_}))
 
 
@@ -109,7 +112,7 @@ def curve(folder: Path, most: float) -> list[dict]:
 
 def slopes(found: list[dict]) -> None:
     for what in ("queries", "MMC"):
-        points = [(r["n"], r["seconds"]) for r in found if r["what"] == what and r["n"] >= EXACT_UP_TO]
+        points = [(r["n"], r["seconds"]) for r in found if r["what"] == what]
         for (n, s), (m, t) in pairwise(points):
             print(f"{what}: slope from {n:,} to {m:,} rows {np.log(t / s) / np.log(m / n):.2f}")
 
@@ -197,9 +200,10 @@ def against_exact(name: str, X: np.ndarray, X_new: np.ndarray, y: np.ndarray, y_
         exact._reduced(sample, Problem([term], term.degrees), None, [term.laplacian, term.degrees]),
     )
     found = []
-    for queries in (None, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000):
+    for queries in (None, "default", 1_000, 2_000, 5_000, 10_000, 20_000, 40_000):
         start = time.perf_counter()
-        model = exact if queries is None else LPP(16, graph=KNN(5, queries=queries)).fit(X)
+        graph = KNN(5) if queries == "default" else KNN(5, queries=queries)
+        model = exact if queries is None else LPP(16, graph=graph).fit(X)
         seconds = time.perf_counter() - start
         V = model.components_.T.astype(np.float64)
         nearest = KNeighborsClassifier(1).fit(model.transform(X), y)
@@ -216,10 +220,12 @@ def against_exact(name: str, X: np.ndarray, X_new: np.ndarray, y: np.ndarray, y_
         )
         best, row = found[0]["objective"], found[-1]
         told = (
-            "" if queries is None else f"  told {model.sampling_['excess']:.2%}, angle {model.sampling_['angle']:.2f}"
+            ""
+            if model.sampling_ is None
+            else f"  told {model.sampling_['excess']:.2%}, angle {model.sampling_['angle']:.2f}"
         )
         print(
-            f"{name:<10} {len(X):,} rows  queries {queries!s:<6} objective {row['objective'] / best - 1:+.2%}  "
+            f"{name:<10} {len(X):,} rows  queries {queries!s:<7} objective {row['objective'] / best - 1:+.2%}  "
             f"1-NN {row['accuracy']:.4f}{told}",
             flush=True,
         )

@@ -34,7 +34,7 @@ from lapwing import (
     LaplacianScore,
 )
 from lapwing.blocks import _blocks, _progress, as_blocks
-from lapwing.blocks._arrays import ArrayBlocks, SparseBlocks
+from lapwing.blocks._arrays import ArrayBlocks, HeldBlocks, SparseBlocks
 from lapwing.blocks._parquet import ParquetBlocks
 from lapwing.graphs import (
     KNN,
@@ -49,6 +49,7 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
 )
+from lapwing.graphs._blocks import Moments
 
 N, D = 1000, 6
 NEAR = KNN(4, queries=40)
@@ -495,6 +496,14 @@ def test_a_column_that_a_file_has_not(tmp_path):
         LPP(1).fit(ds.dataset(tmp_path))
 
 
+def test_columns_of_a_model_without_names_are_taken_in_order(tmp_path):
+    X, y = data()
+    model = MMC(2).fit(X, y)
+    with pytest.warns(UserWarning, match="X has feature names, but MMC was fitted without"):
+        Z = model.transform(parquet(X, tmp_path))
+    np.testing.assert_allclose(Z, model.transform(X))
+
+
 def test_parquet_that_is_refused(tmp_path):
     X, y = data()
     blocks = parquet(X, tmp_path, word=y.astype(str))
@@ -502,8 +511,6 @@ def test_parquet_that_is_refused(tmp_path):
         LPP(1, graph=NEAR).fit(blocks)
     with pytest.raises(ValueError, match=r"y='labels' is no column of X; there are column 0"):
         MMC(1).fit(blocks, y="labels")
-    with pytest.raises(TypeError, match=r"X is a Table; pass a data set"):
-        LPP(1).fit(table(X))
     missing = pa.array([None if label == -1 else str(label) for label in y])
     with pytest.raises(ValueError, match=r"y contains NaN.*mark unknown labels by -1"):
         MMC(1).fit(parquet(X, tmp_path, label=missing), y="label")
@@ -724,6 +731,7 @@ def bad_rows():
 
 @pytest.mark.parametrize("rows", list(bad_rows()))
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:X has feature names")
 def test_nan_and_infinity_are_named(kind, rows, tmp_path):
     """By the block, its first row, and the row."""
     good = data()[0]
@@ -889,3 +897,51 @@ def test_a_terminal_sees_how_far_it_is(monkeypatch, patience):
     assert "s left" in shown
     assert "\rtransforming: 500 of 1,000 rows, " in shown
     assert shown.endswith("\r" + " " * 78 + "\rend")  # the line is cleared
+
+
+# What is asked of all rows.
+
+
+def test_memory_maps_are_arrays_to_graphs_of_all_rows(tmp_path):
+    """As they are in memory, whoever made them: joblib does."""
+    X, y = data()
+    with memory(X):
+        mapped = memmap(X, tmp_path)
+        for model in (LPP(2), LPP(2, graph=KNN(4)), LPP(2, graph=Radius(3.0)), MFA(2), LaplacianScore(3)):
+            assert_alike(clone(model).fit(X, y), clone(model).fit(mapped, y))
+            assert clone(model).fit(mapped, y).graph_.get_params().get("queries") is None
+
+
+def test_parameters_are_checked_before_any_pass(tmp_path, monkeypatch):
+    X, y = data()
+    blocks = ArrayBlocks(X)
+    monkeypatch.setattr(ArrayBlocks, "_read", None)  # nothing is read
+    for graph, words in {
+        KNN(4, queries=40, symmetry="or"): "symmetry",
+        KNN(4, queries=40, weights="foo"): "weights='foo'",
+        KNN(4, queries=40, t=-1.0): "t=-1.0",
+        KNN(len(X), queries=40): "n_neighbors",
+        KNN(4, queries=40) - Repulsion(4, queries=40, normalized=True): "normalized=True",
+        KNN(4, queries=40) - Repulsion(4, queries=40, sigma=0.0): "sigma=0.0",
+    }.items():
+        with config_context(working_memory=1e-3), pytest.raises(ValueError, match=words):
+            LPP(2, graph=graph).fit(blocks, y)
+
+
+def test_rows_that_are_too_many_to_search_are_not_loaded(monkeypatch):
+    X, _ = data()
+    monkeypatch.setattr("lapwing.reducers._base.QUERIES", len(X) - 1)
+    with pytest.raises(ValueError, match=r"KNN\(4\) searches for the neighbours of every row"):
+        LPP(2, graph=KNN(4)).fit(ArrayBlocks(X))
+
+
+def test_sparse_blocks_become_dense_a_part_at_a_time(tmp_path, limit, monkeypatch):
+    if limit < 100:
+        pytest.skip("they stay sparse")
+    X, sizes = documents(), []
+    step = Moments.add
+    monkeypatch.setattr(
+        Moments, "add", lambda self, block, *rest: sizes.append(block.nbytes) or step(self, block, *rest)
+    )
+    LPP(2, graph=NEAR).fit(HeldBlocks(X))
+    assert max(sizes[:-1]) <= 4096

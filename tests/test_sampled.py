@@ -4,18 +4,22 @@ import os
 import subprocess
 import sys
 
+import dask.array as dask_array
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_distances, manhattan_distances
 from sklearn.utils.random import sample_without_replacement
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import lapwing
 from lapwing import (
     GLPCA,
     LPCA,
+    LPI,
     LPP,
     MFA,
     NPE,
@@ -562,3 +566,44 @@ def test_a_sampled_solution_is_that_of_its_own_graph():
     np.testing.assert_allclose(V.T @ F.T @ (D - W) @ F @ V, np.diag(model.eigenvalues_), atol=1e-9)
     expected = eigh(F.T @ (D - W) @ F, F.T @ D @ F, eigvals_only=True)[:2]
     np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-9)
+
+
+def test_landmarks_are_drawn_once():
+    """The halves of the links have those of the whole, also where the seed is left to chance."""
+    X, _ = make_blobs(600, 5, centers=8, random_state=0)
+    graph = KNN(5, queries=300)
+    objectives = []
+    for seed in (None, 0):
+        model = KernelLPP(2, landmarks=50, graph=graph, random_state=seed, gamma=0.05).fit(X)
+        Z = model.transform(X)
+        (term,) = KNN(5, symmetry="mean").build(X)
+        Z = Z - term.degrees.diagonal() @ Z / term.degrees.diagonal().sum()
+        objectives.append(np.trace(np.linalg.solve(term.degrees.quadratic(Z), term.laplacian.quadratic(Z))))
+        assert np.isfinite(model.sampling_["held_out"])
+    assert objectives[0] == pytest.approx(objectives[1], rel=0.3)
+
+
+def test_searches_of_all_rows_count_once_in_halves():
+    X, _ = make_blobs(500, 6, centers=5, random_state=0)
+    model = OLPP(2, graph=KNN(5, queries=250) + Reconstruction(5)).fit(X)
+    assert model.sampling_["in_sample"] == pytest.approx(model.eigenvalues_.sum(), rel=0.2)
+
+
+def test_documents_have_a_ridge_whatever_their_terms():
+    rng = np.random.RandomState(0)
+    X = sparse.csr_array(rng.poisson(0.05 + rng.rand(4, 150)[rng.randint(4, size=700)] / 2))
+    graph = KNN(8, metric="cosine", weights="dot", queries=300)
+    auto, given, little = (LPI(3, graph=graph, ridge=ridge).fit(X) for ridge in ("auto", 30.0, 1e-6))
+    np.testing.assert_allclose(auto.components_, given.components_)
+    assert auto.sampling_["excess"] < little.sampling_["excess"]
+
+
+def test_threads_of_blas_are_given_back():
+    """Also where several threads search at once."""
+    X = np.random.RandomState(0).randn(4000, 20)
+    with threadpool_limits(2, user_api="blas"):
+        before = [pool["num_threads"] for pool in threadpool_info()]
+        D = dask_array.from_array(X, chunks=(500, 20))
+        for _ in range(3):
+            LPP(2, graph=KNN(4, queries=300)).fit(D)
+        assert [pool["num_threads"] for pool in threadpool_info()] == before

@@ -24,7 +24,7 @@ class ArrayBlocks(Blocks):
             )
         if np.dtype(array.dtype).kind not in "fiub":
             raise ValueError(f"X holds {array.dtype}, not numbers; convert it first")
-        self._array = array
+        self._array, self.is_array = array, isinstance(array, np.memmap)
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         self.dtype = float_dtype(array.dtype)
 
@@ -46,6 +46,7 @@ class SparseBlocks(Blocks):
     """A CSR matrix whose arrays are memory maps."""
 
     is_sparse = True
+    is_array = True
 
     def __init__(self, matrix: Any):
         if matrix.format != "csr":

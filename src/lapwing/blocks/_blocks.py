@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -43,6 +44,7 @@ class Blocks:
     dtype: np.dtype
     feature_names: list[str] | None = None
     is_sparse: bool = False
+    is_array: bool = False  # whether it can be taken for an array in memory as well
     is_distributed: bool = False  # whether blocks are folded apart, and their results merged
 
     def _read(self) -> Iterator[Block]:
@@ -92,8 +94,8 @@ class Blocks:
         return stacked(out) if self.is_sparse else out
 
     def take(self, rows: np.ndarray) -> Block:
-        """Some rows, by ascending number: another pass, where there is no better way."""
-        return stacked(self.fold(taking(rows), "reading rows"))
+        """Some rows, by ascending number, where blocks are folded apart."""
+        raise NotImplementedError
 
     def head(self, most: int) -> Block:
         """The first rows."""
@@ -134,6 +136,31 @@ class _Mapped(Blocks):
             return fold.step(state, function(block, start), start)
 
         return self._blocks.fold(fold._replace(step=step), doing)
+
+
+class DenseBlocks(_Mapped):
+    """Sparse rows as dense ones, some at a time: a block may hold many more than would fit."""
+
+    def __init__(self, blocks: Blocks):
+        super().__init__(blocks, lambda block, first: block.toarray(), is_sparse=False)
+
+    def __iter__(self) -> Iterator[tuple[int, Block]]:
+        for start, block in self._blocks:
+            for rows in _parts(block):
+                yield start + rows.start, block[rows].toarray()
+
+    def fold(self, fold: Fold, doing: str) -> Any:
+        def step(state: Any, block: Block, start: int) -> Any:
+            for rows in _parts(block):
+                state = fold.step(state, block[rows].toarray(), start + rows.start)
+            return state
+
+        return self._blocks.fold(fold._replace(step=step), doing)
+
+
+def _parts(block: Block) -> Iterator[slice]:
+    step = block_rows(block.shape[1], block.dtype.itemsize)
+    return (slice(start, start + step) for start in range(0, block.shape[0], step))
 
 
 def taking(rows: np.ndarray) -> Fold:
@@ -210,6 +237,12 @@ def projected(model: Any, blocks: Blocks, project: Callable[[Block], np.ndarray]
         raise ValueError(
             f"X has {blocks.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input"
         )
+    if blocks.feature_names is not None and not hasattr(model, "feature_names_in_"):
+        warnings.warn(
+            f"X has feature names, but {type(model).__name__} was fitted without feature names; columns are taken in their order",
+            UserWarning,
+            stacklevel=4,
+        )
     return blocks.projected(project, n_out)
 
 
@@ -241,7 +274,7 @@ def _as_blocks(X: Any, y: Any, columns: Any) -> Blocks | None:
         from ._arrays import ArrayBlocks
 
         return ArrayBlocks(X)
-    if package == "pyarrow":
+    if package == "pyarrow" and hasattr(X, "scanner"):
         from ._parquet import ParquetBlocks
 
         return ParquetBlocks(X, y, columns)

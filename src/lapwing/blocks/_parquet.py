@@ -62,7 +62,16 @@ class ParquetBlocks(Blocks):
         return np.concatenate(found)
 
     def _batches(self, columns: Any, rows: int) -> Iterator[Any]:
-        scanner = self._dataset.scanner(columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1)
+        from pyarrow import dataset
+
+        options = {}
+        if isinstance(getattr(self._dataset, "format", None), dataset.ParquetFileFormat):  # read in pieces, not ahead
+            options["fragment_scan_options"] = dataset.ParquetFragmentScanOptions(
+                pre_buffer=False, use_buffered_stream=True
+            )
+        scanner = self._dataset.scanner(
+            columns=columns, batch_size=rows, batch_readahead=1, fragment_readahead=1, **options
+        )
         return (batch for batch in scanner.to_batches() if batch.num_rows)
 
 

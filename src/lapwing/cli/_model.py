@@ -88,20 +88,34 @@ def fit(
 
 
 def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
-    """A Parquet file larger than the working memory, for methods that read rows a block at a time; else None."""
+    """A Parquet file whose rows are more than the working memory, for methods that read them in blocks; else None."""
+    if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not _reads_blocks(estimator):
+        return None
+    from pyarrow import ArrowInvalid, dataset, parquet
+
     from ..blocks import as_blocks, working_memory
 
-    large = (
-        data.lower().endswith((".parquet", ".pq")) and os.path.isfile(data) and os.path.getsize(data) > working_memory()
-    )
-    if not large or not _reads_blocks(estimator):
+    try:
+        metadata = parquet.read_metadata(data)
+    except ArrowInvalid:
+        return None  # reading it will say what is wrong
+    if metadata.num_rows * metadata.num_columns * 8 <= working_memory():
         return None
-    from pyarrow import dataset
-
     rows = dataset.dataset(data, format="parquet")
-    left_out = {options["label"], options["id"], *options["drop"]}
-    say(f"{data} is {size(data)}, and is read in blocks")
+    left_out = [name for name in (options["label"], options["id"], *options["drop"]) if name is not None]
+    for name in left_out:
+        if name not in rows.schema.names:
+            raise ValueError(f"{data} has no column {name!r}; it has {', '.join(rows.schema.names[:20])}")
+    _require_label(estimator, options["label"])
+    say(f"{data} has {counted(metadata.num_rows, 'row')}, and is read in blocks")
     return as_blocks(rows, options["label"], [name for name in rows.schema.names if name not in left_out])
+
+
+def _require_label(estimator: Any, label: Any) -> None:
+    from sklearn.utils import get_tags
+
+    if get_tags(estimator).target_tags.required and label is None:
+        raise typer.BadParameter(f"{type(estimator).__name__} needs labels", param_hint="--label")
 
 
 def _reads_blocks(estimator: Any) -> bool:
@@ -114,9 +128,8 @@ def _fit(estimator: Any, table: Any, data: str) -> None:
     from scipy import sparse
     from sklearn.utils import get_tags
 
+    _require_label(estimator, table.y)
     if get_tags(estimator).target_tags.required:
-        if table.y is None:
-            raise typer.BadParameter(f"{type(estimator).__name__} needs labels", param_hint="--label")
         check_classes(table, data)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
         raise ValueError(

@@ -99,7 +99,8 @@ def estimate_cost(
     """
     data = _checked(estimator, shape, dtype, density, n_classes)
     k = _components(estimator, data)
-    sample = Sample(_empty(data), np.arange(data.n) % data.n_classes, k)
+    sample = Sample(_empty(data), None, k)
+    sample.class_sizes = np.full(data.n_classes, data.n / data.n_classes)
     sample.in_blocks = check_choice("blocks", blocks, (False, True))
     return _cost(fit_parts(Fit(estimator, data, sample, k)))
 

@@ -167,7 +167,7 @@ def _require_blocks(fit: Fit) -> None:
     if data.is_sparse:
         raise ValueError(f"density={data.density} and blocks=True together have no estimate; leave one out")
     for graph in fit.graphs:
-        graph.require_blocks()
+        graph.require_blocks(data.n)
 
 
 def _moments(data: Data, touched: int) -> Part:

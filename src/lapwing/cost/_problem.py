@@ -52,7 +52,7 @@ class Problem(NamedTuple):
 
 def problem_of(fit: Fit) -> Problem:
     data, graphs = fit.data, fit.graphs
-    searches = distinct_searches(graphs)
+    searches = distinct_searches(graphs, data.n)
     found, rows = search_parts(searches, data), touched(searches, data.n)
     if fit.sample.in_blocks:
         data = data._replace(n=rows + data.n_classes)

@@ -18,18 +18,13 @@ DENSE_CHUNK = 128 << 20  # bytes of distances that a search by all pairs holds, 
 Found = tuple[Work, float]  # operations, and bytes on the way
 
 
-def distinct_searches(graphs: Iterable[Graph]) -> list[Search]:
+def distinct_searches(graphs: Iterable[Graph], n: int) -> list[Search]:
     """The searches of the graphs; equal ones run once."""
-    found = {search.key: search.checked() for graph in graphs for search in graph.searches()}
+    found = {search.key: search.checked(n) for graph in graphs for search in graph.searches()}
     return list(found.values())
 
 
 def search_parts(searches: list[Search], data: Data) -> list[Part]:
-    for search in searches:
-        if search.n_neighbors >= data.n:
-            raise ValueError(
-                f"n_neighbors={search.n_neighbors} must be smaller than the number of samples, {data.n}; use fewer neighbours"
-            )
     shared = [_gram(data)] if any(is_by_gram(search, data) for search in searches) else []
     return shared + [_search(search, data) for search in searches]
 

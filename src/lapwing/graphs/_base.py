@@ -51,7 +51,7 @@ class Graph(BaseEstimator):
         """The neighbour searches that building it takes."""
         return []
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         """Raise where it needs all rows at once, and so cannot be built on rows that are read a block at a time."""
         raise ValueError(
             f"{type(self).__name__} needs all rows of X in memory, and X is read in blocks; use graphs of classes (SameClass) or "
@@ -161,8 +161,8 @@ class Scaled(Graph):
     def searches(self) -> list[Search]:
         return self.graph.searches()
 
-    def require_blocks(self) -> None:
-        self.graph.require_blocks()
+    def require_blocks(self, n: int) -> None:
+        self.graph.require_blocks(n)
 
     def adjacency(self, sample: Sample) -> sparse.csr_array | None:
         W = self.graph.adjacency(sample)
@@ -213,9 +213,9 @@ class Combination(Graph):
     def searches(self) -> list[Search]:
         return _graph("left", self.left).searches() + _graph("right", self.right).searches()
 
-    def require_blocks(self) -> None:
-        self.left.require_blocks()
-        self.right.require_blocks()
+    def require_blocks(self, n: int) -> None:
+        self.left.require_blocks(n)
+        self.right.require_blocks(n)
 
     def resolved(self, sample: Sample) -> Graph:
         return Combination(self.left.resolved(sample), self.right.resolved(sample), self.scale)
@@ -285,9 +285,9 @@ class Intersection(Graph):
     def searches(self) -> list[Search]:
         return _graph("left", self.left).searches() + _graph("right", self.right).searches()
 
-    def require_blocks(self) -> None:
-        self.left.require_blocks()
-        self.right.require_blocks()
+    def require_blocks(self, n: int) -> None:
+        self.left.require_blocks(n)
+        self.right.require_blocks(n)
 
     def resolved(self, sample: Sample) -> Graph:
         return Intersection(self.left.resolved(sample), self.right)

@@ -177,7 +177,7 @@ class BlockSample(Sample):
 
     def __init__(self, blocks: Blocks, y: Any, n_components: int | None, searches: Sequence[Search]):
         n = blocks.shape[0]
-        wanted = {search.key: search.checked() for search in searches}
+        wanted = {search.key: search.checked(n) for search in searches}
         self._of_all = None if y is None else _small(encode_labels(blocks.labels(y), n))
         queried = [search.queried(n) for search in wanted.values()]
         numbers = np.unique(np.concatenate([*queried, np.empty(0, np.intp)]))

@@ -46,7 +46,7 @@ class SameClass(Graph):
         self.weights = weights
         self.t = t
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         if self._is_heat():
             raise ValueError(
                 'SameClass(weights="heat") lists all pairs of a class, and X is read in blocks; use weights="uniform", or '
@@ -99,7 +99,7 @@ class OtherClass(Graph):
 
     reads_labels = True
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         """Classes are enough."""
 
     def terms(self, sample: Sample) -> list[Term]:
@@ -138,7 +138,7 @@ class Complete(Graph):
     def reads_labels(self) -> bool:
         return self.among == "labelled"
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         if check_choice("weights", self.weights, ("uniform", "dot")) == "dot":
             raise ValueError('Complete("dot") needs all rows of X in memory, and X is read in blocks; use Complete()')
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ..operators import Array, row_blocks
 
@@ -70,7 +71,8 @@ class Nearest:
         self.distances = np.full((Q.shape[0], k), np.inf)
         self.indices = np.full((Q.shape[0], k), -1, dtype=np.int64)
         self.rows: Any = _no_rows(Q, k) if keep_rows else None
-        self.n_threads = n_threads or joblib.cpu_count()
+        self.n_threads = n_threads or _blas_threads()
+        self._pool: ThreadPoolExecutor | None = None
 
     def update(self, block: Array, start: int, which: np.ndarray | None = None, queries: Any = None) -> Nearest:
         """Take in the rows ``start, start + 1, ...``; or of these only ``which``, for some of the queries only."""
@@ -83,7 +85,7 @@ class Nearest:
 
     def __getstate__(self) -> dict:
         """What was found: results travel between processes, and the queries are known where they arrive."""
-        return {**self.__dict__, "Q": None, "centre": None}
+        return {**self.__dict__, "Q": None, "centre": None, "_pool": None}
 
     def merge(self, other: Nearest) -> Nearest:
         """The nearest of both."""
@@ -134,13 +136,31 @@ class Nearest:
         step, start = (FIRST if np.isinf(self.distances[queries, -1]).any() else ROWS), 0
         parts = [slice(i, i + QUERIES) for i in range(0, queries.size, QUERIES)]
         products = _Products()
-        with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(self.n_threads) as pool:
+        with self.threads():
             while start < block.shape[0]:
                 rows = block[start : start + step]
                 chunk = _Chunk(self, rows, *self._prepared(rows), index[start : start + step], products)
-                for done in pool.map(lambda part, c=chunk: c.compare(Q[part], size[part], queries[part]), parts):
-                    assert done
+                self._each(partial(chunk.compare, Q, size, queries), parts)
                 start, step = start + step, min(2 * step, ROWS)
+
+    @contextmanager
+    def threads(self) -> Iterator[None]:
+        """Threads over queries, BLAS having one in each; entered once for several updates, they start once."""
+        if self._pool is not None or self.n_threads == 1:
+            yield
+            return
+        with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(self.n_threads) as self._pool:
+            try:
+                yield
+            finally:
+                self._pool = None
+
+    def _each(self, compare: Callable[[slice], None], parts: list[slice]) -> None:
+        if self._pool is None:
+            for part in parts:
+                compare(part)
+        else:
+            list(self._pool.map(compare, parts))
 
     def _prepared(self, rows: Array) -> tuple[Array, np.ndarray]:
         """Rows as products take them, and their squared lengths."""
@@ -225,8 +245,9 @@ class _Chunk:
         self.transposed = R.T if sparse.issparse(R) else np.concatenate([R.T, -half[None]])
         self.largest = squares.max()
 
-    def compare(self, Q: Array, squares: np.ndarray, queries: np.ndarray) -> bool:
+    def compare(self, Q: Array, squares: np.ndarray, queries: np.ndarray, part: slice) -> None:
         """|q - x|² < d² where q'x - |x|²/2 > (|q|² - d²)/2; rounding leaves candidates, which differences settle."""
+        Q, squares, queries = Q[part], squares[part], queries[part]
         products = self.products.of(Q, self.transposed)
         if self.half is not None:
             products -= self.half
@@ -235,7 +256,6 @@ class _Chunk:
             near = self.nearest
             d = near.exact(self.rows, queries[rows], cols)
             near._take(queries[rows], d, self.index[cols], (self.rows, cols))
-        return True
 
     def _candidates(self, products: np.ndarray, squares: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Products that reach what a row needs to be among the nearest: by those so far, and by the best of this chunk.
@@ -296,6 +316,11 @@ class _SparseRows:
 def _no_rows(Q: Array, k: int) -> _DenseRows | _SparseRows:
     kind: Callable = _SparseRows if sparse.issparse(Q) else _DenseRows
     return kind(Q.shape[0] * k, Q.shape[1], Q.dtype)
+
+
+def _blas_threads() -> int:
+    """As many threads as matrix products may have here and now: all cores, or one in a process of many."""
+    return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
 
 
 def _short(X: Array) -> Array:

@@ -14,20 +14,24 @@ from ..problem import Term
 from ._base import Graph, SparseGraph, require_queries
 from ._sample import Sample
 from ._search import Edges, Search, class_members, is_precomputed, nearest
-from ._weights import SYMMETRY, Heat, edge_weights, require_positive_degrees, symmetric
+from ._weights import SYMMETRY, WEIGHTS, Heat, edge_weights, require_positive_degrees, symmetric
 
 AMONG = ("all", "same_class", "other_class")
+
+
+def require_mean(search: Search, symmetry: str, n: int) -> None:
+    if search.is_sampled(n) and symmetry not in ("auto", "mean"):
+        raise ValueError(
+            f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={search.queries} searches for those '
+            'of one; use symmetry="mean"'
+        )
 
 
 def directed(edges: Edges, values: np.ndarray, sample: Sample, search: Search, symmetry: str) -> sparse.csr_array:
     """The weights of links found from each row searched for, made symmetric; those of a few rows stand for all."""
     if not search.is_sampled(sample.n_samples):
         return symmetric(edges, values, sample.n, "or" if symmetry == "auto" else symmetry)
-    if symmetry not in ("auto", "mean"):
-        raise ValueError(
-            f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={search.queries} searches for those '
-            'of one; use symmetry="mean"'
-        )
+    require_mean(search, symmetry, sample.n_samples)
     return sample.scale(search) * symmetric(edges, values, sample.n, "mean")
 
 
@@ -166,8 +170,14 @@ class KNN(_Weighted):
     def searches(self) -> list[Search]:
         return [self._search]
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         require_queries(self, self._search)
+        check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
+        if not callable(self.weights):
+            check_choice("weights", self.weights, WEIGHTS)
+        if not isinstance(self.t, str):
+            check_positive("t", self.t)
+        require_mean(self._search, self.symmetry, n)
 
     def _edges(self, sample: Sample) -> Edges:
         return sample.neighbors(self._search)
@@ -302,15 +312,21 @@ class Repulsion(SparseGraph):
     def searches(self) -> list[Search]:
         return [self._search]
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         require_queries(self, self._search)
-
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
-        if self.normalized and self._search.is_sampled(sample.n_samples):
+        check_positive("sigma", self.sigma)
+        self._require_degrees(n)
+
+    def _require_degrees(self, n: int) -> None:
+        if self.normalized and self._search.is_sampled(n):
             raise ValueError(
                 f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
             )
+
+    def adjacency(self, sample: Sample) -> sparse.csr_array:
+        check_choice("weights", self.weights, ("inverse", "binary"))
+        self._require_degrees(sample.n_samples)
         classes, edges = sample.classes, sample.neighbors(self._search)
         known = (classes[edges.rows] >= 0) & (classes[edges.cols] >= 0)
         edges = edges.where(known & (classes[edges.rows] != classes[edges.cols]))
@@ -354,7 +370,7 @@ class ClosestPairs(SparseGraph):
     def searches(self) -> list[Search]:
         return [Search(self.n_pairs, self.metric, among="other_class")]
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         raise ValueError(
             "ClosestPairs compares every row with every other, and X is read in blocks; use Repulsion(15, queries=20_000) instead"
         )

@@ -399,7 +399,7 @@ class CodingLength(_Patched):
         self.queries = queries
         self.random_state = random_state
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         require_queries(self, self._search(self.metric))
 
     def _scaled(self, sample: Sample) -> Patches:

@@ -65,7 +65,7 @@ class Reconstruction(Graph):
     def searches(self) -> list[Search]:
         return [self._search]
 
-    def require_blocks(self) -> None:
+    def require_blocks(self, n: int) -> None:
         require_queries(self, self._search)
 
     @property

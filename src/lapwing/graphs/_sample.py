@@ -181,12 +181,7 @@ class Sample:
 
     def neighbors(self, search: Search) -> Edges:
         """The nearest rows of each row that is searched for, itself left out; of equally distant ones the first."""
-        search = search.checked()
-        if search.n_neighbors >= self.n_samples:
-            raise ValueError(
-                f"n_neighbors={search.n_neighbors} must be smaller than the number of samples, {self.n_samples}, since a "
-                f"sample is not its own neighbour; use n_neighbors={self.n_samples - 1} or less"
-            )
+        search = search.checked(self.n_samples)
         if search.key not in self._searches:
             self._searches[search.key] = self._found(search)
         return self._of_half(self._searches[search.key], search)
@@ -210,7 +205,7 @@ class Sample:
     def scale(self, search: Search) -> float:
         """How many rows each that was searched for stands for."""
         n = self.n_samples
-        return (n / search.queries if search.queries is not None and search.is_sampled(n) else 1.0) * self._parts
+        return n / search.queries * self._parts if search.queries is not None and search.is_sampled(n) else 1.0
 
     def halves(self) -> list[Sample]:
         """The same rows twice, the links of each sampled search dealt out between the two."""

@@ -48,7 +48,8 @@ class Search(NamedTuple):
             self.random_state,
         )
 
-    def checked(self) -> Search:
+    def checked(self, n: int) -> Search:
+        """With its parameters checked, for n rows."""
         check_choice("among", self.among, tuple(AMONG))
         if self.queries is not None:
             check_count("queries", self.queries)
@@ -57,7 +58,12 @@ class Search(NamedTuple):
                 raise ValueError(
                     f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
                 )
-        return self._replace(n_neighbors=check_count("n_neighbors", self.n_neighbors))
+        if check_count("n_neighbors", self.n_neighbors) >= n:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
+                f"neighbour; use n_neighbors={n - 1} or less"
+            )
+        return self._replace(n_neighbors=int(self.n_neighbors))
 
     def is_sampled(self, n: int) -> bool:
         """Whether fewer than all of n rows are searched for."""
@@ -270,9 +276,10 @@ def update_among(
         return near.update(block, start)
     assert classes is not None
     assert of_queries is not None
-    for label in np.unique(of_queries[of_queries >= 0]):
-        own = classes == label if among == "same_class" else (classes >= 0) & (classes != label)
-        near.update(block, start, np.flatnonzero(own), np.flatnonzero(of_queries == label))
+    with near.threads():
+        for label in np.unique(of_queries[of_queries >= 0]):
+            own = classes == label if among == "same_class" else (classes >= 0) & (classes != label)
+            near.update(block, start, np.flatnonzero(own), np.flatnonzero(of_queries == label))
     return near
 
 

@@ -21,7 +21,7 @@ from ..graphs._search import Search
 from ..operators import Array, centred, weighted_mean
 from ..problem import Problem, laplacian_sum
 from ..reducers._base import is_sampled
-from ..reducers._linear import Reduced
+from ..reducers._linear import LARGE_RIDGE, Reduced
 from ..reducers._principal import DENSE_LIMIT
 from ..solvers import Solution, solve_free
 from ._locality import LPP
@@ -151,7 +151,12 @@ class LPI(LPP):
             return BlockSample(HeldBlocks(documents), y if graph.reads_labels else None, k, graph.searches())
         return Sample(documents, y, k)
 
+    def _auto_ridge(self, large: bool) -> float:
+        return LARGE_RIDGE
+
     def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
+        if self.neighbors == "svd":
+            raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
         return super()._block_sample(blocks.map(_documents), y, k)
 
     def _solved(self, sample: Sample, problem: Problem, pca: Any, k: int | None) -> tuple[Reduced, Solution]:

@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 
 from .._validation import check_count
-from ..blocks import Blocks, working_memory
+from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..graphs import Graph, Precomputed, Repulsion, Sample
-from ..graphs._blocks import BlockSample, RoomError, require_room
+from ..graphs._blocks import BlockSample, require_room
 from ..graphs._sample import encode_labels
 from ..operators import Array, Structured
 from ..problem import Problem, Term, attraction
@@ -77,23 +77,36 @@ class Reducer(TransformerMixin, BaseEstimator):
         """Rows in memory as a sample."""
         return Sample(X, y, k)
 
+    def _as_blocks(self, X: Any, y: Any) -> Blocks | None:
+        """X as rows in blocks; None where it is an array, or a memory map whose graph asks for all rows."""
+        blocks = as_blocks(X, y)
+        if blocks is None or not blocks.is_array:
+            return blocks
+        n, graphs = blocks.shape[0], [self._graph_of(blocks.shape[0], False), self._penalty_of(False)]
+        try:
+            for graph in filter(None, graphs):
+                graph.require_blocks(n)
+        except ValueError:
+            return None
+        return blocks
+
     def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
         """Rows in blocks as a sample; all rows, where they fit in memory and a graph needs them."""
         n, d = blocks.shape
         if blocks.is_sparse and n <= DENSE_LIMIT:
             return self._sample(blocks.load(), blocks.labels(y), k)
         if blocks.is_sparse and d <= DENSE_LIMIT:
-            blocks = blocks.map(lambda block, first: block.toarray(), is_sparse=False)
+            blocks = DenseBlocks(blocks)
         graphs = [graph for graph in (self._graph_of(n, True), self._penalty_of(True)) if graph is not None]
         searches = [search for graph in graphs for search in graph.searches()]
         try:
             for graph in graphs:
-                graph.require_blocks()
+                graph.require_blocks(n)
             if blocks.is_sparse:
                 self._require_links(graphs, n)
-            require_room(blocks, searches)
-        except ValueError as error:
-            if n * d * blocks.dtype.itemsize > working_memory() or (isinstance(error, RoomError) and n > QUERIES):
+            require_room(blocks, [search.checked(n) for search in searches])
+        except ValueError:
+            if n > QUERIES or n * d * blocks.dtype.itemsize > working_memory():
                 raise
             return self._sample(blocks.load(), blocks.labels(y), k)
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in graphs)
@@ -102,11 +115,15 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _require_links(self, graphs: list[Graph], n: int) -> None:
         """Of sparse rows with so many features only those with links are held, and the mean of all."""
         unlinked = [leaf for graph in graphs for _, leaf in graph.signed() if not leaf.searches()]
-        given = self.get_params(deep=False).get("pca", None)
-        if not self._takes_sparse_blocks or unlinked or not (given is None or isinstance(given, str)):
+        given = self.get_params(deep=False)
+        truncated = (
+            not isinstance(given.get("pca"), str | None) or given.get("penalty") is not None or given.get("normalize")
+        )
+        if not self._takes_sparse_blocks or unlinked or truncated:
             raise ValueError(
                 f"X has sparse rows in blocks, of more than {DENSE_LIMIT:,} features; LPP, LPI and LaplacianScore take them, "
-                f"with graphs of neighbours and without pca=, and {self!r} is something else; use one of these, or X in memory"
+                f"with graphs of neighbours and without pca=, penalty= and normalize=, and {self!r} is something else; use one "
+                "of these, or X in memory"
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -116,10 +133,6 @@ class Reducer(TransformerMixin, BaseEstimator):
         by_size = isinstance(self.penalty, Integral)  # Repulsion, or ClosestPairs
         tags.target_tags.required = by_size or any(graph.reads_labels for graph in given)
         return tags
-
-
-class EmptyGraphError(ValueError):
-    """No two samples are linked."""
 
 
 def combined(terms: Sequence[Term], forms: list[Any], normalize: str | None) -> Any:
@@ -194,7 +207,7 @@ def linked(name: str, terms: list[Term], sample: Sample) -> list[Term]:
     empty = [term.laplacian.n_connected_components(sample.counts) == most for term in terms]
     pulling = [term.coefficient > 0 for term in terms]
     if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
-        raise EmptyGraphError(
+        raise ValueError(
             f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
         )
     if any(e and not p for e, p in zip(empty, pulling, strict=True)):

@@ -48,7 +48,7 @@ class FeatureSelector(SelectorMixin, Reducer):
         self._forget()
         if self.n_features_to_select is not None:
             check_count("n_features_to_select", self.n_features_to_select)
-        blocks = as_blocks(X, y)
+        blocks = self._as_blocks(X, y)
         if blocks is None:
             dtypes = [np.float64, np.float32]
             sample = Sample(validate_data(self, X, accept_sparse="csr", dtype=dtypes, ensure_min_samples=2), y)

@@ -31,6 +31,7 @@ class KernelReducer(LinearReducer):
     """
 
     _nystroem: Nystroem
+    _landmarks_of: Any = None  # during a fit
 
     def __init__(
         self,
@@ -137,7 +138,7 @@ class KernelReducer(LinearReducer):
 
     def _reduced(self, sample: Sample, problem: Problem, pca: Any, matrices: list[Structured]) -> Reduced:
         if self.landmarks is not None:
-            Z = self._landmark_features(sample.X)
+            Z = self._landmark_features(sample)
             return super()._reduced(Sample(Z), problem, pca, matrices)
         K = self._kernel(sample.X).astype(np.float64, copy=False)
         # As in the linear map: where the constraint sees the origin, what reveals the rank must see it too.
@@ -160,7 +161,14 @@ class KernelReducer(LinearReducer):
             shift = np.zeros(F.shape[1]) if weights is None else weighted_mean(F, weights)
         return Reduced(quadratics(matrices, F, shift), shift, lambda V: (dual @ V).T, F.shape[1], means)
 
-    def _landmark_features(self, X: Array) -> np.ndarray:
+    def _landmark_features(self, sample: Sample) -> np.ndarray:
+        """Of all rows, by landmarks that are drawn once a fit."""
+        if self._landmarks_of is not sample.X:
+            self._landmark_rows = self._new_landmark_features(sample.X)
+            self._landmarks_of = sample.X
+        return self._landmark_rows
+
+    def _new_landmark_features(self, X: Array) -> np.ndarray:
         options = {"kernel_params": self.kernel_params} if callable(self.kernel) else self._options_at(X)
         nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
         if self.landmarks > X.shape[0]:
@@ -175,6 +183,7 @@ class KernelReducer(LinearReducer):
         if self.landmarks is not None:
             super()._store_map(sample, reduced, V)
             self.nystroem_ = self._nystroem
+            del self._nystroem, self._landmarks_of, self._landmark_rows
             return
         dual = reduced.back(V)
         signs = np.sign(np.sum(dual * fix_signs(dual), axis=1))

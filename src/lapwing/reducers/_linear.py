@@ -90,7 +90,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self
         """
         self._forget()
-        blocks = as_blocks(X, y)
+        blocks = self._as_blocks(X, y)
         if blocks is not None:
             announce(self, blocks)
             return self._fit_sample(self._block_sample(blocks, y, self._check_parameters()))
@@ -241,7 +241,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         A, B = self._pencil(problem, reduced)
         large = isinstance(B, LinearOperator)
         diagonal = constraint.quadratic_diagonal(sample.X, reduced.mean) if large else np.diagonal(B)
-        ridge = (LARGE_RIDGE if large else 0.0) if isinstance(self.ridge, str) else float(self.ridge or 0.0)
+        ridge = self._auto_ridge(large) if isinstance(self.ridge, str) else float(self.ridge or 0.0)
         b, mean = constraint.diagonal(), reduced.mean
         return reduced, solve(
             A,
@@ -301,6 +301,10 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         _, N = leading(C, self._keep(pca), rounding(X.dtype, np.trace(C) + sample.n_samples * (plain @ plain)))
         forms = [N.T @ M @ N for M in quadratics(matrices, X, mean)]
         return Reduced(forms, mean, lambda V: (N @ V).T, None if whole else N.shape[1])
+
+    def _auto_ridge(self, large: bool) -> float:
+        """What ``ridge="auto"`` is."""
+        return LARGE_RIDGE if large else 0.0
 
     def _auto_energy(self, sample: Sample) -> float:
         """The share of the energy that ``pca="auto"`` keeps."""

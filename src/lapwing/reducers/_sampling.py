@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import subspace_angles
+from scipy.sparse.linalg import ArpackError
 
 from ..graphs import Sample
-from ..solvers import RankError
-from ._base import EmptyGraphError
 
 LEAST = 0.01  # of the length of a direction, squared, that a half of the links must see
 UNKNOWN = {"in_sample": np.nan, "held_out": np.nan, "excess": np.inf, "angle": np.pi / 2}
@@ -42,11 +41,11 @@ def halved(reducer: Any, sample: Sample, pca: Any, k: int) -> dict[str, float]:
 
 
 def on_halves(sample: Sample, fit: Callable[[Sample], Any]) -> list[Any] | None:
-    """What each half of the sampled links gives; None where half of them is not enough."""
+    """What each half of the sampled links gives; None where half of them is not enough: the whole sample was."""
     try:
         with warnings.catch_warnings(action="ignore"):  # the whole sample has said it
             return [fit(half) for half in sample.halves()]
-    except (RankError, EmptyGraphError):
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError, ArpackError):
         return None
 
 
