@@ -877,6 +877,13 @@ def test_nothing_is_shown_where_there_is_no_terminal(monkeypatch, capfd):
     MMC(2).fit(Slow(data()[0]), data()[1])
 
 
+def test_a_notebook_sees_it_too(monkeypatch, capfd):
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    MMC(2).fit(Slow(data()[0]), data()[1])
+    assert "\radding up: 500 of 1,000 rows, " in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("patience", [0.0, 60.0])
 def test_a_terminal_sees_how_far_it_is(monkeypatch, patience):
     ours, theirs = pty.openpty()

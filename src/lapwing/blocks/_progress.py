@@ -9,7 +9,7 @@ PATIENCE = 2.0  # seconds before anything is shown
 
 
 class Progress:
-    """A line on a terminal, once a pass takes longer than two seconds; nothing elsewhere."""
+    """A line on a terminal or in a notebook, once a pass takes longer than two seconds; nothing elsewhere."""
 
     def __init__(self, doing: str, total: int):
         self.doing, self.total = doing, total
@@ -18,7 +18,7 @@ class Progress:
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
-        if not _is_terminal() or now - self._start < PATIENCE or now - self._shown < 0.2:
+        if not _is_read() or now - self._start < PATIENCE or now - self._shown < 0.2:
             return
         self._shown, self._visible = now, True
         left = (now - self._start) * (self.total - done) / max(done, 1)
@@ -35,5 +35,6 @@ class Progress:
             sys.stderr.flush()
 
 
-def _is_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()  # None: a program without a console
+def _is_read() -> bool:
+    """Whether somebody looks at what is said now; a program without a console has no stderr."""
+    return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)

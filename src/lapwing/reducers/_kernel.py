@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count, check_positive
 from ..blocks import Blocks, working_memory
@@ -203,8 +202,9 @@ class KernelReducer(LinearReducer):
         -------
         ndarray of shape (n_samples, n_components)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return super().transform(X)
+
+    def _projected(self, X: Array) -> np.ndarray:
         if self.landmarks is not None:
             return ((self.nystroem_.transform(X) - self.mean_) @ self.components_.T).astype(X.dtype)
         Z = np.empty((X.shape[0], len(self.dual_coef_)), dtype=X.dtype)
