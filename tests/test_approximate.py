@@ -183,7 +183,7 @@ def test_more_is_asked_for_than_wanted(data, monkeypatch, k):
     X = data[0][:400]
     check_near(X, *found(X, k))
     assert asked["n_neighbors"] > max(k, 30)
-    assert asked["n_jobs"] == 1
+    assert asked["random_state"] == 0
 
 
 @pytest.mark.parametrize("metric", ["l2", "cosine", "manhattan", "cityblock", "l1"])
