@@ -77,7 +77,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
         Returns
         -------
-        array of shape (n_samples, n_features_to_select_)
+        array of shape (n_samples, n_selected)
         """
         check_is_fitted(self)
         blocks = as_blocks(X, columns=getattr(self, "feature_names_in_", None))
