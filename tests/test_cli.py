@@ -629,7 +629,9 @@ def test_an_interruption_leaves_nothing(tmp_path, model, number, code, suffix):
     folder = tmp_path / "out"
     folder.mkdir()
     command = [*LAPWING, "transform", model, "-", "-o", folder / f"z{suffix}"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    # Ctrl-C is heard, also where the tests run in the background of a shell, which has it ignored.
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, **heard) as running:
         running.stdin.write(",".join(NAMES).encode() + b"\n" + b"1,2,3,4\n" * 500_000)
         running.stdin.flush()
         deadline = time.monotonic() + 60
