@@ -54,9 +54,9 @@ class Blocks:
         """Labels in memory, from what was passed as y."""
         return y
 
-    def map(self, function: Callable[[Block, int], Block], is_sparse: bool | None = None) -> Blocks:
+    def map(self, function: Callable[[Block, int], Block]) -> Blocks:
         """The rows under a function of a block and the number of its first row."""
-        return _Mapped(self, function, self.is_sparse if is_sparse is None else is_sparse)
+        return _Mapped(self, function, self.is_sparse)
 
     def __iter__(self) -> Iterator[tuple[int, Block]]:
         """The number of the first row of each block, and the block, checked and converted."""

@@ -343,10 +343,6 @@ def _zero_row(why: str, row: int) -> str:
     return f"{why} is undefined for zero vectors, and row {row:,} of X is one; remove such rows or use another metric"
 
 
-class RoomError(ValueError):
-    """Rows or sums that are more than the working memory allows."""
-
-
 def require_room(blocks: Blocks, searches: Sequence[Search]) -> None:
     """The rows with links, and the sums of products, are held, and must not be more than half of the working memory."""
     n, d = blocks.shape
@@ -356,7 +352,7 @@ def require_room(blocks: Blocks, searches: Sequence[Search]) -> None:
     if blocks.is_sparse or size <= working_memory() / 2:
         return
     queries = max((search.queries or n for search in wanted), default=0)
-    raise RoomError(
+    raise ValueError(
         f"queries={queries} and their neighbours are up to {rows:,} rows of {d} features; with the sums of products of features "
         f"{size / 2**20:,.0f} MiB, more than half of scikit-learn's working_memory of {working_memory() / 2**20:,.0f} MiB; use "
         f"fewer queries or neighbours, or sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"

@@ -17,7 +17,6 @@ from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
 from ..graphs._blocks import BlockSample
 from ..graphs._nearest import lengths
-from ..graphs._search import Search
 from ..operators import Array, centred, weighted_mean
 from ..problem import Problem, laplacian_sum
 from ..reducers._base import is_sampled
@@ -146,7 +145,7 @@ class LPI(LPP):
     def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
         documents, (n, d) = _documents(X), X.shape
         graph = self._graph_of(n, False)
-        alone = all(search.is_sampled(n) for _, leaf in graph.signed() for search in leaf.searches() or [Search(1)])
+        alone = all(is_sampled(leaf, n) for _, leaf in graph.signed())
         if alone and sparse.issparse(X) and d > DENSE_LIMIT:  # documents without links take no part
             return BlockSample(HeldBlocks(documents), y if graph.reads_labels else None, k, graph.searches())
         return Sample(documents, y, k)

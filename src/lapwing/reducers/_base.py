@@ -103,7 +103,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             for graph in graphs:
                 graph.require_blocks(n)
             if blocks.is_sparse:
-                self._require_links(graphs, n)
+                self._require_links(graphs)
             require_room(blocks, [search.checked(n) for search in searches])
         except ValueError:
             if n > QUERIES or n * d * blocks.dtype.itemsize > working_memory():
@@ -112,7 +112,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in graphs)
         return BlockSample(blocks, _required(y) if labelled else None, k, searches)
 
-    def _require_links(self, graphs: list[Graph], n: int) -> None:
+    def _require_links(self, graphs: list[Graph]) -> None:
         """Of sparse rows with so many features only those with links are held, and the mean of all."""
         unlinked = [leaf for graph in graphs for _, leaf in graph.signed() if not leaf.searches()]
         given = self.get_params(deep=False)
