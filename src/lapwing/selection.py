@@ -19,7 +19,6 @@ from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
 
 from ._validation import check_count
 from .graphs import Alignment, Pairs, Precomputed, TangentAlignment
-from .reducers import LinearReducer
 
 __all__ = ["BootstrapError", "NestedScores", "bootstrap_error", "nested_scores"]
 
@@ -194,8 +193,8 @@ def why_not_nested(reducer: Any) -> str | None:
     elif any(isinstance(value, TangentAlignment) and value.n_components is None for value in _parameters(reducer)):
         nested, remedy = False, "give TangentAlignment its own n_components"
     else:
-        known = isinstance(reducer, (LinearReducer, LinearDiscriminantAnalysis))
-        nested, remedy = getattr(reducer, "_nested", known), "use GridSearchCV over n_components"
+        known = isinstance(reducer, LinearDiscriminantAnalysis)
+        nested, remedy = getattr(reducer, "is_nested", known), "use GridSearchCV over n_components"
     if nested:
         return None
     return (

@@ -119,9 +119,9 @@ def _require_label(estimator: Any, label: Any) -> None:
 
 
 def _reads_blocks(estimator: Any) -> bool:
-    from ..reducers import FeatureSelector, KernelReducer, LinearReducer
+    from ..reducers import FeatureSelector, LinearReducer
 
-    return isinstance(estimator, LinearReducer | FeatureSelector) and not isinstance(estimator, KernelReducer)
+    return isinstance(estimator, LinearReducer | FeatureSelector)
 
 
 def _fit(estimator: Any, table: Any, data: str) -> None:
@@ -165,7 +165,7 @@ def _configure(estimator: Any, dimensions: str | None, neighbors: int | None, pa
             raise typer.BadParameter(f"{type(estimator).__name__} has no graph", param_hint="--neighbors")
         estimator.set_params(graph=neighbors)
     if any(key.startswith("graph__") for key in parameters):
-        estimator.set_params(graph=estimator._default_graph(neighbors or estimator._n_neighbors))
+        estimator.set_params(graph=estimator.default_graph(neighbors or estimator.n_neighbors))
     if dimensions is not None:
         name = "n_components" if "n_components" in estimator.get_params() else "n_features_to_select"
         if name in parameters:

@@ -15,13 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
 from ..graphs import KNN, Repulsion, SameClass, Sample
+from ..maps import as_map
 from ..methods import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP
-from ..operators import Array, identity, row_gram, weighted_mean
-from ..reducers._linear import is_large
-from ..reducers._principal import rounding
+from ..operators import Array
+from ..reducers import LinearReducer
 from ..selection import reducer_of, why_not_nested
-from ..solvers._solve import numerical_rank
-from ._fits import is_linear
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
 SHOWN = (2, 3)  # dimensions of the pictures
@@ -152,7 +150,8 @@ def _plan(estimator: Any, wanted: list[int], sample: Sample, room: _Room) -> Pla
     if most < wanted[-1] and most not in wanted:
         dimensions.append(most)
     directions = {}
-    if is_linear(estimator) and isinstance(estimator.pca, str) and room.is_settled:
+    automatic = isinstance(estimator, LinearReducer) and isinstance(getattr(estimator, "pca", None), str)
+    if automatic and room.is_settled:
         directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], sample, room)
     return Plan(estimator, tuple(dimensions), most, directions)
 
@@ -165,8 +164,8 @@ def _settled(estimator: Any, dimensions: list[int], sample: Sample, room: _Room)
 
 
 def _directions(estimator: Any, d: int, sample: Sample, room: _Room) -> int | None:
-    kept = clone(estimator).set_params(n_components=d)._settled_pca(sample, room.spectrum)
-    return kept if room.spectrum is None else min(kept, room.most)
+    preprojection = clone(estimator).set_params(n_components=d).preprojection(sample)
+    return preprojection.share if room.spectrum is None else min(preprojection.count(*room.spectrum), room.most)
 
 
 def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
@@ -183,23 +182,13 @@ def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
 
 
 def _room(X: Array, splits: list) -> _Room:
-    if is_large(X):
+    if as_map(X).is_large:
         least = min(len(train) for train, _ in splits)
-        return _Room(min(least, X.shape[1]) - 2, None, is_large(X[:least]))
-    ranks = [_spectrum(X[train])[0].size for train, _ in splits]
+        return _Room(min(least, X.shape[1]) - 2, None, as_map(X[:least]).is_large)
+    ranks = [as_map(X[train]).spectrum[0].size for train, _ in splits]
     if 0 in ranks:
         raise ValueError(
             f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is no "
             "direction to find; use other folds (cv=), shuffled ones, or data that vary"
         )
-    return _Room(min(ranks), _spectrum(X), True)
-
-
-def _spectrum(X: Array) -> tuple[np.ndarray, float]:
-    """Variances along the principal directions, descending, as many as the rank, and their total."""
-    n, d = X.shape
-    mean = weighted_mean(X)
-    gram = row_gram(X, mean) if n < d else identity(n).quadratic(X, mean)
-    values = np.linalg.eigvalsh(gram)
-    rank = numerical_rank(values, rounding(X.dtype, np.trace(gram) + n * (mean @ mean)))
-    return values[::-1][: min(rank, n - 1)], float(np.maximum(values, 0).sum())
+    return _Room(min(ranks), as_map(X).spectrum, True)

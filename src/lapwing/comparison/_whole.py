@@ -11,8 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from ..graphs import Graph, Reconstruction
 from ..operators import Array
+from ..reducers import LinearReducer
 from ..selection import reducer_of
-from ._fits import SharedFits, is_linear, why_it_failed
+from ._fits import SharedFits, why_it_failed
 from ._plan import Plan
 
 
@@ -60,12 +61,12 @@ def _spectrum(model: Any) -> np.ndarray:
 
 def _neighbor_graph(model: Any, fits: SharedFits) -> dict[str, Any] | None:
     """The first graph of neighbours that attracts: its edges, as found in the fit."""
-    if not is_linear(model):
+    if not isinstance(model, LinearReducer):
         return None
-    sample = fits.sample(model)
+    rows = model.rows(fits.rows)
     for coefficient, leaf in model.graph_.signed():
         if coefficient > 0 and leaf.reads_features:
-            W = leaf.weights_matrix(sample) if isinstance(leaf, Reconstruction) else leaf.adjacency(sample)
+            W = leaf.weights_matrix(rows) if isinstance(leaf, Reconstruction) else leaf.adjacency(rows)
             if W is not None:
                 return _facts(leaf, W)
     return None

@@ -2,7 +2,7 @@
 
 from ._base import Combination, Graph, Intersection, Scaled, SparseGraph
 from ._classes import Complete, OtherClass, SameClass
-from ._given import Pairs, Precomputed
+from ._given import Empty, Pairs, Precomputed
 from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
 from ._patches import Alignment, CodingLength, TangentAlignment, align
 from ._reconstruction import Reconstruction
@@ -15,6 +15,7 @@ __all__ = [
     "CodingLength",
     "Combination",
     "Complete",
+    "Empty",
     "Graph",
     "Intersection",
     "OtherClass",

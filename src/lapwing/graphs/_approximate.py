@@ -12,7 +12,8 @@ from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_d
 from sklearn.preprocessing import normalize
 
 from .._extras import require
-from ..operators import OUT_OF_RANGE, Array, row_blocks, weighted_mean
+from ..maps import weighted_mean
+from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ._nearest import Nearest, lengths
 
 METRICS = {  # what pynndescent looks for, and the distances of pairs; the nearest by angle are the nearest of unit rows

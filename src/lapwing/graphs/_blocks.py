@@ -17,7 +17,8 @@ from scipy import sparse
 
 from ..blocks import Blocks, Fold, working_memory
 from ..blocks._blocks import stacked, taking
-from ..operators import Array, Summary, dense_block, row_blocks, weighted_mean
+from ..maps import SummaryMap, as_map, weighted_mean
+from ..operators import Array, row_blocks
 from ._nearest import Nearest, lengths
 from ._sample import Sample, encode_labels
 from ._search import Edges, Search, Space, as_edges, started, update_among
@@ -43,7 +44,7 @@ class Moments:
         size = self.counts.size
         self.counts += np.bincount(places % size, minlength=size)
         for rows in row_blocks(*block.shape):
-            part, own = dense_block(block, rows, self.pilot), places[rows]
+            part, own = as_map(block).block(rows, self.pilot), places[rows]
             members = sparse.csr_array((np.ones(own.size), (own % size, np.arange(own.size))), (size, own.size))
             self.sums += members @ part
             for products, some in zip(self.products, (own >= 0, own < 0), strict=True):
@@ -145,7 +146,7 @@ class Rest:
 def _weighted(block: np.ndarray, classes: np.ndarray, pilot: np.ndarray, of_class: np.ndarray) -> np.ndarray:
     total = np.zeros((pilot.size, pilot.size))
     for rows in row_blocks(*block.shape):
-        part = dense_block(block, rows, pilot)
+        part = as_map(block).block(rows, pilot)
         total += part.T @ (of_class[classes[rows]][:, None] * part)
     return total
 
@@ -190,7 +191,7 @@ class BlockSample(Sample):
         self._numbers, rows = _touched(blocks, numbers, Q, found)
         super().__init__(self._summary(blocks, rows), self._of_all, n_components)
         self.n_samples = n
-        self.counts = self.X.counts if isinstance(self.X, Summary) else None
+        self.counts = self.X.counts if isinstance(self.X, SummaryMap) else None
         for key, near in zip(wanted, found, strict=True):
             edges = as_edges(near)
             own, others = (np.searchsorted(self._numbers, index) for index in (edges.rows, edges.cols))
@@ -205,7 +206,7 @@ class BlockSample(Sample):
         rest = Rest(self._moments, blocks, rows, labels, self._of_all)
         if classes is not None:
             self.classes = np.concatenate([classes, rest.labels])
-        return Summary(rows, self._moments.pilot + rest.offsets, rest.counts, rest.scatter)
+        return SummaryMap(rows, self._moments.pilot + rest.offsets, rest.counts, rest.scatter)
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
@@ -213,7 +214,7 @@ class BlockSample(Sample):
         return self._moments.counts[:-1]
 
     def total(self, values: np.ndarray) -> float:
-        return float(values @ self.X.counts) if isinstance(self.X, Summary) else super().total(values)
+        return float(values @ self.X.counts) if isinstance(self.X, SummaryMap) else super().total(values)
 
     @property
     def class_means(self) -> np.ndarray:
@@ -226,15 +227,15 @@ class BlockSample(Sample):
 
     @cached_property
     def norms(self) -> np.ndarray:
-        return self._lengths(None) if isinstance(self.X, Summary) else lengths(self.X)
+        return self._lengths(None) if isinstance(self.X, SummaryMap) else lengths(self.X)
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
         """About the mean, where rows far from the origin are."""
-        return (self._lengths(self.mean) if isinstance(self.X, Summary) else self.norms) ** 2
+        return (self._lengths(self.mean) if isinstance(self.X, SummaryMap) else self.norms) ** 2
 
     def _lengths(self, shift: np.ndarray | None) -> np.ndarray:
-        return np.concatenate([lengths(dense_block(self.X, rows, shift)) for rows in row_blocks(*self.X.shape)])
+        return np.concatenate([lengths(self.X.block(rows, shift)) for rows in row_blocks(*self.X.shape)])
 
     def require_nonzero_rows(self, why: str) -> None:
         """All were looked at in the first pass where a metric needs it; here those with links."""
@@ -244,7 +245,7 @@ class BlockSample(Sample):
 
     def space(self, metric: Any, metric_params: dict | None) -> Space:
         """Of the rows with links."""
-        return Sample(self.X.rows if isinstance(self.X, Summary) else self.X).space(metric, metric_params)
+        return Sample(self.X.rows if isinstance(self.X, SummaryMap) else self.X).space(metric, metric_params)
 
     def _found(self, search: Search) -> Edges:
         raise AssertionError(f"{search} was not announced")

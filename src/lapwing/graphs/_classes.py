@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_choice
-from ..operators import Array, Structured, diagonal, laplacian, row_blocks, weighted_mean
+from ..maps import weighted_mean
+from ..operators import Array, Structured, diagonal, laplacian, row_blocks
 from ..problem import Term
 from ._base import Graph, lookup
 from ._sample import Sample

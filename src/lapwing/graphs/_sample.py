@@ -13,8 +13,9 @@ from sklearn.neighbors import sort_graph_by_row_values
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from ..maps import as_map, weighted_mean
 from ..metrics import check_histograms, chi2_distances
-from ..operators import OUT_OF_RANGE, Array, full_columns, row_blocks, row_gram, weighted_mean
+from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ._nearest import lengths
 from ._search import AMONG, Edges, Search, Space, approximate, is_precomputed, sampled_edges, search_with
 
@@ -32,17 +33,26 @@ class Sample:
 
     in_blocks = False  # whether rows stand for more than themselves
     counts: np.ndarray | None = None  # how many, where they do
+    sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
 
     def __init__(self, X: Array, y: Any = None, n_components: int | None = None, n_fitted: int | None = None):
         if sparse.issparse(X) and not X.has_canonical_format:  # products of rows read each entry once
             X = X.copy()
             X.sum_duplicates()
         self.X, self.y, self.n_components = X, y, n_components
+        self.F = as_map(X)  # the same rows, as forms read them
         self.n: int = X.shape[0]
         self.n_samples = self.n  # that the rows stand for
         self.n_fitted = self.n if n_fitted is None else n_fitted  # rows behind these are new, and searched for only
         self._searches: dict[Any, Edges] = {}
         self._half, self._parts = 0, 1
+        self._once: dict[Any, Any] = {}
+
+    def once(self, key: Any, make: Any) -> Any:
+        """What ``make`` gives, made once."""
+        if key not in self._once:
+            self._once[key] = make()
+        return self._once[key]
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Sample:
@@ -59,6 +69,14 @@ class Sample:
         """Labels as 0 ... c - 1, and -1 where unknown."""
         return encode_labels(self.y, self.n)
 
+    @property
+    def has_classes(self) -> bool:
+        """Whether y holds class labels, two classes or more, and not numbers that a graph of the user's reads."""
+        try:
+            return self.classes is not None
+        except ValueError:
+            return False
+
     @cached_property
     def class_sizes(self) -> np.ndarray:
         return np.bincount(self.classes[self.classes >= 0]).astype(np.float64)
@@ -74,7 +92,7 @@ class Sample:
     @cached_property
     def row_gram(self) -> np.ndarray:
         """The Gram matrix of the centred rows, for X of fewer rows than columns; search and projection share it."""
-        return row_gram(self.X, self.mean)
+        return self.F.row_gram
 
     @cached_property
     def _distances(self) -> np.ndarray:
@@ -86,7 +104,7 @@ class Sample:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        return weighted_mean(self.X[: self.n_fitted])
+        return self.F.plain_mean if self.n_fitted == self.n else weighted_mean(self.X[: self.n_fitted])
 
     @cached_property
     def centred(self) -> Array:
@@ -97,7 +115,7 @@ class Sample:
             return self.X
         if not sparse.issparse(self.X):
             return (self.X - self.mean).astype(self.X.dtype)
-        full = np.isin(self.X.indices, full_columns(self.X))  # what is 0 somewhere stays sparse, and is not far from it
+        full = np.isin(self.X.indices, self.F.full_columns)  # what is 0 somewhere stays sparse, and is not far from it
         moved = self.X.copy()
         moved.data[full] = (moved.data - self.mean[moved.indices])[full]
         return moved

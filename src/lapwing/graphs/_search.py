@@ -14,8 +14,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.random import sample_without_replacement
 
 from .._validation import check_choice, check_count
+from ..maps import weighted_mean
 from ..metrics import chi2_neighbors
-from ..operators import Array, weighted_mean
+from ..operators import Array
 from ._approximate import METRICS, NNDescent
 from ._nearest import Nearest
 

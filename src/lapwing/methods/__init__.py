@@ -1,7 +1,7 @@
 """The named methods: each a declaration of its problem."""
 
 from ._discriminant import DNE, LPDP, MFA, MMC
-from ._documents import LPI
+from ._documents import LPI, SVDNeighbors
 from ._kernel import KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample, Scaled
+from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import LinearReducer
-from ..reducers._base import as_graph
+from ..reducers import Graphs, LinearReducer, as_graph, linked
 from ..solvers import Solution
 
 
@@ -37,7 +36,7 @@ class MMC(_Supervised):
     Parameters
     ----------
     n_components : int or None, default=2
-    pca, center, solver
+    pca, center
         As in :class:`OLPP`, except that ``pca="auto"`` keeps 99 % of the variance, and all of it where classes have fewer
         than ten samples on average.
 
@@ -68,18 +67,16 @@ class MMC(_Supervised):
         *,
         pca: Any = "auto",
         center: Any = "auto",
-        solver: str = "auto",
     ):
         self.n_components = n_components
         self.pca = pca
         self.center = center
-        self.solver = solver
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return _margin()
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem(self._terms(sample), ORTHOGONAL)  # (1)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
 
 class LPDP(_Supervised):
@@ -98,7 +95,7 @@ class LPDP(_Supervised):
         None is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
     alpha : float, default=1.0
         Weight of the margin.
-    pca, center, scaling, ridge, normalize, solver
+    pca, center, scaling, ridge, normalize
         As in :class:`LPP`; ``normalize="trace"`` scales :math:`X^\top L X`, the within-class and the total scatter, one by
         one.
 
@@ -131,21 +128,20 @@ class LPDP(_Supervised):
         scaling: str = "unit",
         ridge: Any = "auto",
         normalize: str | None = None,
-        solver: str = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
+        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize)
         self.alpha = alpha
         self.scaling = scaling
         self.ridge = ridge
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
             raise ValueError(f"alpha={self.alpha!r} must be a finite number")
-        local = self._terms(sample)
-        margin = Scaled(_margin(), self.alpha).terms(sample)
+        local = self._terms(data, graphs)
+        margin = (_margin() * float(self.alpha)).terms(data)
         return Problem(local + margin, degree_sum(local))  # (1)
 
 
@@ -166,7 +162,7 @@ class MFA(_Supervised):
         None is ``KNN(5, weights="binary", among="same_class")``; an integer sets the number of neighbours.
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`. None is ``ClosestPairs(20)``; an integer sets the number of pairs a class.
-    pca, center, scaling, normalize, solver
+    pca, center, scaling, normalize
         As in :class:`LPP`, except that ``pca="auto"`` keeps twice as many directions as components, and 98 % of the variance
         where classes have fewer than ten samples on average.
 
@@ -202,20 +198,20 @@ class MFA(_Supervised):
         center: Any = "auto",
         scaling: str = "unit",
         normalize: str | None = None,
-        solver: str = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
+        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize)
         self.penalty = penalty
         self.scaling = scaling
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary", among="same_class")
 
-    def _penalty_of(self, in_blocks: bool) -> Graph:
-        return as_graph("penalty", self.penalty, ClosestPairs, 20)
+    def _resolved_penalty(self, penalty: Any, in_blocks: bool) -> Graph:
+        return as_graph("penalty", penalty, ClosestPairs, 20)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem(self._terms(sample), laplacian_sum(self._penalty_terms(sample)))  # (1)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        assert graphs.penalty is not None
+        return Problem(self._terms(data, graphs), laplacian_sum(linked("penalty", graphs.penalty, data)))  # (1)
 
 
 class DNE(_Supervised):
@@ -233,7 +229,7 @@ class DNE(_Supervised):
     graph : None, int, graph or matrix, default=None
         None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``; an integer sets the number
         of neighbours.
-    pca, center, normalize, solver
+    pca, center, normalize
         As in :class:`OLPP`.
 
     Attributes
@@ -256,12 +252,12 @@ class DNE(_Supervised):
 
     _orthogonal: ClassVar[bool] = True
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         near = KNN(n_neighbors, weights="binary")
         return (near & SameClass()) - (near & OtherClass())
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem(self._terms(sample), ORTHOGONAL)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
     def _selected(self, solution: Solution) -> Solution:
         if self.n_components is not None:

@@ -12,18 +12,18 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_random_state
 
+from .._times import timed
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
 from ..graphs._blocks import BlockSample
 from ..graphs._nearest import lengths
-from ..operators import Array, centred, weighted_mean
+from ..maps import DENSE_LIMIT, Coordinates, Map, Preprojection
+from ..operators import Array
 from ..problem import Problem, laplacian_sum
-from ..reducers._base import is_sampled
-from ..reducers._linear import LARGE_RIDGE, Reduced
-from ..reducers._principal import DENSE_LIMIT
-from ..solvers import Solution, solve_free
-from ._locality import LPP
+from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, is_sampled
+from ..solvers import solve_free
+from ._locality import locality
 
 RIDGE = (
     10.0  # ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md)
@@ -54,7 +54,7 @@ class SVDNeighbors(BaseEstimator):
         return KNeighborsTransformer(n_neighbors=self.n_neighbors, mode="distance").fit_transform(Z)
 
 
-class LPI(LPP):
+class LPI(LinearReducer):
     r"""Locality Preserving Indexing: :class:`LPP` for documents.
 
     .. math::
@@ -106,8 +106,9 @@ class LPI(LPP):
     (5, 2)
     """
 
-    _n_neighbors: ClassVar[int] = 15
-    _nested: ClassVar[bool] = False  # eigenvectors of equal eigenvalues depend on how many are asked for
+    n_neighbors: ClassVar[int] = 15
+    _takes_sparse_blocks: ClassVar[bool] = True
+    _auto_ridge: ClassVar[float] = LARGE_RIDGE
 
     def __init__(
         self,
@@ -124,85 +125,79 @@ class LPI(LPP):
         self.ridge = ridge
         self.scaling = scaling
 
-    # What LPP can choose and LPI has settled.
-    pca: Any = None
-    center: Any = "auto"
-    solver: str = "auto"
+    @property
+    def is_nested(self) -> bool:
+        """Not so: eigenvectors of equal eigenvalues depend on how many are asked for."""
+        return False
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
+        """``KNN(n_neighbors, metric="cosine", weights="dot")``."""
         search = SVDNeighbors() if self.neighbors == "svd" else None
         return KNN(n_neighbors, metric="cosine", weights="dot", search=search)
 
-    def _check_parameters(self) -> int | None:
+    def _check_parameters(self) -> None:
         check_choice("neighbors", self.neighbors, ("exact", "svd"))
         check_count("n_components", self.n_components)
         if not isinstance(self.ridge, (str, bool)) and self.ridge == 0:
             raise ValueError(
                 "ridge=0 leaves the regression without an answer where documents are dependent; use ridge > 0"
             )
-        return super()._check_parameters()
+        super()._check_parameters()
 
-    def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
+    def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
         documents, (n, d) = _documents(X), X.shape
-        graph = self._graph_of(n, False)
-        alone = all(is_sampled(leaf, n) for _, leaf in graph.signed())
+        alone = all(is_sampled(leaf, n) for _, leaf in graphs.graph.signed())
         if alone and sparse.issparse(X) and d > DENSE_LIMIT:  # documents without links take no part
-            return BlockSample(HeldBlocks(documents), y if graph.reads_labels else None, k, graph.searches())
-        return Sample(documents, y, k)
+            labels = y if graphs.graph.reads_labels else None
+            return BlockSample(HeldBlocks(documents), labels, self._n_components, graphs.graph.searches())
+        return super()._rows(documents, y, graphs)
 
-    def _auto_ridge(self, large: bool) -> float:
-        return LARGE_RIDGE
+    def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
+        return rows.once("documents", lambda: self._rows(rows.X, rows.y, graphs))
 
-    def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Sample:
         if self.neighbors == "svd":
             raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
-        return super()._block_sample(blocks.map(_documents), y, k)
+        return super()._block_rows(blocks.map(_documents), y, graphs)
 
-    def _solved(self, sample: Sample, problem: Problem, pca: Any, k: int | None) -> tuple[Reduced, Solution]:
-        if is_sampled(self._graph(sample), sample.n_samples):
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return locality(data, graphs)
+
+    def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> Solved:
+        if is_sampled(graphs.graph, data.n_samples):
             # The eigenvectors of a graph of a few documents say nothing of the others, so the directions are found at once.
-            return super()._solved(sample, problem, pca, k)
-        assert k is not None
+            return super()._solve(F, data, problem, graphs)
+        self.sampling_ = None
         degrees = problem.degrees
         assert degrees is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)
-        graph = solve_free(laplacian_sum(problem.minimise).tosparse(), degrees, k, semidefinite=pulling, crowded=False)
-        X, mean = sample.X, weighted_mean(sample.X, degrees)
+        L = laplacian_sum(problem.minimise).tosparse()
+        with timed("solve"):
+            graph = solve_free(L, degrees, self.n_components, semidefinite=pulling, crowded=False)
+        mean = F.mean(degrees)
         trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
         if trace <= 1e-12 * degrees.sum():
             raise ValueError(
-                f"all documents are the same up to their length (n_features={X.shape[1]}), so there is nothing to tell apart"
+                f"all documents are the same up to their length (n_features={F.shape[1]}), so there is nothing to tell apart"
             )
-        ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(X.shape)
-        directions = _ridge_regression(X, mean, degrees, graph.vectors, ridge)
-        return Reduced([], mean, np.transpose, None), graph._replace(vectors=directions, rank=None)
+        ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(F.shape)
+        with timed("forms"):
+            directions = _ridge_regression(F, mean, degrees, graph.vectors, ridge)
+        coordinates = Coordinates([], mean, np.transpose, None)
+        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), Preprojection())
 
-    def _store(self, sample: Sample, problem: Problem, reduced: Reduced, solution: Solution) -> None:
+    def _report(self, data: Sample, problem: Problem, solved: Solved) -> None:
         self.recall_ = None
-        if sample.in_blocks:
-            return
-        if self.neighbors == "svd" and (self.graph is None or isinstance(self.graph, (int, np.integer))):
-            self.recall_ = _recall(sample, self._graph(sample))
+        if not data.in_blocks and self.neighbors == "svd" and not isinstance(self.graph, Graph):
+            self.recall_ = _recall(data, self.graph_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
 
-    def transform(self, X: Any) -> np.ndarray:
-        """``(X / |X| - mean_) @ components_.T``; an empty document is placed at the origin of the terms.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        return super().transform(X)
-
     def _projected(self, X: Array) -> np.ndarray:
+        """``(X / |X| - mean_) @ components_.T``; an empty document is placed at the origin of the terms."""
         return super()._projected(unit_rows(X))
 
 
@@ -227,11 +222,11 @@ def _dense_products(X: Array, rows: np.ndarray) -> np.ndarray:
     return products.toarray() if sparse.issparse(products) else products
 
 
-def _ridge_regression(X: Array, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
+def _ridge_regression(F: Map, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
     """The a that solve (1), by conjugate gradients on all columns at once, on the smaller side of X."""
-    Z = centred(X, mean)
+    Z = F.centred(mean)
     roots = np.sqrt(d)[:, None]
-    if X.shape[0] <= X.shape[1]:  # a = Zᵀ r u with (r Z Zᵀ r + ridge) u = r y
+    if F.shape[0] <= F.shape[1]:  # a = Zᵀ r u with (r Z Zᵀ r + ridge) u = r y
         u = _conjugate_gradients(lambda U: roots * (Z @ (Z.T @ (roots * U))) + ridge * U, roots * Y)
         return np.asarray(Z.T @ (roots * u))
     return _conjugate_gradients(lambda A: Z.T @ (roots**2 * (Z @ A)) + ridge * A, np.asarray(Z.T @ (roots**2 * Y)))

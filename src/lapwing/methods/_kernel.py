@@ -7,7 +7,7 @@ from typing import Any
 from ..graphs import KNN, Graph, Reconstruction, Sample
 from ..operators import identity
 from ..problem import Problem
-from ..reducers import KernelReducer
+from ..reducers import Graphs, KernelReducer
 from ._locality import locality
 
 
@@ -41,7 +41,7 @@ class KernelLPP(KernelReducer):
         :class:`~sklearn.kernel_approximation.Nystroem`): time and memory then grow linearly with n. None keeps all, up to 20,000.
     random_state : int, RandomState instance or None, default=None
         Of the draw of landmarks.
-    pca, center, scaling, normalize, solver
+    pca, center, scaling, normalize
         As in :class:`LPP`, about the directions of the centred kernel matrix; ``pca="auto"`` keeps 1.25 directions a component,
         and 90 % of the variance where the graph reads labels.
 
@@ -86,7 +86,6 @@ class KernelLPP(KernelReducer):
         center: Any = "auto",
         scaling: str = "unit",
         normalize: str | None = None,
-        solver: str = "auto",
     ):
         super().__init__(
             n_components,
@@ -102,15 +101,14 @@ class KernelLPP(KernelReducer):
             center=center,
             scaling=scaling,
             normalize=normalize,
-            solver=solver,
         )
         self.penalty = penalty
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return locality(self, sample)  # (1)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return locality(data, graphs)  # (1)
 
 
 class KernelNPE(KernelReducer):
@@ -128,7 +126,7 @@ class KernelNPE(KernelReducer):
         As in :class:`NPE`; built on X. With ``kernel="precomputed"`` neighbours and weights are by the kernel.
     kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
         As in :class:`KernelLPP`.
-    pca, center, scaling, normalize, solver
+    pca, center, scaling, normalize
         As in :class:`KernelLPP`.
 
     Attributes
@@ -150,8 +148,8 @@ class KernelNPE(KernelReducer):
     (1797, 10)
     """
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem(self._terms(sample), identity(sample.n))  # (1)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem(self._terms(data, graphs), identity(data.n))  # (1)

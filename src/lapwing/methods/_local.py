@@ -12,10 +12,7 @@ from ..graphs import CodingLength, Graph, Sample, TangentAlignment
 from ..graphs._patches import Local, local_subspaces
 from ..operators import diagonal
 from ..problem import ORTHOGONAL, Problem, degree_sum
-from ..reducers import FreeReducer, LinearReducer
-from ..reducers._base import combined
-from ..reducers._linear import Reduced
-from ..solvers import Solution
+from ..reducers import FreeReducer, Graphs, LinearReducer, Solved
 
 
 class LPCA(LinearReducer):
@@ -31,7 +28,7 @@ class LPCA(LinearReducer):
     n_components : int or None, default=2
     graph : None, int, graph or matrix, default=None
         None is ``CodingLength(5)``, an integer K is ``CodingLength(K)``; of any other graph the Laplacian takes the place of L.
-    pca, center, normalize, solver
+    pca, center, normalize
         As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
 
     Attributes
@@ -65,23 +62,22 @@ class LPCA(LinearReducer):
     _orthogonal: ClassVar[bool] = True
     _energies: ClassVar[tuple[float, float]] = (1.0, 1.0)
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return CodingLength(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem([term.scaled(-1.0) for term in self._terms(sample)], ORTHOGONAL)  # (1)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)  # (1)
 
-    def _store(self, sample: Sample, problem: Problem, reduced: Reduced, solution: Solution) -> None:
-        total = np.trace(combined(problem.minimise, reduced.forms, self.normalize))
-        size = sum(term.degrees.diagonal() @ sample.squared_norms for term in problem.minimise)
+    def _report(self, data: Sample, problem: Problem, solved: Solved) -> None:
+        size = sum(term.degrees.diagonal() @ data.squared_norms for term in problem.minimise)
         coefficients = [1.0] if self.normalize is None else [term.coefficient for term in problem.minimise]
-        raw = sum(c * np.trace(M) for c, M in zip(coefficients, reduced.forms, strict=True))
+        raw = sum(c * np.trace(M) for c, M in zip(coefficients, solved.coordinates.forms, strict=True))
         if -raw <= 1e-14 * size:
             raise ValueError(
                 "the patches have no scatter: samples and their neighbours are equal, or nearly so beside the spread of X; use "
                 "more neighbours, or take far samples out"
             )
-        self.explained_ratio_ = float(solution.values.sum() / total)
+        self.explained_ratio_ = float(solved.solution.values.sum() / np.trace(solved.pencil[0]))
 
     def local_subspaces(self, X: Any, n_components: int | None = None) -> Local:
         """The local subspace of each row of X, and the coordinates of its patch in it (Theorem 1).
@@ -164,9 +160,9 @@ class TangentialMaps(FreeReducer):
     (1000, 2)
     """
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return TangentAlignment(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        terms = self._terms(sample)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        terms = self._terms(data, graphs)
         return Problem(terms, diagonal(degree_sum(terms).diagonal() > 0))  # (1), for the samples that have links

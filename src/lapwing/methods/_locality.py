@@ -6,16 +6,15 @@ from typing import Any, ClassVar
 
 from ..graphs import KNN, Graph, Sample
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import LinearReducer
-from ..reducers._base import Reducer
+from ..reducers import Graphs, LinearReducer, linked
 
 
-def locality(reducer: Reducer, sample: Sample) -> Problem:
+def locality(data: Sample, graphs: Graphs) -> Problem:
     """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``."""
-    terms = reducer._terms(sample)
-    if reducer.penalty is None:
+    terms = linked("graph", graphs.graph, data)
+    if graphs.penalty is None:
         return Problem(terms, degree_sum(terms))
-    return Problem(terms, laplacian_sum(reducer._penalty_terms(sample)))
+    return Problem(terms, laplacian_sum(linked("penalty", graphs.penalty, data)))
 
 
 class LPP(LinearReducer):
@@ -58,9 +57,6 @@ class LPP(LinearReducer):
         4,000 rows and columns, where it takes the place of ``pca`` and the problem is solved by operators alone.
     normalize : {None, "trace"}, default=None
         ``"trace"`` scales the matrix of each graph in a combination to trace 1 before its coefficient.
-    solver : {"auto", "dense", "lanczos"}, default="auto"
-        Of the symmetric eigenproblem. ``"auto"`` is dense, except on sparse X with more than 4,000 rows and columns, where
-        only ``"lanczos"`` is possible.
 
     Attributes
     ----------
@@ -126,18 +122,17 @@ class LPP(LinearReducer):
         scaling: str = "unit",
         ridge: Any = "auto",
         normalize: str | None = None,
-        solver: str = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
+        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize)
         self.penalty = penalty
         self.scaling = scaling
         self.ridge = ridge
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return locality(self, sample)  # (1)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return locality(data, graphs)  # (1)
 
 
 class OLPP(LinearReducer):
@@ -154,7 +149,7 @@ class OLPP(LinearReducer):
     n_components : int or None, default=2
     graph : None, int, graph or matrix, default=None
         None is ``KNN(5)``, an integer k is ``KNN(k)``.
-    pca, center, normalize, solver
+    pca, center, normalize
         As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so ``pca`` decides much:
         ``"auto"`` keeps 1.25 directions a component (all, where labels alone say what attracts and classes have fewer than ten
         samples on average). The first directions of a fit with more components are therefore not those of one with fewer,
@@ -189,8 +184,8 @@ class OLPP(LinearReducer):
     _orthogonal: ClassVar[bool] = True
     _energies: ClassVar[tuple[float, float]] = (0.0, 1.0)  # the fewer directions the better, until it is PCA
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem(self._terms(sample), ORTHOGONAL)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ..graphs import Graph, Reconstruction, Sample
 from ..operators import identity
 from ..problem import ORTHOGONAL, Problem
-from ..reducers import LinearReducer
+from ..reducers import Graphs, LinearReducer
 
 
 class NPE(LinearReducer):
@@ -25,7 +25,7 @@ class NPE(LinearReducer):
     graph : None, int, graph or matrix, default=None
         None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``; of any other graph the Laplacian takes the
         place of the matrix in the middle.
-    pca, center, scaling, ridge, normalize, solver
+    pca, center, scaling, ridge, normalize
         As in :class:`LPP`.
 
     Attributes
@@ -56,17 +56,16 @@ class NPE(LinearReducer):
         scaling: str = "unit",
         ridge: Any = "auto",
         normalize: str | None = None,
-        solver: str = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize, solver=solver)
+        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize)
         self.scaling = scaling
         self.ridge = ridge
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem(self._terms(sample), identity(sample.n))
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem(self._terms(data, graphs), identity(data.n))  # (1)
 
 
 class ONPP(LinearReducer):
@@ -84,7 +83,7 @@ class ONPP(LinearReducer):
     n_components : int or None, default=2
     graph : None, int, graph or matrix, default=None
         None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``.
-    pca, center, normalize, solver
+    pca, center, normalize
         As in :class:`OLPP`.
 
     Attributes
@@ -111,8 +110,8 @@ class ONPP(LinearReducer):
     _orthogonal: ClassVar[bool] = True
     _energies: ClassVar[tuple[float, float]] = (0.0, 1.0)  # the fewer directions the better, until it is PCA
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem(self._terms(sample), ORTHOGONAL)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,18 +15,66 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from .._times import timed
 from .._validation import check_choice, check_count, check_not_negative, check_positive
-from ..graphs import KNN, Graph, Sample
-from ..operators import Structured, centred, dense_block, diagonal, identity, row_blocks, weighted_mean
+from ..graphs import KNN, Empty, Graph, Sample
+from ..maps import as_map
+from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
-from ..reducers import FreeReducer
+from ..reducers import FreeReducer, Graphs, outside
 from ..solvers import Solution, fix_signs, largest_value, solve_operator
 
 NEAR_POLE = 0.05  # of the median over the fitted rows
 ROOM = 30  # dimensions that a robust step's basis must leave: where products give no new directions, it takes others
 
 
-class GLPCA(FreeReducer):
+class _Representing(FreeReducer):
+    """Free maps that also represent X, as ``embedding_ @ components_ + mean_``."""
+
+    n_neighbors: ClassVar[int] = 5
+    _reads_features: ClassVar[bool] = True
+    _crowded: ClassVar[bool] = False
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        """``KNN(n_neighbors)``."""
+        return KNN(n_neighbors)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """``X @ components_ + mean_``; of the fitted coordinates, the denoised data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=[np.float64, np.float32])
+        if X.shape[1] != len(self.components_):
+            raise ValueError(f"X has {X.shape[1]} columns, but there are {len(self.components_)} components")
+        return X @ self.components_ + self.mean_
+
+    def _no_links(self, n: int) -> sparse.csr_array:
+        return sparse.csr_array((n, self.X_fit_.shape[0]))
+
+
+@dataclass(frozen=True)
+class Representation(Problem):
+    """The problem of :class:`GLPCA`, with the weights that it was stated with."""
+
+    scales: tuple[float, float] = (1.0, 1.0)  # the largest eigenvalues of the scatter and of L
+    beta: float = 0.5
+    median_degree: float = 0.0
+
+    @property
+    def alpha(self) -> float:
+        lam, xi = self.scales
+        return np.inf if self.beta == 1 else self.beta / (1 - self.beta) * lam / xi
+
+
+class GLPCA(_Representing):
     r"""Graph-Laplacian PCA: a low-rank representation of X whose coordinates follow a graph.
 
     .. math::
@@ -84,76 +133,50 @@ class GLPCA(FreeReducer):
     (1797, 64)
     """
 
-    _n_neighbors: ClassVar[int] = 5
-
     def __init__(self, n_components: int = 2, *, beta: float = 0.5, alpha: float | None = None, graph: Any = None):
         self.n_components = n_components
         self.beta = beta
         self.alpha = alpha
         self.graph = graph
 
-    _reads_features: ClassVar[bool] = True
-    _crowded: ClassVar[bool] = False
-    # New samples have one equation, (2), and so one place.
-    extension: str = "nystrom"
-    _extensions: ClassVar[tuple[str, ...]] = ("nystrom",)
+    def _problem(self, data: Sample, graphs: Graphs) -> Representation:
+        terms = self._terms(data, graphs)
+        L = laplacian_sum(terms).tosparse()
+        lam, xi = _largest_square(data), graph_scale(L, self.beta if self.alpha is None else self.alpha)
+        beta = resolved_beta(self.beta, self.alpha, lam, xi)
+        terms = [term.scaled(beta / xi) for term in terms]
+        if beta < 1:
+            X = _centred(data) * float(np.sqrt(1 / lam))
+            residual = Structured(data.n, factors=((X, np.full(X.shape[1], -1.0)),), diag=np.ones(data.n))
+            terms.append(Term(1 - beta, residual, identity(data.n)))  # I - XXᵀ / lambda
+        return Representation(terms, identity(data.n), (lam, xi), beta, float(np.median(L.diagonal())))  # (2)
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors)
+    def _graph_terms(self, problem: Problem) -> list[Term]:
+        assert isinstance(problem, Representation)
+        return list(problem.minimise[:-1] if problem.beta < 1 else problem.minimise)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return Problem(self._terms(sample), identity(sample.n))  # (1)
+    def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Solution:
+        assert isinstance(problem, Representation)
+        if problem.beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
+            return super()._solve(F, data, problem, graphs)
+        dtype = data.X.dtype
+        products = laplacian_sum(problem.minimise).products(dtype)
+        with timed("solve"):
+            return solve_operator(lambda V: V - products(V), data.n, self.n_components, dtype)
 
-    def _solution(self, sample: Sample, problem: Problem, graph: Graph, k: int) -> Solution:
-        L = laplacian_sum(problem.minimise).tosparse()
-        self.scales_ = lam, xi = _largest_square(sample), self._graph_scale(L)
-        self.beta_ = beta = self._resolved_beta(lam, xi)
-        self.alpha_ = np.inf if beta == 1 else beta / (1 - beta) * lam / xi
-        self._median_degree = float(np.median(L.diagonal()))
-        if beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
-            found = super()._solution(sample, problem, graph, k)
-            return found._replace(values=found.values / xi)
-        dtype = sample.X.dtype
-        X, root = _centred(sample), np.sqrt((1 - beta) / lam).astype(dtype)
-        M = (beta * sparse.eye_array(sample.n) - beta / xi * L).tocsr().astype(dtype)
-
-        def apply(V: np.ndarray) -> np.ndarray:  # I - G
-            return X @ (X.T @ V * root) * root + M @ V
-
-        return solve_operator(apply, sample.n, k, dtype)
-
-    def _resolved_beta(self, lam: float, xi: float) -> float:
-        if self.alpha is None:
-            if isinstance(self.beta, bool) or not isinstance(self.beta, Real) or not 0 <= float(self.beta) <= 1:
-                raise ValueError(f"beta={self.beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
-            return float(self.beta)
-        pull = check_not_negative("alpha", self.alpha) * xi
-        return 1 / (1 + lam / pull) if pull else 0.0
-
-    def _graph_scale(self, L: sparse.csr_array) -> float:
-        """The largest eigenvalue of L; for a graph that neither draws samples together nor counts, 1."""
-        xi = largest_value(L.__matmul__, L.shape[0]) if L.nnz else 0.0
-        if xi > 1e-12 * abs(L).max():
-            return xi
-        if self.beta if self.alpha is None else self.alpha:
-            raise ValueError("the graph draws no samples together; add one that does, such as KNN(5), or use beta=0")
-        return 1.0
-
-    def _store(self, sample: Sample) -> None:
-        X, Q, mean = sample.X, self.embedding_, sample.mean
-        U = sum(dense_block(X, rows, mean).T @ Q[rows] for rows in row_blocks(*X.shape))
-        self.mean_, self.components_ = mean.astype(X.dtype), U.T.astype(X.dtype)
-        total = left = 0.0
-        for rows in row_blocks(*X.shape):
-            block = dense_block(X, rows, mean)
-            total += np.vdot(block, block)
-            block -= Q[rows] @ U.T
-            left += np.vdot(block, block)
-        self.reconstruction_error_ = float(np.sqrt(left / total))
+    def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
+        super()._store(F, data, problem, graphs, solution)
+        assert isinstance(problem, Representation)
+        self.scales_, self.beta_, self.alpha_ = problem.scales, problem.beta, problem.alpha
+        self._median_degree = problem.median_degree
+        X, mean, Q = data.F, data.mean, self.embedding_.astype(np.float64)
+        U = X.combined(mean, Q)
+        self.mean_, self.components_ = mean.astype(X.dtype), U.astype(X.dtype)
+        self.reconstruction_error_ = X.misfit(mean, Q, U)
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         if self.beta_ == 0:
-            return self._by_links(X, sparse.csr_array((len(X), len(self.X_fit_))))
+            return self._by_links(X, self._no_links(len(X)))
         return self._by_links(X, self._links(X))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
@@ -172,25 +195,95 @@ class GLPCA(FreeReducer):
         means = pulled / np.where(degrees > 0, degrees, 1.0)[:, None]
         return np.where(safe, placed, means)
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """``X @ components_ + mean_``; of the fitted coordinates, the denoised data.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        X = check_array(X, dtype=[np.float64, np.float32])
-        if X.shape[1] != len(self.components_):
-            raise ValueError(f"X has {X.shape[1]} columns, but there are {len(self.components_)} components")
-        return X @ self.components_ + self.mean_
+def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
+    """``beta=``, or what ``alpha=`` comes to in its place."""
+    if alpha is None:
+        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
+            raise ValueError(f"beta={beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
+        return float(beta)
+    pull = check_not_negative("alpha", alpha) * xi
+    return 1 / (1 + lam / pull) if pull else 0.0
 
 
-class RobustGLPCA(GLPCA):
+def graph_scale(L: sparse.csr_array, weight: Any) -> float:
+    """The largest eigenvalue of L; for a graph that neither draws samples together nor counts, 1."""
+    xi = largest_value(L.__matmul__, L.shape[0]) if L.nnz else 0.0
+    if xi > 1e-12 * abs(L).max():
+        return xi
+    if weight:
+        raise ValueError("the graph draws no samples together; add one that does, such as KNN(5), or use beta=0")
+    return 1.0
+
+
+class _Robust(_Representing):
+    """Minimises a sum of norms by augmented Lagrange multipliers; ``_weight`` says how much the graph counts."""
+
+    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
+        raise NotImplementedError
+
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem(self._terms(data, graphs), identity(data.n))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("center", self.center, ("mean", "median"))
+        check_count("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        if check_positive("rho", self.rho) <= 1:
+            raise ValueError(f"rho={self.rho!r} must be above 1, such as 1.02")
+
+    def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Solution:
+        k, dtype = self.n_components, data.X.dtype
+        if k >= data.n:
+            raise ValueError(f"n_components={k} is more than {data.n} samples leave, {data.n - 1}; use fewer")
+        L = laplacian_sum(problem.minimise).tosparse()
+        centre = data.mean if self.center == "mean" else np.median(data.X, axis=0).astype(np.float64)
+        with timed("solve"):
+            found = self._minimised(data.X.astype(np.float64) - centre, L, k)
+        centre = centre + found.offset
+        self.mean_, self.alpha_, self.components_ = centre.astype(dtype), found.alpha, found.U.T.astype(dtype)
+        self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps
+        self.violation_, self.objective_ = found.violation, found.objective
+        self.reconstruction_error_ = found.reconstruction_error
+        return Solution(found.values, found.Q, data.n - 1, "alm")
+
+    def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
+        mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
+        state = _Multipliers(X, L, k, self._weight(X, L, mu), mu, moves=self.center == "median")
+        for _ in range(self.max_iter):
+            state.step(mu)
+            mu *= float(self.rho)
+            if state.violation <= self.tol:
+                break
+        else:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, "
+                f"above tol={self.tol}; raise max_iter",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
+        return state.oriented()
+
+    def _extended(self, X: np.ndarray) -> np.ndarray:
+        return self._by_links(X, self._links(X) if self.alpha_ else self._no_links(len(X)))
+
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
+        """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""
+        U, Q = self.components_.astype(np.float64), self.embedding_.astype(np.float64)
+        x, degrees = X.astype(np.float64) - self.mean_, np.asarray(W.sum(axis=1)).ravel()
+        pulled, gram, k = 2 * self.alpha_ * (W @ Q), U @ U.T, len(U)
+        ridge = (2 * self.alpha_ * degrees + 1e-12 * np.trace(gram))[:, None, None] * np.eye(k)
+        least = 1e-9 * np.maximum(np.linalg.norm(x, axis=1), np.sqrt(np.trace(gram) / len(Q)))
+        weight = 1 / np.maximum(np.linalg.norm(x, axis=1), least)
+        for _ in range(50):
+            left = weight[:, None, None] * gram + ridge
+            q = np.linalg.solve(left, (weight[:, None] * (x @ U.T) + pulled)[..., None])[..., 0]
+            weight = 1 / np.maximum(np.linalg.norm(x - q @ U, axis=1), least)
+        return q
+
+
+class RobustGLPCA(_Robust):
     r"""Robust graph-Laplacian PCA: samples are represented in the norm, not the square of the norm.
 
     .. math::
@@ -264,77 +357,23 @@ class RobustGLPCA(GLPCA):
         max_iter: int = 1000,
         tol: float = 1e-6,
     ):
-        super().__init__(n_components, beta=beta, alpha=alpha, graph=graph)
+        self.n_components = n_components
+        self.beta = beta
+        self.alpha = alpha
+        self.graph = graph
         self.center = center
         self.rho = rho
         self.max_iter = max_iter
         self.tol = tol
 
-    def _solution(self, sample: Sample, problem: Problem, graph: Graph, k: int) -> Solution:
-        check_choice("center", self.center, ("mean", "median"))
-        check_count("max_iter", self.max_iter)
-        check_positive("tol", self.tol)
-        if check_positive("rho", self.rho) <= 1:
-            raise ValueError(f"rho={self.rho!r} must be above 1, such as 1.02")
-        if k >= sample.n:
-            raise ValueError(f"n_components={k} is more than {sample.n} samples leave, {sample.n - 1}; use fewer")
-        dtype = sample.X.dtype
-        L = laplacian_sum(problem.minimise).tosparse()
-        centre = sample.mean if self.center == "mean" else np.median(sample.X, axis=0).astype(np.float64)
-        found = self._minimised(sample.X.astype(np.float64) - centre, L, k)
-        centre = centre + found.offset
-        self.mean_, self.alpha_, self.components_ = centre.astype(dtype), found.alpha, found.U.T.astype(dtype)
-        self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps
-        self.violation_, self.objective_ = found.violation, found.objective
-        self.reconstruction_error_ = found.reconstruction_error
-        return Solution(found.values, found.Q, sample.n - 1, "alm")
-
-    def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
-        mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
-        state = _Multipliers(X, L, k, self._resolved_alpha(X, L, mu), mu, moves=self.center == "median")
-        for _ in range(self.max_iter):
-            state.step(mu)
-            mu *= float(self.rho)
-            if state.violation <= self.tol:
-                break
-        else:
-            warnings.warn(
-                f"RobustGLPCA stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, above "
-                f"tol={self.tol}; raise max_iter",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return state.oriented()
-
-    def _resolved_alpha(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
-        """In units of (1): with it the first step is GLPCA(beta)."""
-        lam, xi = _largest_square(Sample(X)), self._graph_scale(L)
-        beta = self._resolved_beta(lam, 2 / mu * xi)
+    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
+        """Alpha in units of (1): with it the first step is GLPCA(beta)."""
+        lam, xi = _largest_square(Sample(X)), graph_scale(L, self.beta if self.alpha is None else self.alpha)
+        beta = resolved_beta(self.beta, self.alpha, lam, 2 / mu * xi)
         if beta == 1:
             weight = f"beta={self.beta}" if self.alpha is None else f"alpha={self.alpha}"
             raise ValueError(f"{weight} leaves nothing of X to represent robustly; use LaplacianEigenmaps, or less")
         return mu / 2 * beta / (1 - beta) * lam / xi if self.alpha is None else float(self.alpha)
-
-    def _store(self, sample: Sample) -> None:
-        """All that there is to report comes with the solution."""
-
-    def _extended(self, X: np.ndarray) -> np.ndarray:
-        none = sparse.csr_array((len(X), len(self.X_fit_)))
-        return self._by_links(X, self._links(X) if self.alpha_ else none)
-
-    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
-        """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""
-        U, Q = self.components_.astype(np.float64), self.embedding_.astype(np.float64)
-        x, degrees = X.astype(np.float64) - self.mean_, np.asarray(W.sum(axis=1)).ravel()
-        pulled, gram, k = 2 * self.alpha_ * (W @ Q), U @ U.T, len(U)
-        ridge = (2 * self.alpha_ * degrees + 1e-12 * np.trace(gram))[:, None, None] * np.eye(k)
-        least = 1e-9 * np.maximum(np.linalg.norm(x, axis=1), np.sqrt(np.trace(gram) / len(Q)))
-        weight = 1 / np.maximum(np.linalg.norm(x, axis=1), least)
-        for _ in range(50):
-            left = weight[:, None, None] * gram + ridge
-            q = np.linalg.solve(left, (weight[:, None] * (x @ U.T) + pulled)[..., None])[..., 0]
-            weight = 1 / np.maximum(np.linalg.norm(x - q @ U, axis=1), least)
-        return q
 
 
 class _Multipliers:
@@ -416,14 +455,7 @@ def _without_mean(V: np.ndarray) -> np.ndarray:
     return V - V.mean(axis=0)
 
 
-class _NoGraph(Graph):
-    """No links at all."""
-
-    def terms(self, sample: Sample) -> list[Term]:
-        return [Term(1.0, Structured(sample.n), diagonal(np.zeros(sample.n)))]
-
-
-class L21PCA(RobustGLPCA):
+class L21PCA(_Robust):
     r"""PCA in the sum of the norms: :class:`RobustGLPCA` without a graph.
 
     .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| \quad\text{subject to}\quad Q^\top Q = I                 \tag{1}
@@ -451,10 +483,6 @@ class L21PCA(RobustGLPCA):
     (1797, 5)
     """
 
-    beta: Any = 0.0
-    alpha: Any = 0.0
-    graph: Any = None
-
     def __init__(
         self, n_components: int = 2, *, center: str = "mean", rho: float = 1.02, max_iter: int = 1000, tol: float = 1e-6
     ):
@@ -464,23 +492,27 @@ class L21PCA(RobustGLPCA):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _graph(self, sample: Sample) -> Graph:
-        return _NoGraph()
+    def default_graph(self, n_neighbors: int) -> Graph:
+        """No links at all."""
+        return Empty()
 
-    def _terms(self, sample: Sample) -> list[Term]:
-        return _NoGraph().terms(sample)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return Problem(graphs.graph.terms(data), identity(data.n))
+
+    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
+        return 0.0
 
 
-def _centred(sample: Sample) -> LinearOperator:
+def _centred(data: Sample) -> LinearOperator:
     """X less its mean, multiplying blocks in the precision of X; only X far from the origin is copied, to be moved there."""
-    X = sample.centred
-    mean = sample.mean if X is sample.X else weighted_mean(X)
-    return centred(X, mean.astype(X.dtype))
+    X = data.centred
+    F = data.F if X is data.X else as_map(X)
+    return F.centred(F.plain_mean.astype(X.dtype))
 
 
-def _largest_square(sample: Sample) -> float:
+def _largest_square(data: Sample) -> float:
     """The largest eigenvalue of the scatter of the centred X."""
-    X, total = _centred(sample), float(np.sum(sample.norms**2))
-    A = X if sample.n < sample.X.shape[1] else X.T
-    root = np.sqrt(1 / total).astype(sample.X.dtype)  # squares of single precision may leave its range
-    return total * largest_value(lambda V: A @ (A.T @ V * root) * root, A.shape[0], sample.X.dtype)
+    X, total = _centred(data), float(np.sum(data.norms**2))
+    A = X if data.n < data.X.shape[1] else X.T
+    root = np.sqrt(1 / total).astype(data.X.dtype)  # squares of single precision may leave its range
+    return total * largest_value(lambda V: A @ (A.T @ V * root) * root, A.shape[0], data.X.dtype)

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._times import timed
 from ..graphs import KNN, Graph, SameClass, Sample
-from ..operators import weighted_mean
+from ..maps import Map, as_map
+from ..operators import OUT_OF_RANGE
 from ..problem import Problem, degree_sum, laplacian_sum
-from ..reducers._base import connected_components
-from ..reducers._feature import FeatureSelector, mean_squares, negligible, quadratic_diagonal, spread
-from ..reducers._sampling import on_halves
+from ..reducers import FeatureSelector, Graphs, on_halves
 
 
 class LaplacianScore(FeatureSelector):
@@ -86,28 +86,26 @@ class LaplacianScore(FeatureSelector):
         super().__init__(n_features_to_select)
         self.graph = graph
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        terms = self._terms(sample)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        terms = self._terms(data, graphs)
         return Problem(terms, degree_sum(terms))  # (1)
 
-    def _criterion(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-        problem, graph = self._problem(sample), self._graph(sample)
-        scores, varying = _laplacian_scores(sample, problem)
-        self.sampling_ = self._sampling(sample, graph, scores[varying])
-        self.graph_ = self._own(graph)
-        self.n_connected_components_ = connected_components(graph, problem.minimise, sample)
+    def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
+        with timed("forms"):
+            scores, varying = _laplacian_scores(F, problem)
+        self.sampling_ = self._sampling(F, data, graphs, scores[varying])
         return scores, varying
 
-    def _sampling(self, sample: Sample, graph: Graph, scores: np.ndarray) -> dict[str, Any] | None:
+    def _sampling(self, F: Map, data: Sample, graphs: Graphs, scores: np.ndarray) -> dict[str, Any] | None:
         """How certain the scores are: those of two halves differ by twice their error, on average."""
-        n = sample.n_samples
-        queries = [search.queries or n for search in graph.searches() if search.is_sampled(n)]
+        n = data.n_samples
+        queries = [search.queries or n for search in graphs.graph.searches() if search.is_sampled(n)]
         if not queries:
             return None
-        halves = on_halves(sample, lambda half: _laplacian_scores(half, self._problem(half))[0])
+        halves = on_halves(data, lambda half: _laplacian_scores(F, self._problem(half, graphs))[0])
         error = np.inf if halves is None else np.sqrt(np.mean(_apart(*halves) ** 2)) / 2
         return {"queries": min(queries), "samples": n, "error": float(error / (np.sqrt(np.mean(scores**2)) or 1.0))}
 
@@ -118,15 +116,15 @@ def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return one[both] - other[both]
 
 
-def _laplacian_scores(sample: Sample, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def _laplacian_scores(F: Map, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """The scores, and which features vary."""
-    X, degrees = sample.X, problem.degrees
+    degrees = problem.degrees
     assert degrees is not None
-    shares = degrees / sample.total(degrees)
-    mean = weighted_mean(X, shares)
-    variance = spread(X, mean, shares)
-    varying = ~negligible(variance, mean_squares(X, mean, variance, shares), X.dtype)
-    attraction = quadratic_diagonal(laplacian_sum(problem.minimise), X, mean) / sample.total(degrees)
+    shares = degrees / F.total(degrees)
+    mean = F.mean(shares)
+    variance = F.spread(mean, shares)
+    varying = ~_negligible(variance, _mean_squares(F, mean, variance, shares), F.dtype)
+    attraction = F.form_diagonal(laplacian_sum(problem.minimise), mean) / F.total(degrees)
     return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 
 
@@ -175,24 +173,26 @@ class FisherScore(FeatureSelector):
 
     _largest: ClassVar[bool] = True
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return SameClass()
 
-    def _criterion(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-        if sample.y is None:
-            raise ValueError(
-                "FisherScore requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown one), or "
-                "use LaplacianScore"
-            )
-        X, shares = sample.X, (sample.classes >= 0) / sample.class_sizes.sum()
-        mean = weighted_mean(X, shares)
-        between, within = (_of_moments if sample.in_blocks else _of_rows)(sample, mean, shares)
-        squares = mean_squares(X, mean, between + within, shares)
-        varying = ~negligible(between + within, squares, X.dtype)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        terms = graphs.graph.terms(data)
+        return Problem(terms, degree_sum(terms))
+
+    def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
+        shares = (data.classes >= 0) / data.class_sizes.sum()
+        mean = F.mean(shares)
+        if data.in_blocks:  # L of the class graph is the scatter about the class means
+            between = data.class_sizes @ (data.class_means - mean) ** 2 / data.class_sizes.sum()
+            within = F.form_diagonal(laplacian_sum(problem.minimise), mean) / data.class_sizes.sum()
+        else:
+            between, within = _variances(data, mean, shares)
+        squares = _mean_squares(F, mean, between + within, shares)
+        varying = ~_negligible(between + within, squares, F.dtype)
         scores = np.where(varying, np.inf, 0.0)
-        return np.divide(
-            between, within, out=scores, where=varying & ~negligible(within, squares, X.dtype)
-        ), varying  # (1)
+        spread = varying & ~_negligible(within, squares, F.dtype)
+        return np.divide(between, within, out=scores, where=spread), varying  # (1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -200,23 +200,15 @@ class FisherScore(FeatureSelector):
         return tags
 
 
-def _of_rows(sample: Sample, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _variances(data: Sample, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The variances between and within classes."""
     between, within = np.zeros((2, mean.size))
-    for rows in _groups(sample.classes):
-        X_c, share = sample.X[rows], shares[rows]
-        mean_c = weighted_mean(X_c)
+    for rows in _groups(data.classes):
+        F_c, share = as_map(data.X[rows]), shares[rows]
+        mean_c = F_c.mean()
         between += share.sum() * (mean_c - mean) ** 2
-        within += spread(X_c, mean_c, share)
+        within += F_c.spread(mean_c, share)
     return between, within
-
-
-def _of_moments(sample: Any, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same for rows in blocks: L of the class graph is their scatter about the class means."""
-    between = sample.class_sizes @ (sample.class_means - mean) ** 2
-    (term,) = SameClass().terms(sample)
-    within = quadratic_diagonal(term.laplacian, sample.X, mean)
-    return between / sample.class_sizes.sum(), within / sample.class_sizes.sum()
 
 
 def _groups(classes: np.ndarray) -> list[np.ndarray]:
@@ -224,3 +216,17 @@ def _groups(classes: np.ndarray) -> list[np.ndarray]:
     known = np.flatnonzero(classes >= 0)
     by_class = known[np.argsort(classes[known], kind="stable")]
     return np.split(by_class, np.cumsum(np.bincount(classes[known]))[:-1])
+
+
+def _negligible(variance: np.ndarray, squares: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Whether rounding of data with this mean square can have made the variance."""
+    return variance <= (2 * float(np.finfo(dtype).eps)) ** 2 * squares
+
+
+def _mean_squares(F: Map, mean: np.ndarray, variance: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Of each column, from its mean and variance under the weights; they must be in the range of floating point."""
+    squares = variance + mean**2
+    low = np.flatnonzero(squares < 1e-280)
+    if not np.isfinite(squares).all() or (low.size and np.abs(F.columns(low)[np.flatnonzero(weights)]).max() > 0):
+        raise ValueError(OUT_OF_RANGE)
+    return squares

@@ -11,7 +11,7 @@ from .._validation import check_choice
 from ..graphs import KNN, Graph, Sample
 from ..operators import diagonal
 from ..problem import Problem, degree_sum
-from ..reducers import FreeReducer
+from ..reducers import FreeReducer, Graphs
 
 
 class LaplacianEigenmaps(FreeReducer):
@@ -66,7 +66,7 @@ class LaplacianEigenmaps(FreeReducer):
     (1797, 10)
     """
 
-    _n_neighbors: ClassVar[int] = 5
+    n_neighbors: ClassVar[int] = 5
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")
     _crowded: ClassVar[bool] = False
 
@@ -76,12 +76,12 @@ class LaplacianEigenmaps(FreeReducer):
         super().__init__(n_components, graph=graph, extension=extension)
         self.constraint = constraint
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
         check_choice("constraint", self.constraint, ("degree", "identity"))
-        terms = self._terms(sample)
+        terms = self._terms(data, graphs)
         degrees = degree_sum(terms)
         return Problem(terms, degrees if self.constraint == "degree" else diagonal(degrees.diagonal() > 0))  # (1)
 

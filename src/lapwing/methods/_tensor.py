@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..graphs import KNN, Graph, Sample
 from ..problem import Problem
-from ..reducers._multilinear import MultilinearReducer
+from ..reducers import Graphs, MultilinearReducer
 from ._locality import locality
 
 
@@ -102,8 +102,8 @@ class TSA(MultilinearReducer):
     (1797, 16)
     """
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, sample: Sample) -> Problem:
-        return locality(self, sample)  # (2)
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+        return locality(data, graphs)  # (2)

@@ -29,8 +29,7 @@ from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
 from .. import graphs, methods
-from ..methods._documents import SVDNeighbors
-from ..methods._representation import _NoGraph
+from ..methods import SVDNeighbors
 
 ESTIMATORS: dict[str, type] = {name: getattr(methods, name) for name in methods.__all__}
 GRAPHS: dict[str, type] = {
@@ -42,13 +41,14 @@ GRAPHS: dict[str, type] = {
 CLASSES: dict[str, type] = {
     **ESTIMATORS,
     **GRAPHS,
-    "NoGraph": _NoGraph,
+    "NoGraph": graphs.Empty,
     "Nystroem": Nystroem,
     "SVDNeighbors": SVDNeighbors,
 }
 NAMES = {cls: name for name, cls in CLASSES.items()}
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")
+FORGOTTEN = {"fit_times_"}  # of one machine on one day: equal fits give equal files
 ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 
@@ -88,7 +88,8 @@ class Encoder:
         """An object of the table: its class, its parameters, and what it has learnt."""
         names = value.get_params(deep=False)
         prefix = f"{place}." if place else ""
-        nodes = {name: self.encode(part, prefix + name) for name, part in vars(value).items()}
+        kept = {name: part for name, part in vars(value).items() if name not in FORGOTTEN}
+        nodes = {name: self.encode(part, prefix + name) for name, part in kept.items()}
         return {
             "class": NAMES[type(value)],
             "params": {name: nodes[name] for name in names},
@@ -126,8 +127,8 @@ class Encoder:
 class Decoder:
     """The way back, from JSON and arrays that may be anything: what does not fit raises."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray]):
-        self._arrays = arrays
+    def __init__(self, arrays: Mapping[str, np.ndarray], format: int):
+        self._arrays, self._format = arrays, format
         self._by_columns: dict[str, np.ndarray] = {}
         self._tags: dict[str, Callable[[dict], Any]] = {
             "float": lambda node: float(node["float"]),
@@ -172,15 +173,23 @@ class Decoder:
         cls = CLASSES.get(node["class"])
         if cls is None:
             raise ValueError(f"the class {node['class']!r} is unknown; a newer lapwing may know it")
-        unknown = node["params"].keys() - signature(cls).parameters.keys()
+        params = migrated(cls, node["params"], self._format)
+        unknown = params.keys() - signature(cls).parameters.keys()
         if unknown:
             raise ValueError(f"{node['class']} has no parameters {sorted(unknown)}; a newer lapwing may have them")
-        value = cls(**self._values(node["params"]))
+        value = cls(**self._values(params))
         for name, part in self._values(node["fitted"]).items():
             if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
                 raise ValueError(f"{node['class']} cannot have the fitted attribute {name!r}")
             setattr(value, name, part)
         return value
+
+
+def migrated(cls: type, params: dict, format: int) -> dict:
+    """The parameters that a file of an earlier format means: removed ones are dropped, new ones get the meaning they had."""
+    if format < 2:
+        return {name: node for name, node in params.items() if name != "solver" or cls not in ESTIMATORS.values()}
+    return params
 
 
 def _strings(node: dict) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._extras import require
 from .._replacing import write_whole
 from ..methods import LPI
-from ..reducers import FeatureSelector, KernelReducer, LinearReducer
+from ..reducers import FeatureSelector, LinearReducer
 
 # Old enough for any runtime in use.
 OPSET = 17
@@ -108,7 +108,7 @@ def to_torch(estimator: Any) -> Any:
 
 
 def _check_linear(estimator: Any, caller: str) -> None:
-    if not isinstance(estimator, LinearReducer) or isinstance(estimator, KernelReducer):
+    if not isinstance(estimator, LinearReducer):
         raise TypeError(
             f"{type(estimator).__name__} is no linear method of lapwing, so {caller} has no matrix to write; LPP, OLPP, NPE and "
             "their kin have"

@@ -27,7 +27,7 @@ from .._replacing import write_whole
 from ._encoding import ARRAY_NAME, ESTIMATORS, Decoder, Encoder
 from ._fitted import check_fitted
 
-FORMAT = 1
+FORMAT = 2
 DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
 # What reading and decoding raise where a file is not as it should be.
 MALFORMED = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             arrays = {name: _array(file, name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         if header.get("sha256") != checksum(header, arrays):
             raise ValueError("its content does not match its checksum")
-        model = Decoder(arrays).decode(header["model"])
+        model = Decoder(arrays, header["format"]).decode(header["model"])
         if type(model) not in ESTIMATORS.values():
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
         check_fitted(model)

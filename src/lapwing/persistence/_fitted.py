@@ -8,7 +8,6 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..methods import GLPCA
 from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer
 
 KINDS = {"support_": "b", "feature_names_in_": "O"}  # of arrays that hold no floats
@@ -39,7 +38,7 @@ def _arrays(model: Any) -> dict[str, str]:
     if isinstance(model, KernelReducer):
         return _kernel_arrays(model)
     if isinstance(model, FreeReducer):
-        represented = {"components_": "kd", "mean_": "d"} if isinstance(model, GLPCA) else {}
+        represented = {"components_": "kd", "mean_": "d"} if hasattr(model, "inverse_transform") else {}
         return {"X_fit_": "nd", "embedding_": "nk", "eigenvalues_": "k", **represented}
     if isinstance(model, LinearReducer):
         return {"components_": "kd", "mean_": "d", "eigenvalues_": "k"}

@@ -1,9 +1,32 @@
-"""The maps. Each decides what F is, and so what the fitted estimator can do."""
+"""The public methods that a map brings, and the one ``fit``.
 
+A method of your own is a subclass of one of these; :class:`Reducer` says what it must, may and must not write.
+"""
+
+from ._base import Graphs, Reducer
 from ._feature import FeatureSelector
 from ._free import FreeReducer
+from ._graphs import as_graph, is_sampled, linked, outside
 from ._kernel import KernelReducer
 from ._linear import LinearReducer
 from ._multilinear import MultilinearReducer
+from ._projecting import LARGE_RIDGE, ProjectingReducer, Solved
+from ._sampling import on_halves
 
-__all__ = ["FeatureSelector", "FreeReducer", "KernelReducer", "LinearReducer", "MultilinearReducer"]
+__all__ = [
+    "LARGE_RIDGE",
+    "FeatureSelector",
+    "FreeReducer",
+    "Graphs",
+    "KernelReducer",
+    "LinearReducer",
+    "MultilinearReducer",
+    "ProjectingReducer",
+    "Reducer",
+    "Solved",
+    "as_graph",
+    "is_sampled",
+    "linked",
+    "on_halves",
+    "outside",
+]

@@ -1,116 +1,239 @@
-"""What every map shares: the graph that was asked for, and its terms."""
+"""The one fit, and what every map shares."""
 
 from __future__ import annotations
 
-import inspect
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
 
-from .._validation import check_count
+from .._times import recording, timed
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
-from ..graphs import Graph, Precomputed, Repulsion, Sample
+from ..graphs import Graph, Repulsion, Sample
 from ..graphs._blocks import BlockSample, require_room
 from ..graphs._sample import encode_labels
-from ..operators import Array, Structured
-from ..problem import Problem, Term, attraction
-from ._principal import DENSE_LIMIT
+from ..maps import DENSE_LIMIT
+from ..operators import OUT_OF_RANGE, Array
+from ..problem import Problem, Term
+from ._graphs import QUERIES, as_graph, connected_components, linked, sampled
 
-QUERIES = (
-    20_000  # of default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md)
-)
+DTYPES = [np.float64, np.float32]
+
+
+class Graphs(NamedTuple):
+    """``graph=`` and ``penalty=``, resolved."""
+
+    graph: Graph
+    penalty: Graph | None
 
 
 class Reducer(TransformerMixin, BaseEstimator):
-    """Base of all maps. Methods write ``_problem(sample)`` and, where they have one, ``_default_graph(n_neighbors)``."""
+    """Base of all estimators, with the only ``fit`` of the library.
 
-    _n_neighbors: ClassVar[int] = 5  # of the default graph
+    A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
+    :class:`MultilinearReducer`, :class:`FeatureSelector`).
+
+    It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised, subject
+    to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
+
+    It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, ``__init__`` where
+    its parameters differ from those of its map, and ``_report(...)``, which stores attributes beside the map's own.
+
+    It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
+    """
+
+    n_neighbors: ClassVar[int] = 5  # of the default graph
+    _takes_sparse: ClassVar[bool] = True
+    _takes_blocks: ClassVar[bool] = False
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links take no part, but for their mean
-    # Parameters that not every method has.
-    graph: Any = None
-    penalty: Any = None
 
-    def _problem(self, sample: Sample) -> Problem:
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn the map.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples. ``TSA`` takes images or tensors, of shape (n_samples, n1, n2, ...). Linear methods and scores also take
+            rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a Parquet data set of
+            pyarrow, a Zarr array, a dask array (docs/scaling.md).
+        y : array-like of shape (n_samples,), default=None
+            Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does not.
+            Of a Parquet data set, also the name of their column.
+
+        Returns
+        -------
+        self
+        """
+        with self._fitting():
+            data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
+            problem = self._problem(data, graphs)  # A and B
+            F = self._map(data)  # F
+            solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
+            self._store(F, data, problem, graphs, solution)
+        return self
+
+    def problem(self, X: Any, y: Any = None) -> Problem:
+        """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        Problem
+            ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
+            ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
+        """
+        other = clone(self)
+        return other._problem(*other._prepared(X, y))
+
+    def rows(self, X: Any, y: Any = None) -> Sample:
+        """The rows that the graphs of this estimator are built on: X and y, validated and, for documents, scaled.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`.
+        """
+        return clone(self)._prepared(X, y)[0]
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        """The graph that ``graph=None`` stands for, with this many neighbours."""
+        raise NotImplementedError(f"{type(self).__name__} has no default graph; give graph=")
+
+    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
         raise NotImplementedError
 
-    def _default_graph(self, n_neighbors: int) -> Graph:
+    def _map(self, data: Sample) -> Any:
+        return data.F
+
+    def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Any:
         raise NotImplementedError
+
+    def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Any) -> None:
+        """What the fitted estimator keeps; every map adds its own."""
+        self.graph_ = graphs.graph
+        self.n_connected_components_ = connected_components(graphs.graph, self._graph_terms(problem), data)
+
+    def _graph_terms(self, problem: Problem) -> list[Term]:
+        """The terms of the problem that are graphs."""
+        return list(problem.minimise)
+
+    def _terms(self, data: Sample, graphs: Graphs) -> list[Term]:
+        """The terms of ``graph=``, at least one of which links samples."""
+        return linked("graph", graphs.graph, data)
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """A fit that fails leaves the estimator unfitted, and neither it nor an earlier one leaves anything behind."""
+        self._forget()
+        try:
+            with recording() as times, timed("other"), np.errstate(over="raise"):
+                yield
+            self.fit_times_ = times
+        except FloatingPointError as error:
+            self._forget()
+            raise ValueError(OUT_OF_RANGE) from error
+        except BaseException:
+            self._forget()
+            raise
 
     def _forget(self) -> None:
-        """Unfit: a fit that fails must not leave an earlier one behind."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _graph(self, sample: Sample) -> Graph:
-        """``graph=``, resolved."""
-        return self._graph_of(sample.n_samples, sample.in_blocks)
+    def _check_parameters(self) -> None:
+        """Raise where a parameter is wrong whatever X is."""
 
-    def _graph_of(self, n: int, in_blocks: bool) -> Graph:
-        default = (lambda k: sampled(self._default_graph(k))) if in_blocks else self._default_graph
-        return as_graph("graph", self.graph, default, min(self._n_neighbors, n - 1))
+    def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
+        """The rows as graphs and maps look at them, and the graphs."""
+        blocks = self._as_blocks(X, y)
+        if blocks is not None:
+            announce(self, blocks)
+            self._check_parameters()
+            graphs = self._graphs(blocks.shape[0], in_blocks=True)
+            return self._block_rows(blocks, y, graphs), graphs
+        shared = X if isinstance(X, Sample) else None
+        if shared is None:
+            X = self._validated(X)
+        else:
+            validate_data(self, shared.X, skip_check_array=True)  # stores how many features there are
+        self._check_parameters()
+        graphs = self._graphs(X.n if shared is not None else X.shape[0])
+        return (self._rows(X, y, graphs) if shared is None else self._shared(shared, graphs)), graphs
 
-    def _penalty_of(self, in_blocks: bool) -> Graph | None:
-        """``penalty=``, resolved; None where there is none."""
-        if self.penalty is None:
+    def _validated(self, X: Any) -> Array:
+        sparse = "csr" if self._takes_sparse else False
+        return validate_data(self, X, accept_sparse=sparse, dtype=DTYPES, ensure_min_samples=2)
+
+    def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
+        """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
+        graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
+        default = (lambda k: sampled(self.default_graph(k))) if in_blocks else self.default_graph
+        resolved = as_graph("graph", graph, default, min(self.n_neighbors, n - 1))
+        return Graphs(clone(resolved) if resolved is graph else resolved, self._resolved_penalty(penalty, in_blocks))
+
+    def _resolved_penalty(self, penalty: Any, in_blocks: bool) -> Graph | None:
+        if penalty is None:
             return None
-        return as_graph("penalty", self.penalty, (lambda k: sampled(Repulsion(k))) if in_blocks else Repulsion, 15)
+        return as_graph("penalty", penalty, (lambda k: sampled(Repulsion(k))) if in_blocks else Repulsion, 15)
 
-    def _own(self, graph: Graph) -> Graph:
-        """The graph to be kept in ``graph_``: not the user's object, which may change."""
-        return clone(graph) if graph is self.graph else graph
+    def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
+        """Validated rows in memory."""
+        return Sample(X, y, self._n_components)
 
-    def _terms(self, sample: Sample) -> list[Term]:
-        return linked("graph", self._graph(sample).terms(sample), sample)
+    def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
+        """Rows that other estimators are fitted to as well."""
+        rows.n_components = self._n_components
+        return rows
 
-    def _penalty_terms(self, sample: Sample) -> list[Term]:
-        penalty = self._penalty_of(sample.in_blocks)
-        assert penalty is not None
-        return linked("penalty", penalty.terms(sample), sample)
-
-    def _sample(self, X: Array, y: Any, k: int | None) -> Sample:
-        """Rows in memory as a sample."""
-        return Sample(X, y, k)
+    @property
+    def _n_components(self) -> int | None:
+        k = getattr(self, "n_components", None)
+        return int(k) if isinstance(k, Integral) else None
 
     def _as_blocks(self, X: Any, y: Any) -> Blocks | None:
         """X as rows in blocks; None where it is an array, or a memory map whose graph asks for all rows."""
-        blocks = as_blocks(X, y)
+        blocks = as_blocks(X, y) if self._takes_blocks and not isinstance(X, Sample) else None
         if blocks is None or not blocks.is_array:
             return blocks
-        n, graphs = blocks.shape[0], [self._graph_of(blocks.shape[0], False), self._penalty_of(False)]
         try:
-            for graph in filter(None, graphs):
-                graph.require_blocks(n)
+            for graph in filter(None, self._graphs(blocks.shape[0])):
+                graph.require_blocks(blocks.shape[0])
         except ValueError:
             return None
         return blocks
 
-    def _block_sample(self, blocks: Blocks, y: Any, k: int | None) -> Sample:
-        """Rows in blocks as a sample; all rows, where they fit in memory and a graph needs them."""
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Sample:
+        """Rows in blocks, read in passes; all rows, where they fit in memory and a graph needs them."""
         n, d = blocks.shape
         if blocks.is_sparse and n <= DENSE_LIMIT:
-            return self._sample(blocks.load(), blocks.labels(y), k)
+            return self._rows(blocks.load(), blocks.labels(y), graphs)
         if blocks.is_sparse and d <= DENSE_LIMIT:
             blocks = DenseBlocks(blocks)
-        graphs = [graph for graph in (self._graph_of(n, True), self._penalty_of(True)) if graph is not None]
-        searches = [search for graph in graphs for search in graph.searches()]
+        given = [graph for graph in graphs if graph is not None]
+        searches = [search for graph in given for search in graph.searches()]
         try:
-            for graph in graphs:
+            for graph in given:
                 graph.require_blocks(n)
             if blocks.is_sparse:
-                self._require_links(graphs)
+                self._require_links(given)
             require_room(blocks, [search.checked(n) for search in searches])
         except ValueError:
             if n > QUERIES or n * d * blocks.dtype.itemsize > working_memory():
                 raise
-            return self._sample(blocks.load(), blocks.labels(y), k)
-        labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in graphs)
-        return BlockSample(blocks, _required(y) if labelled else None, k, searches)
+            return self._rows(blocks.load(), blocks.labels(y), graphs)
+        labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
+        if labelled and y is None:
+            encode_labels(None, 0)  # says what is missing
+        return BlockSample(blocks, y if labelled else None, self._n_components, searches)
 
     def _require_links(self, graphs: list[Graph]) -> None:
         """Of sparse rows with so many features only those with links are held, and the mean of all."""
@@ -129,34 +252,12 @@ class Reducer(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        given = [graph for graph in (self.graph, self.penalty) if isinstance(graph, Graph)]
-        by_size = isinstance(self.penalty, Integral)  # Repulsion, or ClosestPairs
+        tags.input_tags.sparse = self._takes_sparse
+        graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
+        given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
+        by_size = isinstance(penalty, Integral)  # Repulsion, or ClosestPairs
         tags.target_tags.required = by_size or any(graph.reads_labels for graph in given)
         return tags
-
-
-def combined(terms: Sequence[Term], forms: list[Any], normalize: str | None) -> Any:
-    """FᵀAF: the one form of all terms, or, one a term, each scaled to trace 1 before its coefficient."""
-    if normalize is None:
-        return forms[0]
-    return np.sum([term.coefficient / (np.trace(M) or 1.0) * M for term, M in zip(terms, forms, strict=True)], axis=0)
-
-
-def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) -> Graph:
-    """A graph from what the user wrote: None, a size, a graph, or a matrix."""
-    if graph is None:
-        return default(size)
-    if isinstance(graph, Graph):
-        return graph
-    if isinstance(graph, Integral) and not isinstance(graph, bool):
-        return default(check_count(name, graph))
-    if sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
-        return Precomputed(graph)
-    given = repr(graph)
-    given = given if len(given) < 100 else given[:97] + "..."
-    raise ValueError(
-        f"{name}={given} must be None, a number of neighbours, a lapwing graph, or a weight matrix (an array)"
-    )
 
 
 def announce(reducer: Any, blocks: Blocks) -> None:
@@ -166,57 +267,3 @@ def announce(reducer: Any, blocks: Blocks) -> None:
     reducer.n_features_in_ = blocks.shape[1]
     if blocks.feature_names is not None:
         reducer.feature_names_in_ = np.asarray(blocks.feature_names, dtype=object)
-
-
-def sampled(graph: Graph) -> Graph:
-    """The graph with a sample of its searches, for rows in blocks."""
-    places = [name for name in graph.get_params() if name == "queries" or name.endswith("__queries")]
-    return graph.set_params(**dict.fromkeys(places, QUERIES))
-
-
-def is_sampled(graph: Graph, n: int) -> bool:
-    return any(search.is_sampled(n) for search in graph.searches())
-
-
-def _required(y: Any) -> Any:
-    if y is None:
-        encode_labels(None, 0)  # says what is missing
-    return y
-
-
-def connected_components(graph: Graph, terms: Sequence[Term], sample: Sample) -> int | None:
-    """Of the graph that attracts, or of the one that repels where nothing attracts; unknown where only a sample was built."""
-    if is_sampled(graph, sample.n_samples):
-        return None
-    first, *rest = [term.laplacian for term in attraction(terms) or terms]
-    return sum(rest, start=first).n_connected_components(sample.counts)
-
-
-def _outside() -> int:
-    """The stack level, for the caller's warning, of the line that called into this package."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("lapwing."):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def linked(name: str, terms: list[Term], sample: Sample) -> list[Term]:
-    """The terms that link samples: an empty repulsion is a warning, an empty attraction an error."""
-    n = terms[0].laplacian.n
-    most = n if sample.counts is None else sample.counts.sum()
-    empty = [term.laplacian.n_connected_components(sample.counts) == most for term in terms]
-    pulling = [term.coefficient > 0 for term in terms]
-    if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
-        raise ValueError(
-            f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
-        )
-    if any(e and not p for e, p in zip(empty, pulling, strict=True)):
-        warnings.warn(
-            "the repulsion graph is empty, so nothing is repelled: no sample has one of another class among its nearest; "
-            "use more neighbours",
-            UserWarning,
-            stacklevel=_outside(),
-        )
-    # An empty graph may still have degrees, which belong to the constraint, but its Laplacian is 0, not rounding.
-    nothing = Structured(n)
-    return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]

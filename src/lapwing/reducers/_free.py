@@ -11,24 +11,34 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._times import timed
 from .._validation import check_choice, check_count
-from ..graphs import Graph, Sample
+from ..graphs import Sample
 from ..graphs._patches import affine_extension
 from ..graphs._reconstruction import barycentric_weights
 from ..graphs._search import is_precomputed, nearest
+from ..maps import FreeMap
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, fix_signs, solve_free
-from ._base import Reducer, connected_components, is_sampled
+from ._base import Graphs, Reducer
+from ._graphs import is_sampled, outside
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """Base of the free methods; they say what the problem is, this class solves it and places new samples.
 
-    Subclasses write ``_problem(sample)`` and ``_default_graph(n_neighbors)``.
+    See :class:`Reducer` for what a method writes.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    graph : None, int, graph or matrix, default=None
+    extension : {"affine", "barycentric"}, default="affine"
+        As in :class:`lapwing.TangentialMaps`.
     """
 
-    _n_neighbors: ClassVar[int] = 12  # of the default graph
+    n_neighbors: ClassVar[int] = 12  # of the default graph
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
     _reads_features: ClassVar[bool] = False  # whether X itself is in the problem
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
@@ -38,53 +48,49 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.graph = graph
         self.extension = extension
 
-    def fit(self, X: Any, y: Any = None) -> FreeReducer:
-        """Learn the coordinates of the rows of X.
+    def _check_parameters(self) -> None:
+        check_count("n_components", self.n_components)
+        if "extension" in self.get_params(deep=False):
+            check_choice("extension", self.extension, self._extensions)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-            Class labels, -1 where unknown. They act only through graphs that read them.
-
-        Returns
-        -------
-        self
-        """
-        self._forget()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        k = check_count("n_components", self.n_components)
-        check_choice("extension", self.extension, self._extensions)
-        sample = Sample(X, y, k)
-        graph = self._graph(sample)
-        if is_sampled(graph, sample.n):
+    def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
+        data, graphs = super()._prepared(X, y)
+        graph = graphs.graph
+        if is_sampled(graph, data.n):
             raise ValueError(
                 f"graph={graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave queries out, "
                 "or use a linear map such as LPP"
             )
         if self._reads_features or any(leaf.reads_features for _, leaf in graph.signed()):
-            _check_features(sample)
-        problem = self._problem(sample)
-        terms = problem.minimise
+            _check_features(data)
+        return data, graphs._replace(graph=graph.resolved(data))  # with widths written out: new rows are linked by them
+
+    def _map(self, data: Sample) -> FreeMap:
+        return FreeMap()
+
+    def _solve(self, F: FreeMap, data: Sample, problem: Problem, graphs: Graphs) -> Solution:
         b = problem.degrees
         assert b is not None
         if not b.all():
             warnings.warn(
                 f"samples without links: {int((b == 0).sum())} (the first is row {np.flatnonzero(b == 0)[0]}); placed at 0",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=outside(),
             )
-        solution = self._solution(sample, problem, graph, k)
-        graph = graph.resolved(sample)
-        self.graph_ = self._own(graph)
-        self.n_connected_components_ = connected_components(graph, terms, sample)
+        with timed("forms"):
+            (A,) = F.forms([laplacian_sum(problem.minimise)])
+        semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graphs.graph.signed())
+        crowded = self._crowded or data.X.shape[1] <= 3  # a surface
+        with timed("solve"):
+            return solve_free(A, b, self.n_components, semidefinite=semidefinite, crowded=crowded)
+
+    def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
+        super()._store(F, data, problem, graphs, solution)
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
-        self.X_fit_ = X
-        self._linked = np.flatnonzero(b > 0)
-        self.embedding_ = fix_signs(solution.vectors.T).T.astype(X.dtype)
-        self._store(sample)
-        return self
+        self.X_fit_ = data.X
+        self._linked = np.flatnonzero(problem.subject_to.diagonal())
+        self.embedding_ = fix_signs(solution.vectors.T).T.astype(data.X.dtype)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the coordinates of the rows of X and return them; equal rows get the mean of theirs.
@@ -129,16 +135,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if new.size:
             Y[new] = self._extended(X[new])
         return Y
-
-    def _solution(self, sample: Sample, problem: Problem, graph: Graph, k: int) -> Solution:
-        semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graph.signed())
-        crowded = self._crowded or sample.X.shape[1] <= 3  # a surface
-        A, b = laplacian_sum(problem.minimise).tosparse(), problem.degrees
-        assert b is not None
-        return solve_free(A, b, k, semidefinite=semidefinite, crowded=crowded)
-
-    def _store(self, sample: Sample) -> None:
-        """What a method reports beside the embedding."""
 
     def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
         W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))

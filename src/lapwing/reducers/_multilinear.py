@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from numbers import Integral
 from typing import Any
@@ -12,19 +11,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._times import timed
 from .._validation import check_choice, check_count, check_not_negative
 from ..graphs import Sample
-from ..operators import Structured, row_blocks
+from ..maps import TensorMap, multiplied, rounding
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
-from ..solvers import RankError, Solution, fix_signs, solve
-from ..solvers._lanczos import single_blas_thread
-from ._base import Reducer, combined, connected_components
-from ._principal import OUT_OF_RANGE, rounding
+from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
+from ._base import DTYPES, Graphs, Reducer
+from ._projecting import normalized
 
-DTYPES = [np.float64, np.float32]
-AUTO = 2  # directions a mode of n_components="auto", where there are as many
-
-Modes = Sequence[np.ndarray | None]  # a matrix (l, n_m) for each mode, None for the identity
+AUTO = 2  # directions per mode of n_components="auto", where there are as many
 
 
 class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -56,42 +52,26 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.scaling = scaling
         self.normalize = normalize
 
-    def fit(self, X: Any, y: Any = None) -> MultilinearReducer:
-        """Learn one projection a mode.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n1, n2, ...), or (n_samples, n_features) with ``image_shape``
-        y : array-like of shape (n_samples,), default=None
-            Class labels, -1 where unknown. They act only through graphs that read them.
-
-        Returns
-        -------
-        self
-        """
-        self._forget()
+    def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
         self._check_parameters()
         X = self._images(X, fitting=True)
-        sizes = self._sizes(X.ndim - 1)
-        sample = Sample(X.reshape(len(X), -1), y)
-        graph = self._graph(sample)
-        try:
-            with np.errstate(over="raise"):
-                problem = self._problem(sample)
-                mean = sample.mean.reshape(X.shape[1:])
-                with single_blas_thread():  # matrices as small as a side of an image
-                    modes, solutions, n_iter = self._alternate(X, mean, problem, sizes)
-        except FloatingPointError as error:
-            raise ValueError(OUT_OF_RANGE) from error
-        self.graph_ = self._own(graph)
-        self.n_connected_components_ = connected_components(graph, problem.minimise, sample)
-        self.n_iter_ = n_iter
-        self.rank_ = tuple(solution.rank for solution in solutions)
+        self._sizes(X.ndim - 1)
+        data = Sample(X.reshape(len(X), -1), y)
+        data.sample_shape = X.shape[1:]
+        return data, self._graphs(len(X))
+
+    def _map(self, data: Sample) -> TensorMap:
+        shape = data.sample_shape or ()
+        return TensorMap(data.X.reshape(-1, *shape), data.mean.reshape(shape))
+
+    def _store(self, F: TensorMap, data: Sample, problem: Problem, graphs: Graphs, solution: Any) -> None:
+        super()._store(F, data, problem, graphs, solution)
+        modes, solutions, self.n_iter_ = solution
+        self.rank_ = tuple(found.rank for found in solutions)
         self.n_components_ = tuple(len(P) for P in modes)
-        self.eigenvalues_ = [solution.values for solution in solutions]
-        self.mean_ = mean.astype(X.dtype)
-        self.components_ = [fix_signs(P).astype(X.dtype) for P in modes]
-        return self
+        self.eigenvalues_ = [found.values for found in solutions]
+        self.mean_ = F.mean.astype(F.dtype)
+        self.components_ = [fix_signs(P).astype(F.dtype) for P in modes]
 
     def transform(self, X: Any) -> np.ndarray:
         """``X - mean_``, each mode multiplied by its matrix.
@@ -106,7 +86,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """
         check_is_fitted(self)
         X = self._images(X, fitting=False)
-        Y = coordinates(X, self.mean_, self.components_).astype(X.dtype, copy=False)
+        Y = TensorMap(X, self.mean_).projected(self.components_).astype(X.dtype, copy=False)
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
 
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -127,7 +107,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"X has shape {X.shape}, but the projection has {self.n_components_} components; pass what transform returned"
             )
         back = [np.linalg.pinv(P.astype(np.float64)) for P in self.components_]
-        images = (project(X.reshape(len(X), *self.n_components_), back) + self.mean_).astype(X.dtype, copy=False)
+        images = (multiplied(X.reshape(len(X), *self.n_components_), back) + self.mean_).astype(X.dtype, copy=False)
         return images if self.image_shape is None else images.reshape(len(X), -1)
 
     def _check_parameters(self) -> None:
@@ -174,39 +154,43 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         return X
 
-    def _alternate(
-        self, X: np.ndarray, mean: np.ndarray, problem: Problem, sizes: list[Any]
+    def _solve(
+        self, F: TensorMap, data: Sample, problem: Problem, graphs: Graphs
     ) -> tuple[list[np.ndarray], list[Solution], int]:
         """Solve for one mode after the other, the last first, while the rest stay as they are: at the start, the identity."""
+        sizes = self._sizes(F.mean.ndim)
         modes: list[Any] = [None] * len(sizes)
         solutions: list[Any] = [None] * len(sizes)
-        for sweep in range(1, int(self.max_iter) + 1):
-            before = list(modes)
-            for m in reversed(range(len(sizes))):
-                modes[m] = None
-                solutions[m] = self._step(X, mean, problem, modes, m, sizes[m])
-                P = solutions[m].vectors.T
-                modes[m] = P / np.linalg.norm(P, axis=1, keepdims=True) if self.scaling == "unit" else P
-            if sweep > 1 and all(_change(P, Q) <= self.tol for P, Q in zip(before, modes, strict=True)):
-                break
+        with single_blas_thread():  # matrices as small as a side of an image
+            for sweep in range(1, int(self.max_iter) + 1):
+                before = list(modes)
+                for m in reversed(range(len(sizes))):
+                    modes[m] = None
+                    solutions[m] = self._step(F, problem, modes, m, sizes[m])
+                    P = solutions[m].vectors.T
+                    modes[m] = P / np.linalg.norm(P, axis=1, keepdims=True) if self.scaling == "unit" else P
+                if sweep > 1 and all(_change(P, Q) <= self.tol for P, Q in zip(before, modes, strict=True)):
+                    break
         return modes, solutions, sweep
 
-    def _step(self, X: np.ndarray, mean: np.ndarray, problem: Problem, others: Modes, m: int, size: Any) -> Solution:
+    def _step(self, F: TensorMap, problem: Problem, modes: list[Any], m: int, size: Any) -> Solution:
         """The eigenproblem of mode m, the images being projected along the other modes."""
         terms, constraint = problem.minimise, problem.subject_to
         assert constraint is not ORTHOGONAL
         parts = [laplacian_sum(terms)] if self.normalize is None else [term.laplacian for term in terms]
-        *forms, B = mode_forms([*parts, constraint], coordinates(X, mean, others), m)
-        A = combined(terms, forms, self.normalize)
-        squares = np.trace(B) + constraint.diagonal().sum() * np.sum(project(mean[None], others) ** 2)
-        floor = rounding(X.dtype, squares)
+        with timed("forms"):
+            *forms, B = F.forms([*parts, constraint], modes, m)
+        A = forms[0] if self.normalize is None else normalized(terms, forms)
+        squares = np.trace(B) + constraint.diagonal().sum() * np.sum(multiplied(F.mean[None], modes) ** 2)
+        floor = rounding(F.dtype, squares)
         automatic = isinstance(size, str)
-        try:
-            return solve(A, B, min(AUTO, len(B)) if automatic else size, floor=floor)
-        except RankError as error:
-            if automatic:
-                return solve(A, B, None, floor=floor)
-            raise RankError(f"mode {m + 1} of the images, of size {len(B)}: {error}") from error
+        with timed("solve"):
+            try:
+                return solve(A, B, min(AUTO, len(B)) if automatic else size, floor=floor)
+            except RankError as error:
+                if automatic:
+                    return solve(A, B, None, floor=floor)
+                raise RankError(f"mode {m + 1} of the images, of size {len(B)}: {error}") from error
 
     @property
     def _n_features_out(self) -> int:
@@ -220,40 +204,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         tags.input_tags.two_d_array = self.image_shape is not None
         tags.input_tags.three_d_array = self.image_shape is None
         return tags
-
-
-def project(T: np.ndarray, modes: Modes) -> np.ndarray:
-    """Each sample's modes multiplied by their matrices."""
-    for axis, P in enumerate(modes, start=1):
-        if P is not None:
-            T = np.moveaxis(np.moveaxis(T, axis, -1) @ P.T, -1, axis)
-    return T
-
-
-def coordinates(X: np.ndarray, mean: np.ndarray, modes: Modes) -> np.ndarray:
-    """``X - mean``, projected; in float64, a block of samples at a time."""
-    shape = [size if P is None else len(P) for size, P in zip(mean.shape, modes, strict=True)]
-    Y = np.empty((len(X), *shape))
-    for rows in row_blocks(len(X), mean.size):
-        Y[rows] = project(np.subtract(X[rows], mean, dtype=np.float64), modes)
-    return Y
-
-
-def mode_forms(matrices: Sequence[Structured], Y: np.ndarray, m: int) -> list[np.ndarray]:
-    r""":math:`\sum_{ij} M_{ij} Y_i^{(m)} Y_j^{(m)\top}` for each n x n matrix M, :math:`Y_i^{(m)}` being sample i with mode m
-    as its rows.
-
-    Seen from mode m a sample is a bundle of vectors, and M couples those in the same place of all samples: a product with M
-    along the samples, for as many places at a time as a block holds, is all it takes.
-    """
-    n, size = len(Y), Y.shape[m + 1]
-    bundles = np.moveaxis(Y, m + 1, -1).reshape(n, -1, size)
-    totals = [np.zeros((size, size)) for _ in matrices]
-    for places in row_blocks(bundles.shape[1], n * size):
-        block = np.ascontiguousarray(bundles[:, places])
-        for M, total in zip(matrices, totals, strict=True):
-            total += block.reshape(-1, size).T @ (M @ block).reshape(-1, size)
-    return [(total + total.T) / 2 for total in totals]
 
 
 def _change(P: np.ndarray, Q: np.ndarray) -> float:

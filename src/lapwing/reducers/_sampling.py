@@ -16,14 +16,15 @@ LEAST = 0.01  # of the length of a direction, squared, that a half of the links 
 UNKNOWN = {"in_sample": np.nan, "held_out": np.nan, "excess": np.inf, "angle": np.pi / 2}
 
 
-def halved(reducer: Any, sample: Sample, pca: Any, k: int) -> dict[str, float]:
-    r"""What one half of the sampled links says of the directions that the other half found.
+def halved(data: Sample, fit: Callable[[Sample], tuple[np.ndarray, tuple[Any, Any]]]) -> dict[str, float]:
+    r"""How well the directions that one half of the sampled links finds do on the other half.
 
-    With q rows searched for, the directions found are worse than the best ones by about c / q on all links, and look better
-    than they are by as much on their own. On halves both are twice as large, so that a quarter of the gap between
-    ``held_out`` and ``in_sample`` estimates by how much the whole sample misses the best objective.
+    ``fit`` gives the directions that a half finds and the matrices of its problem. With q rows searched for, the directions
+    found are worse than the best ones by about c / q on all links, and look better than they are by as much on their own. On
+    halves both are twice as large, so that a quarter of the gap between ``held_out`` and ``in_sample`` estimates by how much the
+    whole sample misses the best objective.
     """
-    fits = on_halves(sample, lambda half: _fitted(reducer, half, pca, k))
+    fits = on_halves(data, fit)
     if fits is None:
         return UNKNOWN
     (V1, pencil1), (V2, pencil2) = fits
@@ -47,12 +48,6 @@ def on_halves(sample: Sample, fit: Callable[[Sample], Any]) -> list[Any] | None:
             return [fit(half) for half in sample.halves()]
     except (ValueError, ArithmeticError, np.linalg.LinAlgError, ArpackError):
         return None
-
-
-def _fitted(reducer: Any, half: Sample, pca: Any, k: int) -> tuple[np.ndarray, tuple[Any, Any]]:
-    problem = reducer._problem(half)
-    reduced, solution = reducer._solved(half, problem, pca, k)
-    return solution.vectors, reducer._pencil(problem, reduced)
 
 
 def _sees(V: np.ndarray, B: Any | None) -> bool:

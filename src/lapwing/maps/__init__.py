@@ -1,0 +1,60 @@
+"""F: the rows as they come, their means, the forms FᵀMF, coordinates, and the way back.
+
+One class per kind of rows: :class:`DenseMap`, :class:`SparseMap`, :class:`SummaryMap` (rows in blocks) and :class:`KernelMap`
+share the protocol of :class:`Map`; :class:`FreeMap` is the identity and :class:`TensorMap` takes images. Where rows are
+centred, where more columns than rows are handled, and where sparse rows stay sparse is decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..operators import Structured
+from ._free import FreeMap
+from ._kernel import Kernel, KernelMap
+from ._map import Centre, Coordinates, DenseMap, Map, rounding
+from ._preprojection import Preprojection, check_pca
+from ._sparse import DENSE_LIMIT, SparseMap
+from ._summary import SummaryMap
+from ._tensor import TensorMap, multiplied
+
+__all__ = [
+    "DENSE_LIMIT",
+    "Centre",
+    "Coordinates",
+    "DenseMap",
+    "FreeMap",
+    "Kernel",
+    "KernelMap",
+    "Map",
+    "Preprojection",
+    "SparseMap",
+    "SummaryMap",
+    "TensorMap",
+    "as_map",
+    "check_pca",
+    "form",
+    "multiplied",
+    "rounding",
+    "weighted_mean",
+]
+
+
+def as_map(X: Any) -> Map:
+    """The linear map of the rows X: an array, a sparse array, or a map already."""
+    if isinstance(X, Map):
+        return X
+    return SparseMap(X) if sparse.issparse(X) else DenseMap(X)
+
+
+def form(M: Structured, F: Any, shift: np.ndarray | None = None) -> np.ndarray:
+    """``(F - shift)ᵀ M (F - shift)``, in float64; F is (n, p), dense or sparse."""
+    return as_map(F).forms([M], shift)[0]
+
+
+def weighted_mean(X: Any, weights: np.ndarray | None = None) -> np.ndarray:
+    """The mean of the rows under ``weights`` (plain when None), accumulated in float64."""
+    return as_map(X).mean(weights)

@@ -1,0 +1,16 @@
+"""No formula: every sample has coordinates of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..operators import Structured
+
+
+class FreeMap:
+    """F = I, so that forms are the matrices themselves."""
+
+    def forms(self, matrices: Sequence[Structured]) -> list[Any]:
+        """The matrices, in sparse form."""
+        return [M.tosparse() for M in matrices]

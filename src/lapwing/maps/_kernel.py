@@ -1,0 +1,120 @@
+"""Rows that are known by a kernel: the features that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from .._validation import check_choice, check_positive
+from ..operators import Array, Structured
+from ._map import Centre, Coordinates, DenseMap, Map, leading
+from ._preprojection import Preprojection
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function by name or as a callable, and its parameters."""
+
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: float = 3
+    coef0: float = 1
+    params: dict | None = None
+
+    @property
+    def is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def options(self, X: Array) -> dict:
+        """Parameters of a named kernel; ``gamma="scale"`` is one over the number of features and their variance."""
+        if not isinstance(self.gamma, str):
+            gamma = None if self.gamma is None else check_positive("gamma", self.gamma)
+        else:
+            check_choice("gamma", self.gamma, ("scale",))
+            variance = _variance(X)
+            gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+
+    def __call__(self, X: Array, Y: Array | None = None) -> np.ndarray:
+        """The kernel between the rows of X and of Y; of Y None, of X among themselves."""
+        if self.is_precomputed:
+            return X
+        X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))  # a kernel has no digits to lose
+        try:
+            if callable(self.kernel):
+                K = pairwise_kernels(X, Y, metric=self.kernel, **(self.params or {}))
+            else:
+                options = self.options(X if Y is None else Y)
+                K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"kernel={self.kernel!r} cannot be evaluated (a callable is given two rows): {error}"
+            ) from error
+        return self.finite(K.toarray() if sparse.issparse(K) else np.asarray(K))
+
+    def finite(self, K: np.ndarray) -> np.ndarray:
+        if not np.isfinite(K).all():
+            raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")
+        return K
+
+
+def _variance(X: Array) -> float:
+    if not sparse.issparse(X):
+        return float(X.var(dtype=np.float64))
+    mean, n = float(X.mean(dtype=np.float64)), np.prod(X.shape)
+    return float((np.sum((X.data - mean) ** 2, dtype=np.float64) + (n - X.nnz) * mean**2) / n)
+
+
+class KernelMap(Map):
+    """F: the features that a kernel stands for, known by the kernel matrix K of the rows alone.
+
+    The centred kernel matrix U S Uᵀ is the Gram matrix of features whose principal coordinates are U S^½: the linear problem is
+    solved there, and a direction V is the function f(x) = k(x)ᵀ U S^-½ V.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+    name : object
+        The kernel, for errors.
+    dtype : numpy.dtype
+        The precision that K is known in.
+    """
+
+    def __init__(self, K: np.ndarray, name: Any, dtype: Any):
+        self.K, self.name, self.shape, self.dtype = K.astype(np.float64, copy=False), name, K.shape, np.dtype(dtype)
+
+    def coordinates(
+        self,
+        matrices: Sequence[Structured],
+        centre: Centre,
+        preprojection: Preprojection,
+        constraint: Structured | None,
+    ) -> Coordinates:
+        """In principal coordinates; ``mean`` is in them, too."""
+        K = self.K
+        about_origin = centre.at_origin and preprojection.is_whole and constraint is not None and centre.is_seen
+        means = np.zeros(len(K)) if about_origin else K.mean(axis=0)
+        gram = K - means
+        gram -= means[:, None] - means.mean()
+        values, U = leading(gram, preprojection.count, self._floor(gram))
+        F, dual = DenseMap(U * np.sqrt(values)), U / np.sqrt(values)
+        shift = np.zeros(F.shape[1])
+        if centre.at_origin:
+            shift = (means.mean() - means) @ dual  # where the origin of the features is, seen from their mean
+        elif centre.weights is not None:
+            shift = F.mean(centre.weights)
+        matrices = [*matrices] if constraint is None else [*matrices, constraint]
+        return Coordinates(F.forms(matrices, shift), shift, lambda V: (dual @ V).T, F.shape[1], means)
+
+    def _floor(self, gram: np.ndarray) -> float:
+        trace = float(np.trace(gram))
+        if trace <= 0 and np.abs(gram).max() > 1e-10 * np.abs(self.K).max():
+            raise ValueError(
+                f"kernel={self.name!r} is not positive semi-definite on X; use another kernel or parameters"
+            )
+        return len(gram) * np.finfo(self.dtype).eps * trace if self.dtype == np.float32 else 0.0

@@ -1,0 +1,372 @@
+"""What every kind of F has in common: means, forms FᵀMF, coordinates, projections, by blocks of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blocks
+from ..solvers import numerical_rank
+from ._preprojection import Count, Preprojection
+
+
+def rounding(dtype: Any, squares: float) -> float:
+    """What the rounding of data with this sum of squares, before it is centred, can add to an eigenvalue of its scatter."""
+    if not np.isfinite(squares) or 0 < squares < 1e-280:
+        raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
+    return float(np.finfo(dtype).eps) ** 2 * squares
+
+
+class Centre(NamedTuple):
+    """What is subtracted from the rows: the mean under ``weights``, the plain mean where these are None, or nothing.
+
+    ``is_seen`` says whether the constraint changes with it: a diagonal matrix sees the origin, Laplacians do not.
+    """
+
+    weights: np.ndarray | None = None
+    at_origin: bool = False
+    is_seen: bool = True
+
+
+class Principal(NamedTuple):
+    """Coordinates of the rows on principal directions, the way back to features, and where the origin of the features is."""
+
+    coordinates: Map
+    back: Callable[[np.ndarray], np.ndarray]  # (p, k) in coordinates -> (k, n_features)
+    origin: Callable[[], np.ndarray]
+
+
+class Coordinates(NamedTuple):
+    """The problem in coordinates: the forms FᵀMF, what was subtracted, the way back to features, and how many were kept."""
+
+    forms: list[Any]
+    mean: np.ndarray
+    back: Callable[[np.ndarray], np.ndarray]  # (p, k) in coordinates -> (k, n_features)
+    n_pca: int | None
+    kernel_means: np.ndarray | None = None  # of the columns of a kernel matrix
+
+
+class Map:
+    """F: rows of numbers, as forms and projections read them.
+
+    A kind of rows writes :meth:`block` and :meth:`columns`, which is how all sums below read it, and overrides what it can do
+    better. Sums are in float64 whatever the rows are.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    dtype : numpy.dtype
+    is_wide : bool
+        Whether there are more columns than rows, so that the Gram matrix of the rows is the smaller one.
+    is_large : bool
+        Whether F is too large to be decomposed whole, so that forms are operators.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    is_large: bool = False
+
+    def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
+        """Some rows as dense float64, minus ``shift``; a new array where there is a shift."""
+        raise NotImplementedError
+
+    def columns(self, columns: Any, shift: np.ndarray | None = None) -> np.ndarray:
+        """Some columns of all rows as dense float64, minus their ``shift``."""
+        raise NotImplementedError
+
+    def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The mean of the rows under weights, plain where these are None."""
+        raise NotImplementedError
+
+    @cached_property
+    def plain_mean(self) -> np.ndarray:
+        return self.mean()
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples the rows stand for."""
+        return self.shape[0]
+
+    @property
+    def is_wide(self) -> bool:
+        return self.shape[0] < self.shape[1]
+
+    def total(self, values: np.ndarray) -> float:
+        """The sum over samples of what is given for rows."""
+        return float(values.sum())
+
+    def forms(self, matrices: Sequence[Structured], shift: np.ndarray | None = None) -> list[np.ndarray]:
+        """``(F - shift)ᵀ M (F - shift)`` for each M.
+
+        One pass over blocks of rows serves the thin parts of all matrices, so that scatter matrices cost no more than a
+        covariance.
+        """
+        n, p = self.shape
+        thin, wide = [M.thin for M in matrices], [M.wide for M in matrices]
+        totals = [np.zeros((p, p)) for _ in matrices]
+        sums = [[np.zeros((U.shape[1], p)) for U, _ in M.factors] for M in thin]
+        constants = [None if M.diag is None or np.ptp(M.diag) else M.diag[0] for M in thin]
+        gram = np.zeros((p, p))
+        for rows in row_blocks(n, p) if any(M.diag is not None or M.factors for M in thin) else ():
+            block = self.block(rows, shift)
+            if any(constants):
+                gram += block.T @ block
+            for M, total, constant, products in zip(thin, totals, constants, sums, strict=True):
+                if M.diag is not None and constant is None:
+                    total += block.T @ (M.diag[rows, None] * block)
+                for (U, _), UtF in zip(M.factors, products, strict=True):
+                    UtF += U[rows].T @ block
+        for M, rest, total, constant, products in zip(thin, wide, totals, constants, sums, strict=True):
+            if constant:
+                total += constant * gram
+            for (_, c), UtF in zip(M.factors, products, strict=True):
+                total += UtF.T @ (c[:, None] * UtF)
+            if not rest.is_diagonal:
+                self._add_wide(total, rest, shift)
+        return [(total + total.T) / 2 for total in totals]
+
+    def _add_wide(self, total: np.ndarray, M: Structured, shift: np.ndarray | None) -> None:
+        """Edges join far rows, so this takes all rows of a few columns; L F cancels where F is smooth, so not in float32."""
+        n, p = self.shape
+        for columns in row_blocks(p, n // 4):
+            product = M @ self.columns(columns, None if shift is None else shift[columns])
+            for rows in row_blocks(n, p):
+                total[:, columns] += self.block(rows, shift).T @ product[rows]
+
+    def form_diagonal(self, M: Structured, shift: np.ndarray) -> np.ndarray:
+        """The diagonal of the form, a few columns at a time."""
+        n, p = self.shape
+        found = np.empty(p)
+        for columns in row_blocks(p, n):
+            part = self.columns(columns, shift[columns])
+            found[columns] = np.einsum("ij,ij->j", part, M @ part)
+        return found
+
+    def spread(self, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The diagonal of ``(F - mean)ᵀ diag(weights) (F - mean)``, each entry centred before it is squared."""
+        total = np.zeros(self.shape[1])
+        for rows in row_blocks(*self.shape):
+            block = self.block(rows, mean)
+            total += weights[rows] @ np.square(block, out=block)
+        return total
+
+    def scatter(self, about: np.ndarray) -> np.ndarray:
+        """``(F - about)ᵀ (F - about)``."""
+        total = np.zeros((self.shape[1],) * 2)
+        for rows in row_blocks(*self.shape):
+            block = self.block(rows, about)
+            total += block.T @ block
+        return (total + total.T) / 2
+
+    @cached_property
+    def row_gram(self) -> np.ndarray:
+        """The Gram matrix of the centred rows, for F of fewer rows than columns; search and projection share it."""
+        return self.gram_about(self.plain_mean)
+
+    def gram_about(self, mean: np.ndarray) -> np.ndarray:
+        """``(F - mean)(F - mean)ᵀ``, centred before the product."""
+        raise NotImplementedError
+
+    @property
+    def spectrum(self) -> tuple[np.ndarray, float]:
+        """Sums of squares along the principal directions of the centred rows, descending, and their total."""
+        gram = self.row_gram if self.is_wide else self.scatter(self.plain_mean)
+        values = np.linalg.eigvalsh(gram)
+        rank = numerical_rank(values, self._rounding(gram, self.plain_mean))
+        return values[::-1][: min(rank, self.n_samples - 1)], float(np.maximum(values, 0).sum())
+
+    def centred(self, shift: np.ndarray) -> LinearOperator:
+        """F - 1 shiftᵀ as an operator."""
+        raise NotImplementedError
+
+    def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
+        """``(F - mean) componentsᵀ`` in the precision of F: what transform gives."""
+        raise NotImplementedError
+
+    def combined(self, mean: np.ndarray, C: np.ndarray) -> np.ndarray:
+        """``Cᵀ (F - mean)``: combinations of rows."""
+        raise NotImplementedError
+
+    def misfit(self, mean: np.ndarray, Q: np.ndarray, U: np.ndarray) -> float:
+        """How far ``Q U`` is from ``F - mean``, as a share of it."""
+        total = left = 0.0
+        for rows in row_blocks(*self.shape):
+            block = self.block(rows, mean)
+            total += np.vdot(block, block)
+            block -= Q[rows] @ U
+            left += np.vdot(block, block)
+        return float(np.sqrt(left / total))
+
+    def principal(self, preprojection: Preprojection, about: np.ndarray) -> Principal:
+        """Coordinates of the rows on the leading directions of ``F - about``, from the smaller of the two Gram matrices."""
+        if self.is_wide:
+            gram = self.row_gram if about is self.plain_mean else self.gram_about(about)
+            values, U = leading(gram, preprojection.count, self._rounding(gram, about))
+            return self._combinations(about, U, np.sqrt(values))
+        scatter = self.scatter(about)
+        _, N = leading(scatter, preprojection.count, self._rounding(scatter, about))
+        return Principal(DenseMap(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about))
+
+    def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
+        """Directions that are combinations U / sigma of the rows, written out only for the components."""
+        return Principal(
+            DenseMap((U * sigma).astype(self.dtype, copy=False)),
+            lambda V: self.combined(about, U @ (V / sigma[:, None])),
+            lambda: -(U.T @ (self.centred(about) @ about)) / sigma,
+        )
+
+    def _onto(self, about: np.ndarray, N: np.ndarray) -> np.ndarray:
+        """``(F - about) N`` in the precision of F, summed in float64."""
+        coordinates = np.empty((self.shape[0], N.shape[1]), dtype=self.dtype)
+        for rows in row_blocks(*self.shape):
+            coordinates[rows] = self.block(rows, about) @ N
+        return coordinates
+
+    def _rounding(self, gram: np.ndarray, about: np.ndarray) -> float:
+        return rounding(self.dtype, np.trace(gram) + self.n_samples * (about @ about))
+
+    def mean_at(self, centre: Centre) -> np.ndarray:
+        """What the centre says to subtract."""
+        if centre.at_origin:
+            return np.zeros(self.shape[1])
+        return self.plain_mean if centre.weights is None else self.mean(centre.weights)
+
+    def coordinates(
+        self,
+        matrices: Sequence[Structured],
+        centre: Centre,
+        preprojection: Preprojection,
+        constraint: Structured | None,
+    ) -> Coordinates:
+        """The forms of the matrices, and last of the constraint, in the coordinates that the problem is solved in.
+
+        These are the columns of F, or, where directions are to be left out or the constraint does not reveal the rank of F,
+        its principal coordinates.
+        """
+        whole = preprojection.is_whole and constraint is not None and centre.is_seen
+        matrices = [*matrices] if constraint is None else [*matrices, constraint]
+        mean = self.mean_at(centre)
+        if whole and (self.is_large or not self.is_wide):
+            return Coordinates(self.whole_forms(matrices, mean), mean, np.transpose, None)
+        # Where the constraint sees the origin, what reveals the rank must see it too.
+        about = mean if whole and centre.at_origin else self.plain_mean
+        if self._in_one_pass(matrices, centre, preprojection):
+            return self._passed_once(matrices, centre, preprojection, mean)
+        found = self.principal(preprojection, about)
+        F = found.coordinates
+        shift = np.zeros(F.shape[1])
+        if centre.weights is not None:
+            shift = F.mean(centre.weights)
+        elif centre.at_origin and centre.is_seen and about is not mean:
+            shift = found.origin()
+        return Coordinates(F.forms(matrices, shift), mean, found.back, F.shape[1])
+
+    def whole_forms(self, matrices: Sequence[Structured], mean: np.ndarray) -> list[Any]:
+        """The forms in the columns of F themselves."""
+        return self.forms(matrices, mean)
+
+    def _in_one_pass(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> bool:
+        """Whether scatter and forms can be had together: of matrices without a wide part, about one mean."""
+        about_mean = not (centre.at_origin and centre.is_seen)
+        return about_mean and not self.is_wide and all(M.wide.is_diagonal for M in matrices)
+
+    def _passed_once(
+        self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection, mean: np.ndarray
+    ) -> Coordinates:
+        plain = self.plain_mean
+        C, *forms = self.forms([identity(self.shape[0]), *matrices], plain)
+        _, N = leading(C, preprojection.count, self._rounding(C, plain))
+        forms = [N.T @ M @ N for M in forms]
+        if (
+            centre.weights is not None
+        ):  # the constraint, last, is about another mean; what attracts does not see the mean
+            offset = N.T @ (mean - plain)
+            forms[-1] -= centre.weights.sum() * np.outer(offset, offset)
+        return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1])
+
+
+def leading(gram: np.ndarray, count: Count, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``count`` says.
+
+    ``count`` is given the eigenvalues that are not rounding and the sum of all.
+    """
+    values, vectors = np.linalg.eigh(gram)
+    p = count(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
+    return values[::-1][:p], vectors[:, ::-1][:, :p]
+
+
+class DenseMap(Map):
+    """F = X, an array."""
+
+    def __init__(self, X: np.ndarray):
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
+
+    def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
+        if shift is None:
+            return np.asarray(self.X[rows], dtype=np.float64)
+        block = self.X[rows].astype(np.float64)  # then in place: faster than a subtraction of mixed types
+        block -= shift
+        return block
+
+    def columns(self, columns: Any, shift: np.ndarray | None = None) -> np.ndarray:
+        return np.subtract(self.X[:, columns], 0 if shift is None else shift, dtype=np.float64)
+
+    def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The mean of a constant column is that constant and not a rounding away from it."""
+        X, total = self.X, np.zeros(self.shape[1])
+        size = float(len(X)) if weights is None else weights.sum()
+        for rows in row_blocks(*self.shape):
+            # A plain sum wakes no BLAS threads, which would spin through a search that follows.
+            total += self.block(rows).sum(axis=0) if weights is None else weights[rows] @ self.block(rows)
+        mean = total / size
+        few = X[:: max(1, len(X) // 100)]
+        flat = np.flatnonzero(np.ptp(few, axis=0) <= 1e-4 * np.abs(mean))
+        if flat.size:  # columns that are large beside their spread are summed about their first entry
+            weights = np.ones(len(X)) if weights is None else weights
+            total = np.zeros(flat.size)
+            for rows in row_blocks(*self.shape):
+                total += weights[rows] @ np.subtract(X[rows, flat], X[0, flat], dtype=np.float64)
+            mean[flat] = X[0, flat] + total / size
+        return mean
+
+    def gram_about(self, mean: np.ndarray) -> np.ndarray:
+        n, d = self.shape
+        gram = np.zeros((n, n))
+        step = max(1, 2 * BLOCK_BYTES // (8 * n))
+        for start in range(0, d, step):
+            block = self.columns(slice(start, start + step), mean[start : start + step])
+            gram += block @ block.T
+        return gram
+
+    def centred(self, shift: np.ndarray) -> LinearOperator:
+        return centred_operator(self.X, shift)
+
+    def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
+        X, V, mean = self.X, components.T.astype(self.dtype, copy=False), mean.astype(self.dtype, copy=False)
+        projected = np.empty((len(X), V.shape[1]), self.dtype)
+        for rows in row_blocks(*self.shape):
+            projected[rows] = (X[rows] - mean) @ V
+        return projected
+
+    def combined(self, mean: np.ndarray, C: np.ndarray) -> np.ndarray:
+        combined = np.empty((C.shape[1], self.shape[1]))
+        for columns in row_blocks(*self.shape[::-1]):
+            combined[:, columns] = C.T @ self.columns(columns, mean[columns])
+        return combined
+
+
+def centred_operator(F: Any, shift: np.ndarray) -> LinearOperator:
+    """F - 1 shiftᵀ, which is never formed."""
+    return LinearOperator(
+        F.shape,
+        matvec=lambda v: F @ np.ravel(v) - shift @ np.ravel(v),
+        rmatvec=lambda u: F.T @ np.ravel(u) - shift * np.sum(u, dtype=np.float64),
+        matmat=lambda V: F @ V - shift @ V,
+        rmatmat=lambda U: F.T @ U - np.outer(shift, U.sum(axis=0)),
+        dtype=np.float64,
+    )

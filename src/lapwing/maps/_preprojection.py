@@ -1,0 +1,89 @@
+"""``pca=``: how many principal directions a problem is solved in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+Count = Callable[
+    [np.ndarray, float], int
+]  # sums of squares found (descending), their total over all -> how many to keep
+
+
+@dataclass(frozen=True)
+class Preprojection:
+    """The principal directions that are kept before a problem is solved.
+
+    Parameters
+    ----------
+    share : None, int or float
+        None keeps the whole rank, a whole number that many directions, a fraction that share of the variance.
+    n_components : int, default=1
+        How many directions the method asks for.
+    least : int or None, default=None
+        With ``pca="auto"``, keep at least this many directions, or all there are. None where the user chose ``share``: keeping
+        fewer directions than components is then an error.
+    """
+
+    share: Any = None
+    n_components: int = 1
+    least: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.share is None
+
+    @property
+    def is_automatic(self) -> bool:
+        return self.least is not None
+
+    @property
+    def at_most(self) -> int | None:
+        """A bound that is known before the variances are: a truncated decomposition will do."""
+        return int(self.share) if isinstance(self.share, Integral) else None
+
+    def whole(self) -> Preprojection:
+        """The same without leaving directions out."""
+        return replace(self, share=None)
+
+    def count(self, values: np.ndarray, total: float) -> int:
+        """How many directions to keep, of variances ``values`` (descending, as many as the rank) that sum to ``total``."""
+        rank = values.size
+        if rank == 0:
+            raise ValueError(
+                "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
+            )
+        if self.is_whole:
+            return rank
+        kept = int(self.share) if self.at_most is not None else _holding(self.share, values, total)
+        if self.least is not None:
+            return min(max(kept, self.least), rank)
+        if self.at_most is not None and kept > rank:
+            raise ValueError(
+                f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less"
+            )
+        if kept < min(self.n_components, rank):
+            raise ValueError(
+                f"pca={self.share} keeps {kept} directions, fewer than n_components={self.n_components}; raise pca, lower "
+                'n_components, or use pca="auto"'
+            )
+        return min(kept, rank)
+
+
+def _holding(energy: float, values: np.ndarray, total: float) -> int:
+    """How many of the descending eigenvalues hold this share of their total."""
+    return 1 + int(np.searchsorted(np.cumsum(values), energy * total * (1 - 1e-12)))
+
+
+def check_pca(pca: Any) -> None:
+    """Raise unless ``pca`` is "auto", None, a number of directions or a share of the variance."""
+    whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
+    share = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
+    if not (pca is None or whole or share or (isinstance(pca, str) and pca == "auto")):
+        raise ValueError(
+            f'pca={pca!r} must be "auto", None (the whole rank), a number of directions, or an energy in (0, 1]'
+        )

@@ -1,0 +1,58 @@
+"""Images and tensors, which are multiplied by one matrix per mode and never stretched into vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..operators import Structured, row_blocks
+
+Modes = Sequence[np.ndarray | None]  # a matrix (l, n_m) for each mode, None for the identity
+
+
+class TensorMap:
+    """F: samples of shape n1 x n2 x ..., each mode multiplied by its matrix.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n1, n2, ...)
+    mean : ndarray of shape (n1, n2, ...)
+        What is subtracted.
+    """
+
+    def __init__(self, X: np.ndarray, mean: np.ndarray):
+        self.X, self.mean, self.dtype = X, mean, X.dtype
+
+    def projected(self, modes: Modes) -> np.ndarray:
+        """``X - mean``, projected; in float64, a block of samples at a time."""
+        shape = [size if P is None else len(P) for size, P in zip(self.mean.shape, modes, strict=True)]
+        Y = np.empty((len(self.X), *shape))
+        for rows in row_blocks(len(self.X), self.mean.size):
+            Y[rows] = multiplied(np.subtract(self.X[rows], self.mean, dtype=np.float64), modes)
+        return Y
+
+    def forms(self, matrices: Sequence[Structured], modes: Modes, m: int) -> list[np.ndarray]:
+        r""":math:`\sum_{ij} M_{ij} Y_i^{(m)} Y_j^{(m)\top}` for each n x n matrix M, :math:`Y_i^{(m)}` being the projected
+        sample i with mode m as its rows.
+
+        Seen from mode m a sample is a bundle of vectors, and M couples those in the same place of all samples: a product with
+        M along the samples, for as many places at a time as a block holds, is all it takes.
+        """
+        Y = self.projected(modes)
+        n, size = len(Y), Y.shape[m + 1]
+        bundles = np.moveaxis(Y, m + 1, -1).reshape(n, -1, size)
+        totals = [np.zeros((size, size)) for _ in matrices]
+        for places in row_blocks(bundles.shape[1], n * size):
+            block = np.ascontiguousarray(bundles[:, places])
+            for M, total in zip(matrices, totals, strict=True):
+                total += block.reshape(-1, size).T @ (M @ block).reshape(-1, size)
+        return [(total + total.T) / 2 for total in totals]
+
+
+def multiplied(T: np.ndarray, modes: Modes) -> np.ndarray:
+    """Each sample's modes multiplied by their matrices."""
+    for axis, P in enumerate(modes, start=1):
+        if P is not None:
+            T = np.moveaxis(np.moveaxis(T, axis, -1) @ P.T, -1, axis)
+    return T

@@ -1,0 +1,86 @@
+"""From what the user wrote as a graph to the graph that is built."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any
+
+from scipy import sparse
+
+from .._validation import check_count
+from ..graphs import Graph, Precomputed, Sample
+from ..operators import Structured
+from ..problem import Term, attraction
+
+# Rows searched for by default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md).
+QUERIES = 20_000
+
+
+def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) -> Graph:
+    """A graph from what the user wrote: None, a size, a graph, or a matrix."""
+    if graph is None:
+        return default(size)
+    if isinstance(graph, Graph):
+        return graph
+    if isinstance(graph, Integral) and not isinstance(graph, bool):
+        return default(check_count(name, graph))
+    if sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
+        return Precomputed(graph)
+    given = repr(graph)
+    given = given if len(given) < 100 else given[:97] + "..."
+    raise ValueError(
+        f"{name}={given} must be None, a number of neighbours, a lapwing graph, or a weight matrix (an array)"
+    )
+
+
+def sampled(graph: Graph) -> Graph:
+    """The graph with a sample of its searches, for rows in blocks."""
+    places = [name for name in graph.get_params() if name == "queries" or name.endswith("__queries")]
+    return graph.set_params(**dict.fromkeys(places, QUERIES))
+
+
+def is_sampled(graph: Graph, n: int) -> bool:
+    """Whether the graph links a sample of n rows only."""
+    return any(search.is_sampled(n) for search in graph.searches())
+
+
+def connected_components(graph: Graph, terms: Sequence[Term], data: Sample) -> int | None:
+    """Of the graph that attracts, or of the one that repels where nothing attracts; unknown where only a sample was built."""
+    if is_sampled(graph, data.n_samples):
+        return None
+    first, *rest = [term.laplacian for term in attraction(terms) or terms]
+    return sum(rest, start=first).n_connected_components(data.counts)
+
+
+def linked(name: str, graph: Graph, data: Sample) -> list[Term]:
+    """The graph's terms that link samples: an empty repulsion is a warning, an empty attraction an error."""
+    terms = graph.terms(data)
+    n = terms[0].laplacian.n
+    most = n if data.counts is None else data.counts.sum()
+    empty = [term.laplacian.n_connected_components(data.counts) == most for term in terms]
+    pulling = [term.coefficient > 0 for term in terms]
+    if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
+        raise ValueError(
+            f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
+        )
+    if any(e and not p for e, p in zip(empty, pulling, strict=True)):
+        warnings.warn(
+            "the repulsion graph is empty, so nothing is repelled: no sample has one of another class among its nearest; "
+            "use more neighbours",
+            UserWarning,
+            stacklevel=outside(),
+        )
+    # An empty graph may still have degrees, which belong to the constraint, but its Laplacian is 0, not rounding.
+    nothing = Structured(n)
+    return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]
+
+
+def outside() -> int:
+    """The stack level, for the caller's warning, of the line that called into this package."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("lapwing."):
+        frame, level = frame.f_back, level + 1
+    return level
