@@ -1,4 +1,4 @@
-"""Clusters of a graph: the normalised cut."""
+"""Clusters by a graph: the normalised cut."""
 
 from __future__ import annotations
 
