@@ -37,9 +37,9 @@ from speed import memory
 
 from lapwing import LPP
 from lapwing._replacing import write_whole
-from lapwing.datasets import load
 from lapwing.graphs import KNN, Sample
 from lapwing.graphs._search import Search
+from lapwing.papers.datasets import load
 
 NEIGHBORS = (5, 15)
 N_COMPONENTS, WORDS, NEAREST = 30, 2_000, 10

@@ -30,10 +30,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
 from lapwing import GLPCA, L21PCA, LPP, LaplacianEigenmaps, RobustGLPCA
-from lapwing.clustering import SemiNMF
-from lapwing.datasets import load
 from lapwing.graphs import KNN, Sample
 from lapwing.metrics import clustering_accuracy
+from lapwing.papers.datasets import load
+from lapwing.papers.factorisation import SemiNMF
 
 PUBLISHED = {  # table 1: gLPCA at beta = 1, random
     "AT&T": (0.5620, 0.9479),

@@ -47,7 +47,7 @@ def data(case: str) -> tuple[np.ndarray, np.ndarray]:
             from sklearn.datasets import make_swiss_roll
 
             return make_swiss_roll(n, random_state=0)[0], np.zeros(n)
-        from lapwing.datasets import make_scherk
+        from lapwing.papers.datasets import make_scherk
 
         return make_scherk(n, random_state=0)[0], np.zeros(n)
     if case in TEXTS:

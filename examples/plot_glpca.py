@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.metrics import silhouette_score
 
 from lapwing import GLPCA, RobustGLPCA
-from lapwing.datasets import available, load
 from lapwing.graphs import KNN, Sample
+from lapwing.papers.datasets import available, load
 from lapwing.plots import EmbeddingDisplay
 
 

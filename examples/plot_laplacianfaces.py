@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from lapwing import LPP
-from lapwing.datasets import available, load
 from lapwing.graphs import KNN, SameClass
+from lapwing.papers.datasets import available, load
 from lapwing.plots import components
 
 data = load("yale" if available()["yale"]["32x32"] == "file" else "digits")

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from lapwing import LPCA
-from lapwing.datasets import make_patch, make_perturbed_line
 from lapwing.graphs import CodingLength, Sample
+from lapwing.papers.datasets import make_patch, make_perturbed_line
 
 
 def draw_line(ax, centre, direction, length, **options):

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
 from lapwing import LaplacianEigenmaps, TangentialMaps
-from lapwing.datasets import make_scherk
 from lapwing.graphs import TangentAlignment
 from lapwing.metrics import procrustes_error
+from lapwing.papers.datasets import make_scherk
 
 n, k = 1200, 15
 methods = {

@@ -14,7 +14,6 @@ from sklearn.metrics.pairwise import additive_chi2_kernel
 from threadpoolctl import threadpool_limits
 
 from lapwing import LPCA, LPP, NPE, OLPP, TangentialMaps
-from lapwing.datasets import make_patch, make_perturbed_line, make_scherk
 from lapwing.graphs import (
     KNN,
     Alignment,
@@ -28,6 +27,7 @@ from lapwing.graphs import (
     align,
 )
 from lapwing.metrics import chi2_distances, chi2_neighbors, procrustes_error
+from lapwing.papers.datasets import make_patch, make_perturbed_line, make_scherk
 
 RNG = np.random.RandomState(0)
 X, Y = o.blobs(60, 5)

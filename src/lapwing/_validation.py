@@ -34,3 +34,11 @@ def check_not_negative(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name}={value!r} must be a finite number, 0 or more")
     return float(value)
+
+
+def check_clusters(n_clusters: Any, n_samples: int) -> int:
+    """A whole number from 1 to the number of samples."""
+    k = check_count("n_clusters", n_clusters)
+    if k > n_samples:
+        raise ValueError(f"n_clusters={k} is more than there are samples, n_samples={n_samples}; use fewer")
+    return k

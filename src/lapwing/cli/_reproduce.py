@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from ._console import print_table, progress, say
 
 if TYPE_CHECKING:
-    from ..experiments import Experiment, Summary
+    from ..papers.experiments import Experiment, Summary
 
 VERDICTS = {"reproduced": "reproduced", "same ordering": "same ordering", "not reproduced": "not"}
 
@@ -29,8 +30,7 @@ def reproduce(
 
     What is done is kept: a run that was stopped goes on where it was.
     """
-    from ..experiments import experiments, get
-
+    papers = _experiments()
     if jobs is not None and jobs < 1:
         raise typer.BadParameter(f"{jobs} processes cannot work; give 1 or more", param_hint="--jobs")
     if names and everything:
@@ -38,15 +38,27 @@ def reproduce(
     if not names and not everything and not quick:
         _list(output)
         return
-    chosen = [get(name) for name in names] if names else list(experiments().values())
+    chosen = [papers.get(name) for name in names] if names else list(papers.experiments().values())
     left_out = [e.name for e in chosen if not e.tasks(quick)]
     if names and left_out:
         raise typer.BadParameter(f"{', '.join(left_out)} has no quick tier; run it without", param_hint="--quick")
     _run([e for e in chosen if e.name not in left_out], output, quick, jobs, go_on=not names)
 
 
+def _experiments() -> ModuleType:
+    try:
+        from ..papers import experiments
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("lapwing.papers"):
+            raise
+        raise ImportError(
+            "the published experiments, lapwing.papers, are not installed; install lapwing again, from its source"
+        ) from error
+    return experiments
+
+
 def _list(folder: Path) -> None:
-    from ..experiments import IMPOSSIBLE, collected, experiments
+    from ..papers.experiments import IMPOSSIBLE, collected, experiments
 
     done = {s.experiment.name: s for s in collected(experiments().values(), folder)}
     rows = [[e.name, e.source, str(len(e.tasks())), _short(done.get(e.name))] for e in experiments().values()]
@@ -65,7 +77,7 @@ def _short(summary: Summary | None) -> str:
 
 def _run(chosen: list[Experiment], folder: Path, quick: bool, jobs: int | None, go_on: bool) -> None:
     """One after the other; with ``go_on`` one that fails is noted, and the others are run."""
-    from ..experiments import ExperimentError
+    from ..papers.experiments import ExperimentError
 
     failed: dict[str, str] = {}
     try:
@@ -88,7 +100,7 @@ def _run(chosen: list[Experiment], folder: Path, quick: bool, jobs: int | None, 
 
 
 def _one(experiment: Experiment, folder: Path, quick: bool, jobs: int | None, place: str, whole: bool) -> None:
-    from ..experiments import run
+    from ..papers.experiments import run
 
     with progress(experiment.name) as show:
 
@@ -100,7 +112,7 @@ def _one(experiment: Experiment, folder: Path, quick: bool, jobs: int | None, pl
 
 
 def _page(folder: Path, failed: dict[str, str]) -> None:
-    from ..experiments import IMPOSSIBLE, collected, experiments, write_page
+    from ..papers.experiments import IMPOSSIBLE, collected, experiments, write_page
 
     if found := collected(experiments().values(), folder):
         say(f"{write_page(found, folder, notes=IMPOSSIBLE | failed)} has it all")

@@ -368,9 +368,10 @@ class CodingLength(_Patched):
 
     Examples
     --------
-    >>> from lapwing.datasets import make_patch
+    The last of these points is far from the line of the others, and gets little weight in their patch:
+
     >>> from lapwing.graphs import CodingLength, Sample
-    >>> X, stray = make_patch()
+    >>> X = [[-6, 0], [-2, 0.4], [0, -0.3], [2, 0.4], [6, 0], [2, -6]]
     >>> rows, weights = CodingLength(5).patches(Sample.validated(X))
     >>> dict(zip(rows[0].tolist(), weights[0].round(2).tolist()))
     {0: 0.93, 1: 0.73, 2: 0.62, 3: 0.74, 5: 0.17, 4: 0.96}

@@ -4,12 +4,15 @@ Each picture is a display: ``SomeDisplay.from_estimator(...)`` computes what is 
 ``plot`` draws it again elsewhere. :func:`scatter`, :func:`components`, :func:`spectrum` and :func:`compare` are the short way.
 """
 
+from ._axes import COLORS, MARKERS
 from ._comparison import ComparisonDisplay, compare
 from ._components import ComponentsDisplay, components
 from ._embedding import EmbeddingDisplay, scatter
 from ._spectrum import SpectrumDisplay, spectrum
 
 __all__ = [
+    "COLORS",
+    "MARKERS",
     "ComparisonDisplay",
     "ComponentsDisplay",
     "EmbeddingDisplay",

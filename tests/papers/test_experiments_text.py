@@ -8,8 +8,8 @@ from sklearn.metrics import mutual_info_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
-from lapwing.experiments import Summary, Task
-from lapwing.experiments import _thesis_text as text
+from lapwing.papers.experiments import Summary, Task
+from lapwing.papers.experiments import _thesis_text as text
 
 
 def documents(n=120, n_terms=60, n_classes=3, seed=0):

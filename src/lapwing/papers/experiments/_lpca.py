@@ -14,11 +14,11 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from ...graphs import CodingLength, Sample, TangentAlignment
+from ...methods import LPCA, LPP, MFA, TangentialMaps
+from ...metrics import chi2_distances, procrustes_error
 from ..datasets import make_patch, make_perturbed_line, make_scherk
 from ..features import LBPHistogram
-from ..graphs import CodingLength, Sample, TangentAlignment
-from ..methods import LPCA, LPP, MFA, TangentialMaps
-from ..metrics import chi2_distances, procrustes_error
 from ..recognition import RandomSubspaceLDA
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values

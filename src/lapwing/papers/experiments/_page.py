@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._extras import require
-from .._replacing import write_whole
-from ..plots._axes import COLORS, MARKERS
+from ..._extras import require
+from ..._replacing import write_whole
+from ...plots import COLORS, MARKERS
 from ._experiment import Cell, Summary
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def write_page(summaries: Iterable[Summary], folder: Path | str, *, notes: Mappi
     Path
     """
     folder, jinja2 = Path(folder), require("jinja2", "report")
-    environment = jinja2.Environment(loader=jinja2.PackageLoader("lapwing.experiments", "."), autoescape=True)
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("lapwing.papers.experiments", "."), autoescape=True)
     sections = [_section(summary, folder) for summary in summaries]
     page = environment.get_template("page.html").render(
         sections=sections,

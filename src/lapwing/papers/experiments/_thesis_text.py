@@ -17,9 +17,10 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 
-from ..graphs import KNN, Sample
-from ..methods import LPI, LPP, LaplacianEigenmaps
-from ..metrics import clustering_accuracy, neighborhood_accuracy, pair_average_precision
+from ...graphs import KNN, Sample
+from ...methods import LPI, LPP, LaplacianEigenmaps
+from ...metrics import clustering_accuracy
+from ..retrieval import neighborhood_accuracy, pair_average_precision
 from ._classification import Data
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import check_choice, check_count, check_positive
+from .._validation import check_choice, check_count, check_positive
 
 __all__ = ["LBPHistogram"]
 
@@ -59,7 +59,7 @@ class LBPHistogram(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from lapwing.features import LBPHistogram
+    >>> from lapwing.papers.features import LBPHistogram
     >>> X, y = load_digits(return_X_y=True)
     >>> LBPHistogram((8, 8), grid=(2, 2), radius=1).fit_transform(X).shape
     (1797, 236)

@@ -21,10 +21,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from .._extras import require
-from ..graphs import KNN, SameClass
-from ..methods import LPP, TSA, FisherScore, KernelLPP, LaplacianEigenmaps, LaplacianScore
-from ..metrics import clustering_accuracy
+from ..._extras import require
+from ...graphs import KNN, SameClass
+from ...methods import LPP, TSA, FisherScore, KernelLPP, LaplacianEigenmaps, LaplacianScore
+from ...metrics import clustering_accuracy
 from ._classification import Classification, Data, Method, PerClass
 from ._clustering import Clustering, drawn
 from ._data import dataset

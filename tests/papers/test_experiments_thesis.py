@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from lapwing.experiments import _thesis as thesis
-from lapwing.experiments._experiment import Summary, Task
+from lapwing.papers.experiments import _thesis as thesis
+from lapwing.papers.experiments._experiment import Summary, Task
 
 
 def test_angle_is_between_lines():

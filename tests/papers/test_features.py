@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lapwing.features import LBPHistogram
+from lapwing.papers.features import LBPHistogram
 
 pytest.importorskip("skimage")
 RANDOM = np.random.RandomState(0)

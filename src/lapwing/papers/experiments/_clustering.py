@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
-from ..metrics import clustering_accuracy, purity
+from ...metrics import clustering_accuracy, purity
 from ._experiment import Experiment, Values
 
 Represent = Callable[[Any, int], Any]  # samples and number of clusters -> their coordinates

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from .._validation import check_choice
+from ..._validation import check_choice
 from ._fallbacks import Fields
 from ._files import get_data_home, is_present, read_arrays
 from ._table import ROWS, Row
@@ -59,7 +59,7 @@ def load(
 
     Examples
     --------
-    >>> from lapwing.datasets import load
+    >>> from lapwing.papers.datasets import load
     >>> digits = load("digits")
     >>> digits.data.shape, digits.images.shape
     ((1797, 64), (1797, 8, 8))
@@ -93,7 +93,7 @@ def available(data_home: str | os.PathLike[str] | None = None) -> dict[str, dict
 
     Examples
     --------
-    >>> from lapwing.datasets import available
+    >>> from lapwing.papers.datasets import available
     >>> available()["iris"]
     {'default': 'built-in'}
     >>> list(available()["usps"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lapwing.experiments import Measured, experiments, get
+from lapwing.papers.experiments import Measured, experiments, get
 
 for name in ("typer", "rich", "matplotlib", "jinja2"):
     pytest.importorskip(name)
@@ -89,7 +89,7 @@ def test_what_fails_does_not_stop_the_others(tmp_path, monkeypatch):
         raise ValueError("no such thing")
 
     names = {"bad": Measured(name="bad", source="", protocol="", what=broken), "lpca-figure-2": get("lpca-figure-2")}
-    monkeypatch.setattr("lapwing.experiments.experiments", lambda: names)
+    monkeypatch.setattr("lapwing.papers.experiments.experiments", lambda: names)
     done = CliRunner().invoke(app, ["reproduce", "--all", "-o", str(tmp_path), "-j", "1"])
     assert done.exit_code == 1
     assert "lpca-figure-2: 3 reproduced" in done.output
@@ -105,7 +105,7 @@ def test_where_there_is_no_more_room_that_is_what_is_said(tmp_path, monkeypatch)
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lapwing.experiments._store.os.fsync", full)
+    monkeypatch.setattr("lapwing.papers.experiments._store.os.fsync", full)
     done = CliRunner().invoke(app, ["reproduce", "lpca-figure-2", "-o", str(tmp_path), "-j", "1"])
     assert done.exit_code == 1
     assert "goes on from there" in done.output

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
-from ..graphs import Complete, Reconstruction, Repulsion, SameClass
-from ..methods import DNE, LPP, OLPP, ONPP
+from ...graphs import Complete, Reconstruction, Repulsion, SameClass
+from ...methods import DNE, LPP, OLPP, ONPP
 from ._classification import Classification, Data, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Experiment, Measured, Reading, Summary, Values

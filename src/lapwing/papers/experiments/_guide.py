@@ -21,9 +21,9 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._extras import require
-from ..graphs import Reconstruction, Repulsion, SameClass
-from ..methods import (
+from ..._extras import require
+from ...graphs import Reconstruction, Repulsion, SameClass
+from ...methods import (
     DNE,
     GLPCA,
     L21PCA,
@@ -45,7 +45,7 @@ from ..methods import (
     RobustGLPCA,
     TangentialMaps,
 )
-from ..solvers import RankError
+from ...solvers import RankError
 from ._data import dataset
 from ._experiment import Measured, Summary, Values
 from ._page import COLORS, panels

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._validation import check_count, check_not_negative, check_positive
+from ..._validation import check_count, check_not_negative, check_positive
 
 __all__ = ["make_patch", "make_perturbed_line", "make_scherk"]
 
@@ -63,7 +63,7 @@ def make_scherk(
 
     Examples
     --------
-    >>> from lapwing.datasets import make_scherk
+    >>> from lapwing.papers.datasets import make_scherk
     >>> X, params = make_scherk(300, n_outliers=5, random_state=0)
     >>> X.shape, params.shape
     ((300, 3), (300, 2))
@@ -130,7 +130,7 @@ def make_perturbed_line(
     Examples
     --------
     >>> from sklearn.decomposition import PCA
-    >>> from lapwing.datasets import make_perturbed_line
+    >>> from lapwing.papers.datasets import make_perturbed_line
     >>> for n_perturbed in (0, 1, 2):
     ...     X, direction = make_perturbed_line(n_perturbed=n_perturbed, random_state=0)
     ...     print(f"{abs(PCA(1).fit(X).components_[0] @ direction):.2f}")
@@ -173,7 +173,7 @@ def make_patch() -> tuple[np.ndarray, int]:
 
     Examples
     --------
-    >>> from lapwing.datasets import make_patch
+    >>> from lapwing.papers.datasets import make_patch
     >>> X, perturbed = make_patch()
     >>> X[perturbed]
     array([ 2., -6.])

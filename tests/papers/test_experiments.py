@@ -18,7 +18,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
 from lapwing import LPP
-from lapwing.experiments import (
+from lapwing.papers.experiments import (
     Claim,
     Classification,
     Clustering,
@@ -34,8 +34,8 @@ from lapwing.experiments import (
     run,
     write_page,
 )
-from lapwing.experiments._data import dataset
-from lapwing.experiments._store import Store
+from lapwing.papers.experiments._data import dataset
+from lapwing.papers.experiments._store import Store
 
 
 def few_digits():
@@ -357,7 +357,7 @@ KILLED = """
 import sys
 sys.path.insert(0, {tests!r})
 from test_experiments import made_up, slow
-from lapwing.experiments import run
+from lapwing.papers.experiments import run
 
 run(made_up(what=slow, n_repeats=1000), {folder!r}, n_jobs=1)
 """
@@ -423,7 +423,7 @@ def test_what_a_function_calls_enters_the_fingerprint(tmp_path, monkeypatch):
     found = []
     for number, (helper, words) in enumerate([("1.0", "a"), ("1.0", "b"), ("2.0", "a")]):
         (tmp_path / f"paper{number}.py").write_text(
-            "from lapwing.experiments import Measured\n"
+            "from lapwing.papers.experiments import Measured\n"
             f"def helper():\n    return {helper}\n"
             "def what(value, seed):\n    return {'A': {'score': helper()}}\n"
             f"EXPERIMENT = Measured(name='paper', source='', protocol={words!r}, what=what)\n"
@@ -434,7 +434,7 @@ def test_what_a_function_calls_enters_the_fingerprint(tmp_path, monkeypatch):
 
 def test_the_engine_enters_the_fingerprint(monkeypatch):
     before = digits().fingerprint
-    engine = "lapwing.experiments._experiment._working_parts"
+    engine = "lapwing.papers.experiments._experiment._working_parts"
     monkeypatch.setattr(engine, lambda module: "other" if module.__name__.endswith("_classification") else "same")
     other = digits().fingerprint
     monkeypatch.setattr(engine, lambda module: "same")
@@ -446,8 +446,8 @@ import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from test_experiments import made_up
-from lapwing.experiments import Task
-from lapwing.experiments._store import Store
+from lapwing.papers.experiments import Task
+from lapwing.papers.experiments._store import Store
 
 store = Store(Path({folder!r}), made_up())
 for seed in range({first}, {first} + 100):
@@ -478,7 +478,7 @@ def test_what_is_not_the_same_data_is_refused(monkeypatch):
             "Yale_32x32.npz not found. Taken from elsewhere, not the same as Yale_32x32.npz: smaller.", stacklevel=2
         )
 
-    monkeypatch.setattr("lapwing.experiments._data.load", other)
+    monkeypatch.setattr("lapwing.papers.experiments._data.load", other)
     with pytest.raises(FileNotFoundError, match="needs the file itself"):
         dataset.__wrapped__("yale")
 
@@ -487,7 +487,7 @@ FULL = """
 import resource, signal, sys
 sys.path.insert(0, {tests!r})
 from test_experiments import constant, made_up
-from lapwing.experiments import ResultsError, run
+from lapwing.papers.experiments import ResultsError, run
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))

@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import check_count
+from .._validation import check_count
 
 __all__ = ["RandomSubspaceLDA"]
 
@@ -66,7 +66,7 @@ class RandomSubspaceLDA(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from lapwing.recognition import RandomSubspaceLDA
+    >>> from lapwing.papers.recognition import RandomSubspaceLDA
     >>> X, y = load_digits(return_X_y=True)
     >>> model = RandomSubspaceLDA(random_state=0).fit(X[:900], y[:900])
     >>> round(model.score(X[900:], y[900:]), 1)

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
-from ..graphs import KNN
-from ..methods import LPDP, LPP
+from ...graphs import KNN
+from ...methods import LPDP, LPP
 from ._classification import Classification, Data, Maker, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Reading, Summary

@@ -16,10 +16,10 @@ from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import LabelBinarizer
 
-from ..clustering import SemiNMF
-from ..graphs import KNN, Sample
-from ..methods import GLPCA, L21PCA, LPP, LaplacianEigenmaps, RobustGLPCA
-from ..metrics import clustering_accuracy, purity
+from ...graphs import KNN, Sample
+from ...methods import GLPCA, L21PCA, LPP, LaplacianEigenmaps, RobustGLPCA
+from ...metrics import clustering_accuracy, purity
+from ..factorisation import SemiNMF
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values
 from ._page import COLORS, MARKERS, panels

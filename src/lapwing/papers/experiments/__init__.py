@@ -1,6 +1,6 @@
 """The published experiments, declared one file a paper, and the engine that runs them.
 
->>> from lapwing.experiments import names
+>>> from lapwing.papers.experiments import names
 >>> "lpdp-table-1" in names()
 True
 """

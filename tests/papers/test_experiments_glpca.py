@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from lapwing.experiments import Summary, Task, _glpca
+from lapwing.papers.experiments import Summary, Task, _glpca
 
 
 def test_a_share_of_each_class_is_labelled():

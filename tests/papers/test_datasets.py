@@ -20,11 +20,11 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import Bunch
 
-from lapwing import datasets
-from lapwing.datasets import available, get_data_home, load, make_patch, make_perturbed_line, make_scherk
-from lapwing.datasets._fallbacks import Fallback
-from lapwing.datasets._loaders import _content
-from lapwing.datasets._table import ROWS, Row
+from lapwing.papers import datasets
+from lapwing.papers.datasets import available, get_data_home, load, make_patch, make_perturbed_line, make_scherk
+from lapwing.papers.datasets._fallbacks import Fallback
+from lapwing.papers.datasets._loaders import _content
+from lapwing.papers.datasets._table import ROWS, Row
 
 HEIGHT = -np.log(np.cos(0.95 * np.pi / 2))
 

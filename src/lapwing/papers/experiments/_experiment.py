@@ -97,7 +97,7 @@ class Experiment:
         How the data differ from the paper's, where they do: then verdicts are shown, and not counted among those of the
         papers.
     data : tuple of str
-        Data sets of :mod:`lapwing.datasets`, as ``"name"`` or ``"name:version"``.
+        Data sets of :mod:`lapwing.papers.datasets`, as ``"name"`` or ``"name:version"``.
     conditions : mapping
         From the rows of the table to whatever :meth:`measure` needs.
     n_repeats : int

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lapwing import LPP
 from lapwing.graphs import SameClass
-from lapwing.recognition import RandomSubspaceLDA
+from lapwing.papers.recognition import RandomSubspaceLDA
 
 
 def people(n_people=30, n_images=8, d=60, seed=0):
