@@ -1,5 +1,7 @@
-"""Writes golden model files: ``python tests/golden/make.py``. One that exists is never written again, since it stands for
-the files that users have; a change of the format gets files of its own.
+"""Writes golden model files: ``python tests/persistence/golden/make.py``.
+
+One that exists is never written again, since it stands for the files that users have; a change of the format gets files
+of its own.
 """
 
 import json
