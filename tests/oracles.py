@@ -1,4 +1,9 @@
-"""Dense definitions, by double loops: what the linear methods must agree with, and the data they are tried on."""
+"""Dense definitions, by double loops: what graphs and methods must agree with, and the data they are tried on.
+
+A graph is its weights W (``knn_weights``) or its Laplacian and degrees (``knn``), n x n arrays.
+"""
+
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -6,119 +11,217 @@ from scipy.linalg import eigh, subspace_angles, svd
 from sklearn.base import clone
 
 
-def squared_distances(X):
-    n = len(X)
-    squares = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            squares[i, j] = np.sum((X[i] - X[j]) ** 2)
-    return squares
+def chessboard(a, b):
+    """A metric given as a function."""
+    return float(np.max(np.abs(a - b)))
 
 
-def nearest(squares, i, k, allowed):
-    return sorted((j for j in allowed if j != i), key=lambda j: squares[i, j])[:k]
+VARIANCES = np.array([0.2, 1.0, 3.0, 0.5])
+METRICS = {
+    "euclidean": lambda a, b: np.sqrt(np.sum((a - b) ** 2)),
+    "manhattan": lambda a, b: np.sum(abs(a - b)),
+    "cosine": lambda a, b: 1 - np.sum(a * b) / np.sqrt(np.sum(a * a) * np.sum(b * b)),
+    "seuclidean": lambda a, b: np.sqrt(np.sum((a - b) ** 2 / VARIANCES)),
+    chessboard: chessboard,
+}
+
+
+def distances(X, metric="euclidean"):
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    return _distances(X.tobytes(), X.shape, metric)
+
+
+@cache
+def _distances(data, shape, metric):
+    X = np.frombuffer(data).reshape(shape)
+    return np.array([[METRICS[metric](a, b) for b in X] for a in X])
+
+
+def by_pairs(n, weight):
+    """The matrix of ``weight(i, j)``."""
+    return np.array([[float(weight(i, j)) for j in range(n)] for i in range(n)])
 
 
 def laplacian(W):
-    return np.diag(W.sum(axis=1)) - W, np.diag(W.sum(axis=1))
+    D = np.diag([sum(row) for row in W])
+    return D - W, D
 
 
-def edge_weight(weights, X, i, j, square, t):
+def both_known(a, b):
+    return a != -1 and b != -1
+
+
+def comparable(y, i, j, among):
+    """Whether the search of row i may return row j."""
+    known = y is not None and both_known(y[i], y[j])
+    allowed = {
+        "all": True,
+        "same_class": known and y[i] == y[j],
+        "other_class": known and y[i] != y[j],
+    }
+    return i != j and allowed[among]
+
+
+def nearest(d, y, i, k, among="all"):
+    """The k nearest of row i, of equally distant ones the first."""
+    return sorted((j for j in range(len(d)) if comparable(y, i, j, among)), key=lambda j: d[i, j])[:k]
+
+
+def arcs(d, y, k, among="all"):
+    """Directed edges: from each row to its k nearest."""
+    return [(i, j) for i in range(len(d)) for j in nearest(d, y, i, k, among)]
+
+
+def width(t, d, edges):
+    """The t of exp(-d^2 / t); 1 where the edges have no length."""
+    if t == "auto":
+        return np.mean([d[i, j] ** 2 for i, j in edges]) or 1.0
+    if t == "half-median":
+        return 2 * (np.median([d[i, j] for i in range(len(d)) for j in range(i)]) / 2) ** 2
+    return t
+
+
+def weight_of(weights, X, d, i, j, t):
+    if callable(weights):
+        return weights(d[i, j])
     if weights == "heat":
-        return np.exp(-square / t)
+        return np.exp(-(d[i, j] ** 2) / t)
     if weights == "cosine":
         return X[i] @ X[j] / np.sqrt((X[i] @ X[i]) * (X[j] @ X[j]))
     return {"binary": 1.0, "dot": X[i] @ X[j]}[weights]
 
 
-def knn_weights(X, y, k, weights="heat", among="all", keep=lambda a, b: True):
+def knn_weights(
+    X,
+    y,
+    k,
+    weights="heat",
+    *,
+    t="auto",
+    metric="euclidean",
+    metric_params=None,
+    among="all",
+    symmetry="or",
+    keep=lambda a, b: True,
+):
     """Weight where i is among the k nearest of j, or j among those of i; t is the mean over directed edges."""
-    n, squares = len(X), squared_distances(X)
-    edges = []
-    for i in range(n):
-        allowed = range(n) if among == "all" else [j for j in range(n) if y[i] >= 0 and y[j] == y[i]]
-        edges += [(i, j) for j in nearest(squares, i, k, allowed)]
-    t = np.mean([squares[i, j] for i, j in edges]) or 1.0
-    W = np.zeros((n, n))
-    for i, j in edges:
-        if keep(y[i], y[j]):
-            W[i, j] = W[j, i] = edge_weight(weights, X, i, j, squares[i, j], t)
-    return W
+    d = distances(X, metric)
+    edges = arcs(d, y, k, among)
+    t, linked = width(t, d, edges), {(i, j) for i, j in edges if y is None or keep(y[i], y[j])}
+
+    def weight(i, j):
+        directions = ((i, j) in linked) + ((j, i) in linked)
+        share = {"or": directions > 0, "and": directions == 2, "mean": directions / 2}[symmetry]
+        return share * weight_of(weights, X, d, i, j, t) if share else 0.0
+
+    return by_pairs(len(X), weight)
+
+
+def radius_weights(X, y, r, *, weights="heat", t="auto", metric="euclidean"):
+    n, d = len(X), distances(X, metric)
+    edges = [(i, j) for i in range(n) for j in range(n) if i != j and d[i, j] <= r]
+    t = width(t, d, edges)
+    return by_pairs(n, lambda i, j: weight_of(weights, X, d, i, j, t) if i != j and d[i, j] <= r else 0.0)
+
+
+def same_class_weights(y):
+    """Thesis eq. 2.37: 1 / n_c, i = j included."""
+    return by_pairs(len(y), lambda i, j: 1 / list(y).count(y[i]) if y[i] != -1 and y[i] == y[j] else 0.0)
+
+
+def same_class_heat_weights(X, y, t="auto"):
+    """Thesis eq. 7.3, without i = j."""
+    n, d = len(X), distances(X)
+    edges = [(i, j) for i in range(n) for j in range(n) if comparable(y, i, j, "same_class")]
+    t, linked = width(t, d, edges), set(edges)
+    return by_pairs(n, lambda i, j: np.exp(-(d[i, j] ** 2) / t) if (i, j) in linked else 0.0)
+
+
+def other_class_weights(y):
+    n_known = sum(label != -1 for label in y)
+    return by_pairs(len(y), lambda i, j: 1 / n_known if comparable(y, i, j, "other_class") else 0.0)
+
+
+def complete_weights(X, y, weights="uniform", among="all"):
+    """All pairs, i = j included."""
+    member = [among == "all" or y[i] != -1 for i in range(len(X))]
+    weight = {"uniform": lambda i, j: 1 / sum(member), "dot": lambda i, j: X[i] @ X[j]}[weights]
+    return by_pairs(len(X), lambda i, j: weight(i, j) if member[i] and member[j] else 0.0)
+
+
+def repulsion_weights(X, y, k, *, weights="inverse", sigma=10.0, metric="euclidean"):
+    """Kokiopoulou and Saad (2009): of the k nearest of all rows, those of another class; eq. 12."""
+    linked = {(i, j) for i, j in arcs(distances(X, metric), y, k) if comparable(y, i, j, "other_class")}
+
+    def weight(i, j):
+        if (i, j) not in linked and (j, i) not in linked:
+            return 0.0
+        return 1.0 if weights == "binary" else 1 / (sigma + np.sum((X[i] - X[j]) ** 2) / (X[i] @ X[i] + X[j] @ X[j]))
+
+    return by_pairs(len(X), weight)
+
+
+def normalized(W):
+    """Eq. 15, I - D^(-1/2) W D^(-1/2), and its degrees: 1 for the rows with links."""
+    degrees = [sum(row) for row in W]
+    n = len(W)
+    linked = np.diag([float(g > 0) for g in degrees])
+    return linked - by_pairs(n, lambda i, j: W[i, j] / np.sqrt(degrees[i] * degrees[j]) if W[i, j] else 0.0), linked
+
+
+def closest_pairs_weights(X, y, n_pairs, metric="euclidean"):
+    n, d, linked = len(X), distances(X, metric), set()
+    for label in set(y) - {-1}:
+        pairs = [(i, j) for i in range(n) for j in range(n) if y[i] == label and comparable(y, i, j, "other_class")]
+        linked |= set(sorted(pairs, key=lambda pair: d[pair])[:n_pairs])
+    return by_pairs(n, lambda i, j: float((i, j) in linked or (j, i) in linked))
+
+
+def pairs_weights(n, pairs):
+    given = {(a, b) for a, b in pairs} | {(b, a) for a, b in pairs}
+    return by_pairs(n, lambda i, j: float((i, j) in given))
 
 
 def knn(X, y, k, **options):
     return laplacian(knn_weights(X, y, k, **options))
 
 
-def both_known(a, b):
-    return a >= 0 and b >= 0
-
-
-def repulsion(X, y, k, sigma=10.0, binary=False, normalized=False):
-    """Kokiopoulou and Saad (2009), eq. 12, and 15 when normalized."""
-    W = knn_weights(X, y, k, "binary", keep=lambda a, b: both_known(a, b) and a != b)
-    n = len(X)
-    for i in range(n):
-        for j in range(n):
-            if W[i, j] and not binary:
-                W[i, j] = 1 / (sigma + np.sum((X[i] - X[j]) ** 2) / (X[i] @ X[i] + X[j] @ X[j]))
-    L, D = laplacian(W)
-    if normalized:
-        scale = np.array([1 / np.sqrt(g) if g > 0 else 0.0 for g in np.diag(D)])
-        linked = np.diag((scale > 0).astype(float))
-        return linked - scale[:, None] * W * scale, linked
-    return L, D
+def repulsion(X, y, k, normalize=False, **options):
+    """``normalize`` is eq. 15."""
+    return (normalized if normalize else laplacian)(repulsion_weights(X, y, k, **options))
 
 
 def same_class(X, y):
-    """Thesis eq. 2.37: 1 / n_c, i = j included."""
-    n = len(X)
-    W = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            if y[i] >= 0 and y[i] == y[j]:
-                W[i, j] = 1 / np.sum(y == y[i])
-    return laplacian(W)
+    return laplacian(same_class_weights(y))
 
 
-def complete(X, y, labelled=False):
-    n = len(X)
-    member = (y >= 0) if labelled else np.ones(n, dtype=bool)
-    return laplacian(np.outer(member, member) / member.sum())
-
-
-def dot_products(X, y):
-    return laplacian(np.array([[a @ b for b in X] for a in X]))
+def complete(X, y, **options):
+    return laplacian(complete_weights(X, y, **options))
 
 
 def closest_pairs(X, y, n_pairs):
-    n, squares = len(X), squared_distances(X)
-    W = np.zeros((n, n))
-    for label in set(y[y >= 0]):
-        rows, others = np.flatnonzero(y == label), np.flatnonzero((y >= 0) & (y != label))
-        for i, j in sorted(((i, j) for i in rows for j in others), key=lambda pair: squares[pair])[:n_pairs]:
-            W[i, j] = W[j, i] = 1
-    return laplacian(W)
+    return laplacian(closest_pairs_weights(X, y, n_pairs))
 
 
-def reconstruction(X, y, k, reg=1e-3, among="all"):
-    """(I - W)^T (I - W), the rows of W the best affine combinations; its D is 1 for rows that take part."""
-    n, squares = len(X), squared_distances(X)
-    W, part = np.zeros((n, n)), np.zeros(n)
+def reconstruction(X, y, k, *, reg=1e-3, among="all", metric="euclidean"):
+    """(I - W)^T (I - W) and its degrees, W from the constrained least squares of each row (Lagrange conditions)."""
+    n = len(X)
+    edges = arcs(distances(X, metric), y, k, among)
+    residual = np.zeros((n, n))
     for i in range(n):
-        if among == "same_class" and y[i] < 0:
-            continue
-        allowed = range(n) if among == "all" else np.flatnonzero(y == y[i])
-        near = nearest(squares, i, k, allowed)
-        G = np.array([[(X[i] - X[a]) @ (X[i] - X[b]) for b in near] for a in near])
-        w = np.linalg.solve(G + reg * np.trace(G) * np.eye(len(near)), np.ones(len(near)))
-        W[i, near], part[i] = w / w.sum(), 1
-    residual = np.diag(part) - W
-    return residual.T @ residual, np.diag(part)
+        near = [j for a, j in edges if a == i]
+        if near:
+            G = np.array([[(X[a] - X[i]) @ (X[b] - X[i]) for b in near] for a in near])
+            G += reg * np.trace(G) * np.eye(len(near))
+            one = np.ones((len(near), 1))
+            w = np.linalg.lstsq(np.block([[2 * G, one], [one.T, 0.0]]), np.append(0 * one, 1.0), rcond=None)[0][:-1]
+            residual[i, i] = 1.0
+            residual[i, near] = -w
+    return residual.T @ residual, np.diag(np.diag(residual))
 
 
 def patch(X, i, k, include_self=True):
-    return [i] * include_self + nearest(squared_distances(X), i, k, range(len(X)))
+    return [i] * include_self + nearest(distances(X), None, i, k)
 
 
 def coding_length(S, D, eps2):
@@ -335,3 +438,12 @@ REGIMES = {make.__name__: make for make in (*SHAPES, *DEFICIENT)}
 
 def dense(X):
     return X.toarray() if sparse.issparse(X) else X
+
+
+def toy(seed=0, n=28, twins=False):
+    """Positive rows, so that dot and cosine weights exist, three classes and unknown. ``twins``: every row twice."""
+    rng = np.random.RandomState(seed)
+    m = n // 2 if twins else n
+    X, y = rng.rand(m, 4) + 0.1, np.arange(m) % 3
+    y[rng.permutation(m)[: m // 4]] = -1
+    return (np.repeat(X, 2, axis=0), np.repeat(y, 2)) if twins else (X, y)

@@ -92,7 +92,7 @@ def test_scikit_learn(estimator, check):
 def test_estimators_are_complete():
     import lapwing
 
-    elsewhere = ["FisherScore", "LPI", "LaplacianScore"]  # test_scores.py, test_documents.py
+    elsewhere = ["FisherScore", "LPI", "LaplacianScore"]  # methods/test_scores.py, methods/test_documents.py
     assert sorted([*elsewhere, *(type(estimator).__name__ for estimator in DEFAULT)]) == sorted(lapwing.__all__)
 
 

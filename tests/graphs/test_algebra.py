@@ -3,10 +3,11 @@
 import pickle
 from operator import add, and_, mul, sub
 
-import helpers
 import numpy as np
+import oracles as o
 import pytest
-from helpers import check_sum, check_term, close, knn, laplacian, named, normalized, pairs_matrix, repulsion, toy
+from helpers import check_sum, check_term, close, named
+from oracles import toy
 from scipy import sparse
 from scipy.linalg import eigvalsh
 from sklearn.base import clone
@@ -30,22 +31,22 @@ from lapwing.problem import attraction, degree_sum, laplacian_sum
 
 X, Y = toy(4)
 N = len(X)
-GIVEN = helpers.radius(toy(5)[0], None, 0.5) + np.diag(np.arange(N, dtype=float))
+GIVEN = o.radius_weights(toy(5)[0], None, 0.5) + np.diag(np.arange(N, dtype=float))
 
 # Weight matrices of graphs, by double loops; a graph may stand on either side of &.
 PARTS = {
-    "knn": (KNN(5), helpers.knn(X, Y, 5)),
-    "binary": (KNN(7, weights="binary"), helpers.knn(X, Y, 7, weights="binary")),
-    "radius": (Radius(0.5), helpers.radius(X, Y, 0.5)),
-    "same": (SameClass(), helpers.same_class(Y)),
-    "same_heat": (SameClass("heat"), helpers.same_class_heat(X, Y)),
-    "other": (OtherClass(), helpers.other_class(Y)),
-    "complete": (Complete(), helpers.complete(X, Y)),
-    "complete_dot": (Complete("dot"), helpers.complete(X, Y, "dot")),
-    "labelled": (Complete(among="labelled"), helpers.complete(X, Y, among="labelled")),
-    "labelled_dot": (Complete("dot", among="labelled"), helpers.complete(X, Y, "dot", "labelled")),
-    "repulsion": (Repulsion(7), helpers.repulsion(X, Y, 7)),
-    "closest": (ClosestPairs(9), helpers.closest_pairs(X, Y, 9)),
+    "knn": (KNN(5), o.knn_weights(X, Y, 5)),
+    "binary": (KNN(7, weights="binary"), o.knn_weights(X, Y, 7, weights="binary")),
+    "radius": (Radius(0.5), o.radius_weights(X, Y, 0.5)),
+    "same": (SameClass(), o.same_class_weights(Y)),
+    "same_heat": (SameClass("heat"), o.same_class_heat_weights(X, Y)),
+    "other": (OtherClass(), o.other_class_weights(Y)),
+    "complete": (Complete(), o.complete_weights(X, Y)),
+    "complete_dot": (Complete("dot"), o.complete_weights(X, Y, "dot")),
+    "labelled": (Complete(among="labelled"), o.complete_weights(X, Y, among="labelled")),
+    "labelled_dot": (Complete("dot", among="labelled"), o.complete_weights(X, Y, "dot", "labelled")),
+    "repulsion": (Repulsion(7), o.repulsion_weights(X, Y, 7)),
+    "closest": (ClosestPairs(9), o.closest_pairs_weights(X, Y, 9)),
     "given": (Precomputed(GIVEN), GIVEN),
 }
 DENSE = {"same", "other", "complete", "complete_dot", "labelled", "labelled_dot"}
@@ -58,7 +59,7 @@ W_SAME, W_OTHER, W_RADIUS, W_REPULSION, W_KNN7 = (
 
 def at(W, edges):
     """W on the edges that another weight matrix has."""
-    return helpers.by_pairs(N, lambda i, j: W[i, j] if edges[i, j] != 0 else 0.0)
+    return o.by_pairs(N, lambda i, j: W[i, j] if edges[i, j] != 0 else 0.0)
 
 
 @pytest.mark.parametrize("right", PARTS)
@@ -112,8 +113,8 @@ def test_combination(graph, signed):
     assert [term.coefficient for term in terms] == pytest.approx([c for c, _ in signed])
     for term, (_, W) in zip(terms, signed, strict=True):
         check_term(term, W)
-    L = sum(c * laplacian(W)[0] for c, W in signed)
-    pulls = [c * laplacian(W)[1] for c, W in signed if c > 0]
+    L = sum(c * o.laplacian(W)[0] for c, W in signed)
+    pulls = [c * o.laplacian(W)[1] for c, W in signed if c > 0]
     check_sum(terms, L, sum(pulls) if pulls else None)
     assert len(attraction(terms)) == len(pulls)
     assert graph.reads_labels == any(word in repr(graph) for word in ("Class", "Repulsion"))
@@ -136,20 +137,20 @@ def test_reconstruction_has_no_edges_to_keep():
 
 
 def test_pairs_are_filtered_on_either_side_of_their_sign():
-    near = knn(X, Y, 5, weights="binary") > 0
+    near = o.knn_weights(X, Y, 5, weights="binary") > 0
     i, j = np.argwhere(near)[0]
     a, b = np.argwhere(~near & ~np.eye(len(X), dtype=bool))[0]
     must, cannot = (Pairs([[i, j], [a, b]], [[i, j], [a, b]]) & KNN5).build(X, Y)
     assert (must.coefficient, cannot.coefficient) == (1.0, -1.0)
     for term in (must, cannot):
-        check_term(term, pairs_matrix(len(X), [(i, j)]))
+        check_term(term, o.pairs_weights(len(X), [(i, j)]))
 
 
 def test_a_normalised_graph_is_normalised_after_the_filter():
     kept = Repulsion(9, weights="binary", normalized=True) & KNN(4, weights="binary")
-    W = repulsion(X, Y, 9, weights="binary") * (knn(X, Y, 4, weights="binary") > 0)
+    W = o.repulsion_weights(X, Y, 9, weights="binary") * (o.knn_weights(X, Y, 4, weights="binary") > 0)
     (term,) = kept.build(X, Y)
-    check_term(term, normalized(W))
+    check_term(term, o.normalized(W))
 
 
 @pytest.mark.parametrize("name", ["left", "right"])
@@ -183,13 +184,13 @@ def test_parameters_nest():
         left__left__n_neighbors=3, left__right__weights="heat", right__n_neighbors=4, scale=-2.0
     )
     same, apart = new.build(X, Y)
-    check_term(same, at(helpers.knn(X, Y, 3), helpers.same_class_heat(X, Y)))
-    check_term(apart, helpers.repulsion(X, Y, 4))
+    check_term(same, at(o.knn_weights(X, Y, 3), o.same_class_heat_weights(X, Y)))
+    check_term(apart, o.repulsion_weights(X, Y, 4))
     assert (same.coefficient, apart.coefficient) == (1, -2)
     assert graph.get_params()["left__left__n_neighbors"] == 5
     assert new.set_params(right=2 * KNN(2)).get_params()["right__graph__n_neighbors"] == 2
     scaled = (3 * KNN(5)).set_params(graph__t=0.5, scale=2.0)
-    check_sum(scaled.build(X), 2 * laplacian(helpers.knn(X, Y, 5, t=0.5))[0])
+    check_sum(scaled.build(X), 2 * o.laplacian(o.knn_weights(X, Y, 5, t=0.5))[0])
 
 
 class Counted(KNeighborsTransformer):
@@ -215,8 +216,8 @@ def test_equal_searches_run_once():
 def test_different_searches_are_not_confused(other):
     options = {"n_neighbors": 5} | other
     terms = (KNN(5) + KNN(**options)).build(X, Y)
-    check_term(terms[0], helpers.knn(X, Y, 5))
-    check_term(terms[1], helpers.knn(X, Y, options.pop("n_neighbors"), **options))
+    check_term(terms[0], o.knn_weights(X, Y, 5))
+    check_term(terms[1], o.knn_weights(X, Y, options.pop("n_neighbors"), **options))
 
 
 def test_metric_parameters_are_not_confused():

@@ -3,10 +3,11 @@
 import pickle
 import tracemalloc
 
-import helpers
 import numpy as np
+import oracles as o
 import pytest
-from helpers import check_term, chessboard, close, inverse, named, toy
+from helpers import check_term, close, frozen, inverse, named
+from oracles import chessboard, toy
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
@@ -26,7 +27,7 @@ from lapwing.graphs import (
 )
 
 DATA = {"plain": toy(0), "twins": toy(1, twins=True)}
-SEUCLIDEAN = {"metric": "seuclidean", "metric_params": {"V": helpers.VARIANCES}}
+SEUCLIDEAN = {"metric": "seuclidean", "metric_params": {"V": o.VARIANCES}}
 KNN_OPTIONS = [
     {},
     {"weights": "binary"},
@@ -52,7 +53,7 @@ KNN_OPTIONS = [
     {"symmetry": "mean", "weights": "binary"},
     {"symmetry": "mean", "weights": "dot"},
 ]
-W_GIVEN = helpers.radius(toy(5)[0], None, 0.5) + np.diag(np.arange(28.0))
+W_GIVEN = o.radius_weights(toy(5)[0], None, 0.5) + np.diag(np.arange(28.0))
 MUST, CANNOT = [[0, 5], [7, 2], [5, 0], [3, 9], [3, 9]], [[1, 2], [27, 0]]
 
 
@@ -64,72 +65,78 @@ def table():
     """
     for options in KNN_OPTIONS:
         for k in (2, 6) if options.get("among") == "other_class" else (1, 5):
-            oracle = lambda X, y, k=k, options=options: helpers.knn(X, y, k, **options)  # noqa: E731
+            oracle = lambda X, y, k=k, options=options: o.knn_weights(X, y, k, **options)  # noqa: E731
             yield f"KNN{k}-{named(options)}", KNN(k, **options), oracle
     for r, options in [(0.5, {}), (0.3, {"weights": "binary"}), (0.5, {"weights": "dot", "metric": "manhattan"})]:
-        oracle = lambda X, y, r=r, options=options: helpers.radius(X, y, r, **options)  # noqa: E731
+        oracle = lambda X, y, r=r, options=options: o.radius_weights(X, y, r, **options)  # noqa: E731
         yield f"Radius{r}-{named(options)}", Radius(r, **options), oracle
     search = KNeighborsTransformer(n_neighbors=2, metric="manhattan")
     yield from [
-        ("Radius-half-median", Radius(0.4, t="half-median"), lambda X, y: helpers.radius(X, y, 0.4, t="half-median")),
-        ("KNN-search", KNN(5, search=search), lambda X, y: helpers.knn(X, y, 5, metric="manhattan")),
-        ("SameClass", SameClass(), lambda X, y: helpers.same_class(y)),
-        ("SameClass-heat", SameClass("heat"), lambda X, y: helpers.same_class_heat(X, y)),
-        ("SameClass-t", SameClass("heat", t=0.2), lambda X, y: helpers.same_class_heat(X, y, 0.2)),
+        ("Radius-half-median", Radius(0.4, t="half-median"), lambda X, y: o.radius_weights(X, y, 0.4, t="half-median")),
+        ("KNN-search", KNN(5, search=search), lambda X, y: o.knn_weights(X, y, 5, metric="manhattan")),
+        ("SameClass", SameClass(), lambda X, y: o.same_class_weights(y)),
+        ("SameClass-heat", SameClass("heat"), lambda X, y: o.same_class_heat_weights(X, y)),
+        ("SameClass-t", SameClass("heat", t=0.2), lambda X, y: o.same_class_heat_weights(X, y, 0.2)),
         (
             "SameClass-half-median",
             SameClass("heat", t="half-median"),
-            lambda X, y: helpers.same_class_heat(X, y, "half-median"),
+            lambda X, y: o.same_class_heat_weights(X, y, "half-median"),
         ),
-        ("OtherClass", OtherClass(), lambda X, y: helpers.other_class(y)),
-        ("Complete", Complete(), lambda X, y: helpers.complete(X, y)),
-        ("Complete-dot", Complete("dot"), lambda X, y: helpers.complete(X, y, "dot")),
-        ("Complete-labelled", Complete(among="labelled"), lambda X, y: helpers.complete(X, y, among="labelled")),
+        ("OtherClass", OtherClass(), lambda X, y: o.other_class_weights(y)),
+        ("Complete", Complete(), lambda X, y: o.complete_weights(X, y)),
+        ("Complete-dot", Complete("dot"), lambda X, y: o.complete_weights(X, y, "dot")),
+        ("Complete-labelled", Complete(among="labelled"), lambda X, y: o.complete_weights(X, y, among="labelled")),
         (
             "Complete-dot-labelled",
             Complete("dot", among="labelled"),
-            lambda X, y: helpers.complete(X, y, "dot", "labelled"),
+            lambda X, y: o.complete_weights(X, y, "dot", "labelled"),
         ),
-        ("Repulsion", Repulsion(7), lambda X, y: helpers.repulsion(X, y, 7)),
-        ("Repulsion-sigma", Repulsion(7, sigma=0.1), lambda X, y: helpers.repulsion(X, y, 7, sigma=0.1)),
-        ("Repulsion-binary", Repulsion(7, weights="binary"), lambda X, y: helpers.repulsion(X, y, 7, weights="binary")),
-        ("Repulsion-cosine", Repulsion(7, metric="cosine"), lambda X, y: helpers.repulsion(X, y, 7, metric="cosine")),
+        ("Repulsion", Repulsion(7), lambda X, y: o.repulsion_weights(X, y, 7)),
+        ("Repulsion-sigma", Repulsion(7, sigma=0.1), lambda X, y: o.repulsion_weights(X, y, 7, sigma=0.1)),
+        (
+            "Repulsion-binary",
+            Repulsion(7, weights="binary"),
+            lambda X, y: o.repulsion_weights(X, y, 7, weights="binary"),
+        ),
+        ("Repulsion-cosine", Repulsion(7, metric="cosine"), lambda X, y: o.repulsion_weights(X, y, 7, metric="cosine")),
         (
             "Repulsion-normalized",
             Repulsion(3, normalized=True),
-            lambda X, y: helpers.normalized(helpers.repulsion(X, y, 3)),
+            lambda X, y: o.normalized(o.repulsion_weights(X, y, 3)),
         ),
-        ("ClosestPairs", ClosestPairs(8), lambda X, y: helpers.closest_pairs(X, y, 8)),
-        ("ClosestPairs-many", ClosestPairs(400), lambda X, y: helpers.closest_pairs(X, y, 400)),
+        ("ClosestPairs", ClosestPairs(8), lambda X, y: o.closest_pairs_weights(X, y, 8)),
+        ("ClosestPairs-many", ClosestPairs(400), lambda X, y: o.closest_pairs_weights(X, y, 400)),
         (
             "ClosestPairs-manhattan",
             ClosestPairs(4, metric="manhattan"),
-            lambda X, y: helpers.closest_pairs(X, y, 4, "manhattan"),
+            lambda X, y: o.closest_pairs_weights(X, y, 4, "manhattan"),
         ),
-        ("Reconstruction", Reconstruction(3), lambda X, y: helpers.reconstruction(X, y, 3)),
-        ("Reconstruction-reg", Reconstruction(7, reg=0.1), lambda X, y: helpers.reconstruction(X, y, 7, reg=0.1)),
+        ("Reconstruction", Reconstruction(3), lambda X, y: o.reconstruction(X, y, 3)),
+        ("Reconstruction-reg", Reconstruction(7, reg=0.1), lambda X, y: o.reconstruction(X, y, 7, reg=0.1)),
         (
             "Reconstruction-same",
             Reconstruction(9, among="same_class"),
-            lambda X, y: helpers.reconstruction(X, y, 9, among="same_class"),
+            lambda X, y: o.reconstruction(X, y, 9, among="same_class"),
         ),
         (
             "Reconstruction-manhattan",
             Reconstruction(5, metric="manhattan"),
-            lambda X, y: helpers.reconstruction(X, y, 5, metric="manhattan"),
+            lambda X, y: o.reconstruction(X, y, 5, metric="manhattan"),
         ),
         ("Precomputed", Precomputed(W_GIVEN), lambda X, y: W_GIVEN),
         ("Precomputed-sparse", Precomputed(sparse.coo_array(W_GIVEN)), lambda X, y: W_GIVEN),
-        ("Pairs", Pairs(MUST), lambda X, y: helpers.pairs_matrix(len(X), MUST)),
+        ("Pairs", Pairs(MUST), lambda X, y: o.pairs_weights(len(X), MUST)),
     ]
 
 
 CASES = list(table())
-every_case = pytest.mark.parametrize(("graph", "oracle"), [pytest.param(g, o, id=name) for name, g, o in CASES])
+every_case = pytest.mark.parametrize(
+    ("graph", "oracle"), [pytest.param(graph, oracle, id=name) for name, graph, oracle in CASES]
+)
 takes_sparse = [
-    pytest.param(g, o, id=name)
-    for name, g, o in CASES
-    if getattr(g, "metric", "euclidean") in ("euclidean", "manhattan", "cosine")
+    pytest.param(graph, oracle, id=name)
+    for name, graph, oracle in CASES
+    if getattr(graph, "metric", "euclidean") in ("euclidean", "manhattan", "cosine")
 ]
 
 
@@ -147,7 +154,7 @@ def test_clone_pickle_small_blocks_and_untouched_input(graph, oracle, monkeypatc
     X, y = DATA["plain"]
     copy = pickle.loads(pickle.dumps(clone(graph)))
     monkeypatch.setattr(operators, "BLOCK_BYTES", 200)
-    (term,) = copy.build(helpers.frozen(X), helpers.frozen(y))
+    (term,) = copy.build(frozen(X), frozen(y))
     check_term(term, oracle(X, y))
     assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in graph.get_params().items()}
 
@@ -211,16 +218,16 @@ class Selfless(KNeighborsTransformer):
     """An approximate searcher's answer: no row itself, one neighbour too many, unsorted."""
 
     def fit_transform(self, X, y=None):
-        order = np.argsort(helpers.distances(X), axis=1)[:, ::-1]
+        order = np.argsort(o.distances(X), axis=1)[:, ::-1]
         cols = order[:, -self.n_neighbors - 2 : -1]
         rows = np.repeat(np.arange(len(X)), cols.shape[1])
-        d = helpers.distances(X)[rows, cols.ravel()]
+        d = o.distances(X)[rows, cols.ravel()]
         return sparse.csr_matrix((d, (rows, cols.ravel())), shape=(len(X), len(X)))
 
 
 def test_search_without_the_row_itself():
     X, _ = DATA["plain"]
-    check_term(KNN(4, search=Selfless()).build(X)[0], helpers.knn(X, None, 4))
+    check_term(KNN(4, search=Selfless()).build(X)[0], o.knn_weights(X, None, 4))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +247,7 @@ def test_search_without_the_row_itself():
 def test_precomputed_distances(graph, metric):
     X, y = DATA["plain"]
     (expected,) = clone(graph).set_params(metric=metric).build(X, y)
-    (term,) = clone(graph).set_params(metric="precomputed").build(helpers.distances(X, metric), y)
+    (term,) = clone(graph).set_params(metric="precomputed").build(o.distances(X, metric), y)
     check_term(term, expected[1:])
 
 
@@ -278,8 +285,8 @@ def test_pairs_that_repel():
     X, _ = DATA["plain"]
     must, cannot = Pairs(np.array(MUST), np.array(CANNOT, dtype=np.uint8)).build(X)
     assert (must.coefficient, cannot.coefficient) == (1, -1)
-    check_term(must, helpers.pairs_matrix(len(X), MUST))
-    check_term(cannot, helpers.pairs_matrix(len(X), CANNOT))
+    check_term(must, o.pairs_weights(len(X), MUST))
+    check_term(cannot, o.pairs_weights(len(X), CANNOT))
     assert [term.coefficient for term in Pairs(cannot_link=CANNOT, must_link=[]).build(X)] == [-1]
 
 

@@ -2,11 +2,12 @@
 
 import re
 
-import helpers
 import numpy as np
+import oracles as o
 import pandas as pd
 import pytest
-from helpers import check_term, named, toy
+from helpers import check_term, close, named
+from oracles import toy
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer
 
@@ -26,17 +27,17 @@ from lapwing.graphs import (
 X, Y = toy(6)
 N = len(X)
 READERS = {
-    "SameClass": (SameClass(), lambda y: helpers.same_class(y)),
-    "SameClass-heat": (SameClass("heat"), lambda y: helpers.same_class_heat(X, y)),
-    "OtherClass": (OtherClass(), lambda y: helpers.other_class(y)),
-    "Complete": (Complete(among="labelled"), lambda y: helpers.complete(X, y, among="labelled")),
-    "KNN-same": (KNN(6, among="same_class"), lambda y: helpers.knn(X, y, 6, among="same_class")),
-    "KNN-other": (KNN(6, among="other_class"), lambda y: helpers.knn(X, y, 6, among="other_class")),
-    "Repulsion": (Repulsion(6), lambda y: helpers.repulsion(X, y, 6)),
-    "ClosestPairs": (ClosestPairs(7), lambda y: helpers.closest_pairs(X, y, 7)),
+    "SameClass": (SameClass(), lambda y: o.same_class_weights(y)),
+    "SameClass-heat": (SameClass("heat"), lambda y: o.same_class_heat_weights(X, y)),
+    "OtherClass": (OtherClass(), lambda y: o.other_class_weights(y)),
+    "Complete": (Complete(among="labelled"), lambda y: o.complete_weights(X, y, among="labelled")),
+    "KNN-same": (KNN(6, among="same_class"), lambda y: o.knn_weights(X, y, 6, among="same_class")),
+    "KNN-other": (KNN(6, among="other_class"), lambda y: o.knn_weights(X, y, 6, among="other_class")),
+    "Repulsion": (Repulsion(6), lambda y: o.repulsion_weights(X, y, 6)),
+    "ClosestPairs": (ClosestPairs(7), lambda y: o.closest_pairs_weights(X, y, 7)),
     "Reconstruction": (
         Reconstruction(6, among="same_class"),
-        lambda y: helpers.reconstruction(X, y, 6, among="same_class"),
+        lambda y: o.reconstruction(X, y, 6, among="same_class"),
     ),
 }
 readers = pytest.mark.parametrize(("graph", "oracle"), READERS.values(), ids=READERS)
@@ -83,7 +84,7 @@ def test_kinds_of_labels(graph, oracle, y, plain):
 def test_words_with_unknown(make, first):
     """-1 is unknown beside words, too; NumPy would make the list's -1 the word "-1"."""
     mixed = np.where(Y < 0, -1, words.astype(object))
-    check_term(SameClass().build(X, make(np.roll(mixed, -first)))[0], helpers.same_class(np.roll(Y, -first)))
+    check_term(SameClass().build(X, make(np.roll(mixed, -first)))[0], o.same_class_weights(np.roll(Y, -first)))
 
 
 @readers
@@ -94,7 +95,7 @@ def test_far_unknown_rows_change_nothing_among_the_known(graph, oracle):
     for part, whole in zip(small[1:], large[1:], strict=True):
         padded = np.zeros((2 * N, 2 * N))
         padded[:N, :N] = part.toarray()
-        helpers.close(whole, padded, 1e-8)
+        close(whole, padded, 1e-8)
 
 
 LABEL_ERRORS = {

@@ -76,7 +76,7 @@ class LPI(LinearReducer):
         which is faster and finds other neighbours (``recall_``).
     ridge : "auto" or float, default="auto"
         :math:`\rho` in units of :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`; above 0. Without it the regression overfits.
-        ``"auto"`` was chosen on held-out documents (docs/documents.md).
+        ``"auto"`` is 10, chosen on held-out documents (docs/documents.md).
     scaling : {"unit", "constraint"}, default="unit"
         Length of the directions: unit vectors, or as (1) gives them.
 

@@ -32,13 +32,15 @@ class KernelLPP(KernelReducer):
         ``"precomputed"`` or any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     gamma : "scale", float or None, default="scale"
         Of the kernels that have it. ``"scale"`` is 1 / (n_features * X.var()), None is scikit-learn's default.
-    degree, coef0 : float, default=3, 1
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
         Of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
         Parameters of a callable kernel.
     landmarks : int, default=None
         Approximate the kernel by this many samples, drawn at random (Nyström, scikit-learn's
-        :class:`~sklearn.kernel_approximation.Nystroem`): time and memory then grow linearly with n. None keeps all, up to 20,000.
+        :class:`~sklearn.kernel_approximation.Nystroem`): time and memory then grow linearly with n. None keeps all, up to 10,000.
     random_state : int, RandomState instance or None, default=None
         Of the draw of landmarks.
     pca, center, scaling, normalize

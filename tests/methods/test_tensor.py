@@ -115,7 +115,7 @@ DEFINITIONS = {2: thesis, 3: third_order}
 
 
 def heat(X, y):
-    return h.laplacian(h.same_class_heat(X, y))
+    return o.laplacian(o.same_class_heat_weights(X, y))
 
 
 def combined(*parts):

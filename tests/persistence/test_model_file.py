@@ -393,16 +393,28 @@ def test_missing_file_and_folder(tmp_path):
 # Versions
 
 
+# What the parameters of the golden files mean today: those that came later have the value that acts as they did without.
+MEANT = {
+    "lpp.1": LPP(2, graph=KNN(3, symmetry="or") - 0.2 * Repulsion(9)),
+    "kernel_landmarks.1": KernelLPP(2, graph=3, landmarks=8, random_state=0, gamma=0.1),
+    "laplacian_eigenmaps.1": LaplacianEigenmaps(2, graph=4),
+    "tsa.1": TSA((2, 1), graph=3, image_shape=(2, 2), flatten=True),
+    "lpi.1": LPI(2, graph=3),
+    "laplacian_score.1": LaplacianScore(2, graph=3),
+}
+
+
 @pytest.mark.parametrize("name", [path.stem for path in sorted(GOLDEN.glob("*.lapwing"))])
 def test_golden(name):
     expected = json.loads((GOLDEN / f"{name}.json").read_text())
     model = load(GOLDEN / f"{name}.lapwing")
     np.testing.assert_allclose(model.transform(np.array(expected["X"])), expected["Y"], rtol=1e-9, atol=1e-12)
-    assert repr(model) == expected["repr"]
+    assert type(model) is type(MEANT[name])
+    same(model.get_params(deep=False), MEANT[name].get_params(deep=False))
 
 
 def test_golden_files_are_there():
-    assert len(list(GOLDEN.glob("*.1.lapwing"))) == 6
+    assert {path.stem for path in GOLDEN.glob("*.lapwing")} == set(MEANT)
 
 
 def test_additions_of_later_versions_are_ignored(file):

@@ -71,7 +71,7 @@ GRAPHS = {
     "dot": (KNN(4, weights="dot"), lambda X, y: o.knn(X, y, 4, weights="dot")),
     "class": (SameClass(), o.same_class),
     "complete": (Complete(), o.complete),
-    "dot products": (Complete("dot"), o.dot_products),
+    "dot products": (Complete("dot"), lambda X, y: o.complete(X, y, weights="dot")),
     "reconstruction": (Reconstruction(4), lambda X, y: o.reconstruction(X, y, 4)),
     "patches": (CodingLength(4, weights="distance"), lambda X, y: o.local_scatter(X, y, 4, "distance")),
 }
@@ -94,7 +94,7 @@ def test_oracle(name, regime):
 @pytest.mark.parametrize("normalized", [False, True])
 def test_repulsion_is_in_the_numerator_only(normalized):
     L, D = o.knn(X, Y, 4)
-    L_r, _ = o.repulsion(X, Y, 9, normalized=normalized)
+    L_r, _ = o.repulsion(X, Y, 9, normalize=normalized)
     graph = 2 * KNN(4) - 0.3 * Repulsion(9, normalized=normalized)
     expected = laplacian_scores(X, 2 * L - 0.3 * L_r, 2 * D)
     for data in (X, sparse.csr_array(X)):

@@ -1,6 +1,8 @@
 """What pca="auto" and ridge="auto" stand for, and the tolerances and tie-breaks that nothing else would notice."""
 
+import inspect
 from math import ceil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import KNN, Complete, Repulsion, SameClass
 from lapwing.solvers import fix_signs
 
+DOCS = Path(__file__).parents[2] / "docs"
 X, y = load_digits(return_X_y=True)
 X = X[:300] + np.random.RandomState(0).standard_normal((300, 64))
 MANY = y[:300]  # ten classes of about thirty
@@ -61,6 +64,9 @@ def text(monkeypatch):
 
 @pytest.mark.parametrize("estimator", [LPP(3), NPE(3), LPDP(3)], ids=str)
 def test_ridge_of_large_sparse_data(text, estimator):
+    """As docs/defaults.md and the docstring of LPP say."""
+    assert "LPP(ridge=30), the default" in (DOCS / "defaults.md").read_text()
+    assert "but 30 on sparse X" in inspect.getdoc(LPP)
     automatic = clone(estimator).fit(text, MANY)
     assert automatic.n_pca_ is None
     given = clone(estimator).set_params(ridge=30, pca=None).fit(text, MANY)

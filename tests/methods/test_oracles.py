@@ -50,7 +50,7 @@ def other(a, b):
 
 
 def margin(X, y):
-    return [(2, o.same_class(X, y)), (-1, o.complete(X, y, labelled=True))]
+    return [(2, o.same_class(X, y)), (-1, o.complete(X, y, among="labelled"))]
 
 
 def pairs(X, y):
@@ -70,7 +70,7 @@ CASES = {
     "LPP-cosine": Case(
         LPP(graph=KNN(5, weights="cosine")), lambda X, y: [(1, o.knn(X, y, 5, weights="cosine"))], supervised=False
     ),
-    "LPP-dot": Case(LPP(graph=Complete("dot")), lambda X, y: [(1, o.dot_products(X, y))], supervised=False),
+    "LPP-dot": Case(LPP(graph=Complete("dot")), lambda X, y: [(1, o.complete(X, y, weights="dot"))], supervised=False),
     "LPP-reconstruction": Case(
         LPP(graph=Reconstruction(5)), lambda X, y: [(1, o.reconstruction(X, y, 5))], supervised=False
     ),
@@ -83,7 +83,7 @@ CASES = {
     ),
     "LPP-R-normalized": Case(
         LPP(graph=KNN(5) - 0.2 * Repulsion(9, normalized=True)),
-        lambda X, y: [(1, o.knn(X, y, 5)), (-0.2, o.repulsion(X, y, 9, normalized=True))],
+        lambda X, y: [(1, o.knn(X, y, 5)), (-0.2, o.repulsion(X, y, 9, normalize=True))],
     ),
     "LPP-R-trace": Case(
         LPP(graph=trace_ratio(SameClass()), normalize="trace"),
@@ -92,7 +92,7 @@ CASES = {
     "LPP-ratio": Case(
         LPP(graph=KNN(5), penalty=Repulsion(9, weights="binary")),
         lambda X, y: [(1, o.knn(X, y, 5))],
-        lambda X, y: o.repulsion(X, y, 9, binary=True)[0],
+        lambda X, y: o.repulsion(X, y, 9, weights="binary")[0],
     ),
     "LPP-ratio-int": Case(
         LPP(graph=5, penalty=9), lambda X, y: [(1, o.knn(X, y, 5))], lambda X, y: o.repulsion(X, y, 9)[0]
@@ -223,6 +223,7 @@ def test_agrees_with_the_definition(name, regime, labels):
     k = o.gap(values)
     estimator = clone(CASES[name].estimator).set_params(n_components=k, pca=None).fit(*data(regime, labels))
     assert o.angle(estimator.components_, V[:, :k].T) < 1e-6
+    np.testing.assert_allclose(np.linalg.norm(estimator.components_, axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(estimator.eigenvalues_, values[:k], rtol=1e-8, atol=1e-10 * np.abs(values).max())
     assert estimator.rank_ == len(values)
     embedded = estimator.transform(data(regime, labels)[0])
@@ -230,24 +231,17 @@ def test_agrees_with_the_definition(name, regime, labels):
 
 
 @pytest.mark.parametrize(("name", "regime", "labels"), TABLE)
-def test_constraint(name, regime, labels):
-    _, _, B, Xc = definition(name, regime, labels)
-    estimator = clone(CASES[name].estimator).set_params(n_components=2, pca=None).fit(*data(regime, labels))
-    V = estimator.components_
-    np.testing.assert_allclose(np.linalg.norm(V, axis=1), 1, rtol=1e-12)
-    if B is not None:
-        V = estimator.set_params(scaling="constraint").fit(*data(regime, labels)).components_
+def test_as_many_components_as_the_rank(name, regime, labels):
+    """All of them hold the constraint, ``pca="auto"`` may leave none out, and one more raises."""
+    values, _, B, Xc = definition(name, regime, labels)
+    whole = clone(CASES[name].estimator).set_params(n_components=len(values), pca=None)
+    V = whole.set_params(**({} if B is None else {"scaling": "constraint"})).fit(*data(regime, labels)).components_
     product = V @ V.T if B is None else V @ Xc.T @ B @ Xc @ V.T
-    np.testing.assert_allclose(product, np.eye(2), atol=1e-8)
-
-
-@pytest.mark.parametrize(("name", "regime", "labels"), TABLE)
-def test_one_more_component_than_the_rank_raises_and_the_default_does_not(name, regime, labels):
-    values = definition(name, regime, labels)[0]
-    estimator = clone(CASES[name].estimator)
-    for pca in (None, "auto"):
-        estimator.set_params(pca=pca, n_components=len(values)).fit(*data(regime, labels))
-        assert estimator.components_.shape[0] == estimator.rank_ == len(values)
+    np.testing.assert_allclose(product, np.eye(len(values)), atol=1e-8)
+    np.testing.assert_allclose(whole.eigenvalues_, values, rtol=1e-7, atol=1e-10 * np.abs(values).max())
+    automatic = clone(CASES[name].estimator).set_params(n_components=len(values)).fit(*data(regime, labels))
+    assert automatic.components_.shape[0] == automatic.rank_ == whole.rank_ == len(values)
+    for estimator in (whole, automatic) if labels == "labels" else ():
         with pytest.raises(ValueError, match=rf"n_components={len(values) + 1} .*\b{len(values)}\b"):
             estimator.set_params(n_components=len(values) + 1).fit(*data(regime, labels))
 
