@@ -13,6 +13,7 @@ from sklearn.neighbors import sort_graph_by_row_values
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from .._times import timed
 from ..maps import as_map, weighted_mean
 from ..metrics import check_histograms, chi2_distances
 from ..operators import OUT_OF_RANGE, Array, row_blocks
@@ -201,7 +202,8 @@ class Sample:
         """The nearest rows of each row that is searched for, itself left out; of equally distant ones the first."""
         search = search.checked(self.n_samples)
         if search.key not in self._searches:
-            self._searches[search.key] = self._found(search)
+            with timed("search"):
+                self._searches[search.key] = self._found(search)
         return self._of_half(self._searches[search.key], search)
 
     def _found(self, search: Search) -> Edges:

@@ -71,8 +71,10 @@ class Reducer(TransformerMixin, BaseEstimator):
         """
         with self._fitting():
             data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
-            problem = self._problem(data, graphs)  # A and B
-            F = self._map(data)  # F
+            with timed("graph"):
+                problem = self._problem(data, graphs)  # A and B
+            with timed("map"):
+                F = self._map(data)  # F
             solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
             self._store(F, data, problem, graphs, solution)
         return self
