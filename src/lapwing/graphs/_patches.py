@@ -11,7 +11,7 @@ from scipy import sparse
 from .._validation import check_choice, check_count, check_positive
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph, require_queries
+from ._base import Graph
 from ._sample import KERNEL, Sample
 from ._search import Search
 
@@ -112,6 +112,7 @@ class Alignment(Graph):
     """
 
     reads_features = False
+    indexes_rows = True
 
     def __init__(self, patches: Any, matrices: Any):
         self.patches = patches
@@ -189,6 +190,10 @@ class _Patched(Graph):
     def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
         yield from patch_grams(sample, rows, self._by_kernel(sample))
+
+    @property
+    def reads_kernel(self) -> bool:
+        return self.kernel is not None
 
     def _by_kernel(self, sample: Sample) -> bool:
         return self.kernel is not None or not sample.has_features
@@ -416,9 +421,6 @@ class CodingLength(_Patched):
         self.queries = queries
         self.random_state = random_state
 
-    def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search(self.metric))
-
     def _scaled(self, sample: Sample) -> Patches:
         """The patches; those of a few rows stand for all."""
         rows, weights = self.patches(sample)
@@ -438,9 +440,6 @@ class CodingLength(_Patched):
         W.setdiag(0)
         W.eliminate_zeros()
         return W
-
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return np.asarray(self.adjacency(sample)[rows, cols]).ravel()
 
 
 def _selection(rows: np.ndarray, values: np.ndarray, n: int) -> sparse.csr_array:

@@ -102,6 +102,11 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """Learn from validated rows. Methods with the same ``_sample`` can share one, and then search it once."""
         k = sample.n_components
         graph = self._graph(sample)
+        if graph.reads_kernel and sample.has_features:
+            raise ValueError(
+                f"graph={graph!r} takes X for a kernel matrix, and {type(self).__name__} projects features, which its rows are "
+                'not; use KernelLPP(kernel="precomputed"), or features and a graph without kernel='
+            )
         try:
             with np.errstate(over="raise"):
                 problem = self._problem(sample)
