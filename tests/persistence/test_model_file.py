@@ -44,9 +44,10 @@ from lapwing import (
     LaplacianScore,
     RobustGLPCA,
     TangentialMaps,
+    graphs,
     methods,
 )
-from lapwing.graphs import KNN, Pairs, Precomputed, Radius, Repulsion, SameClass
+from lapwing.graphs import KNN, Graph, Pairs, Precomputed, Radius, Repulsion, SameClass
 from lapwing.persistence import ModelFileError, load, save, to_onnx, to_torch
 from lapwing.persistence._file import FORMAT, checksum
 
@@ -92,7 +93,7 @@ def named(value):
 def same(a, b):
     """Equal in type and in every bit, in whatever they hold."""
     assert type(a) is type(b)
-    if isinstance(a, BaseEstimator):
+    if isinstance(a, BaseEstimator | Graph):
         same(vars(a), vars(b))
     elif isinstance(a, dict):
         assert a.keys() == b.keys()

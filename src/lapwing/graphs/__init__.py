@@ -1,6 +1,6 @@
 """Who pulls whom: graphs as parameter objects, combined by ``+ - * &``."""
 
-from ._base import Combination, Graph, Intersection, Scaled, SparseGraph
+from ._base import Combination, Graph, Intersection, Scaled
 from ._classes import Complete, OtherClass, SameClass
 from ._given import Empty, Pairs, Precomputed
 from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
@@ -27,7 +27,6 @@ __all__ = [
     "SameClass",
     "Sample",
     "Scaled",
-    "SparseGraph",
     "TangentAlignment",
     "align",
 ]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._validation import check_choice, check_count, check_positive
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ._base import Graph, SparseGraph, require_queries
+from ._base import Graph
 from ._sample import Sample
 from ._search import Edges, Search, class_members, is_precomputed, nearest
 from ._weights import SYMMETRY, WEIGHTS, Heat, edge_weights, require_positive_degrees, symmetric
@@ -35,7 +35,7 @@ def directed(edges: Edges, values: np.ndarray, sample: Sample, search: Search, s
     return sample.scale(search) * symmetric(edges, values, sample.n, "mean")
 
 
-class _Weighted(SparseGraph):
+class _Weighted(Graph):
     """Graphs whose edges are weighted by their length."""
 
     weights: Any
@@ -72,10 +72,6 @@ class _Weighted(SparseGraph):
             apart = edges.distances.astype(np.float64) ** 2 - nearest_of[rows] ** 2
             values = np.where(dead, 1e-100 * np.exp(-apart / float(self.t)), values)
         return sparse.csr_array((values, (rows, edges.cols)), shape=shape)
-
-    @property
-    def has_links(self) -> bool:
-        return not is_precomputed(self.metric) and getattr(self, "search", None) is None
 
 
 class KNN(_Weighted):
@@ -171,7 +167,7 @@ class KNN(_Weighted):
         return [self._search]
 
     def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search)
+        super().require_blocks(n)
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
         if not callable(self.weights):
             check_choice("weights", self.weights, WEIGHTS)
@@ -182,11 +178,9 @@ class KNN(_Weighted):
     def _edges(self, sample: Sample) -> Edges:
         return sample.neighbors(self._search)
 
-    def links(self, both: Sample) -> sparse.csr_array:
-        if not self.has_links:
-            raise ValueError(
-                'KNN with metric="precomputed" or search= cannot place new rows; give links= to transform, or name a metric'
-            )
+    def new_links(self, both: Sample) -> sparse.csr_array | None:
+        if is_precomputed(self.metric) or self.search is not None:
+            return None
         self._check_rows(both)
         new, fitted = np.arange(both.n_fitted, both.n), np.arange(both.n_fitted)
         return self._linked(both, nearest(both.space(self.metric, self.metric_params), new, fitted, self.n_neighbors))
@@ -236,9 +230,9 @@ class Radius(_Weighted):
         found = sparse.coo_array(index.radius_neighbors_graph(radius=radius, mode="distance"))
         return Edges(found.row, found.col, found.data)
 
-    def links(self, both: Sample) -> sparse.csr_array:
+    def new_links(self, both: Sample) -> sparse.csr_array | None:
         if is_precomputed(self.metric):
-            return super().links(both)
+            return None
         self._check_rows(both)
         space, fitted = both.space(self.metric, self.metric_params), np.arange(both.n_fitted)
         found = sparse.coo_array(
@@ -260,7 +254,7 @@ class Radius(_Weighted):
         return W
 
 
-class Repulsion(SparseGraph):
+class Repulsion(Graph):
     r"""Near rows of different classes: what a projection should keep apart.
 
     Of the k nearest neighbours among *all* rows, those of another class (both labels known), linked in either direction
@@ -313,7 +307,7 @@ class Repulsion(SparseGraph):
         return [self._search]
 
     def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search)
+        super().require_blocks(n)
         check_choice("weights", self.weights, ("inverse", "binary"))
         check_positive("sigma", self.sigma)
         self._require_degrees(n)
@@ -351,7 +345,7 @@ class Repulsion(SparseGraph):
         return Term(1.0, Structured(n, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))
 
 
-class ClosestPairs(SparseGraph):
+class ClosestPairs(Graph):
     """For each class its closest pairs with any other class, with weight 1: the margin of MFA.
 
     Parameters

@@ -11,7 +11,7 @@ from scipy import sparse
 from .._validation import check_choice, check_count, check_positive
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph, require_queries
+from ._base import Graph
 from ._sample import KERNEL, Sample
 from ._search import Search
 
@@ -112,6 +112,7 @@ class Alignment(Graph):
     """
 
     reads_features = False
+    indexes_rows = True
 
     def __init__(self, patches: Any, matrices: Any):
         self.patches = patches
@@ -190,6 +191,10 @@ class _Patched(Graph):
         """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
         yield from patch_grams(sample, rows, self._by_kernel(sample))
 
+    @property
+    def reads_kernel(self) -> bool:
+        return self.kernel is not None
+
     def _by_kernel(self, sample: Sample) -> bool:
         return self.kernel is not None or not sample.has_features
 
@@ -254,60 +259,76 @@ def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: f
 
     :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
     :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
-    :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \cdot \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
+    :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \, (1 - u_r)`, where
+    :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
     """
     m = G.shape[1]
     means, Gc = G.mean(axis=2), centred_grams(G)
     total = means.mean(axis=1)
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
     total_less = (m**2 * total[:, None] - 2 * m * means + np.diagonal(G, axis1=1, axis2=2)) / (m - 1) ** 2
-    if a_less * np.trace(Gc, axis1=1, axis2=2).max(initial=0) > LARGE:
-        determinants = _determinants_by_modes(Gc, a, a_less)
-    else:
-        determinants = _determinants(Gc, a, a_less)
+    is_large = a_less * np.trace(Gc, axis1=1, axis2=2).max(initial=0) > LARGE
+    determinants = (_determinants_by_modes if is_large else _determinants)(Gc, a, a_less)
     return _from_determinants(*determinants, total, total_less, dimension, squared_distortion)
+
+
+def _log_determinants(M: np.ndarray) -> np.ndarray:
+    """``log det(I + M)`` of positive semidefinite matrices, however small: their part is not rounded off beside I.
+
+    Off its diagonal the Cholesky factor C of I + M is as accurate as M, and its pivots are 1 + (M_kk - sum of C_kj^2, j < k).
+    """
+    below = np.tril(np.linalg.cholesky(np.eye(M.shape[1]) + M), -1)
+    pivots = np.diagonal(M, axis1=1, axis2=2) - np.einsum("bij,bij->bi", below, below)
+    return np.log1p(pivots).sum(axis=1)
+
+
+def _log_rest(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """``log(1 - u)`` by whichever of u and 1 - u did not cancel."""
+    return np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
 
 
 def _determinants(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
     """Logarithms of the determinants with all points and without each."""
     m = Gc.shape[1]
-    whole = np.linalg.slogdet(np.eye(m) + a * Gc)[1]
     # e is an eigenvector of B of value 1; moved among the others, B^-1 - e e^T / m does not cancel.
     tau = a_less * np.trace(Gc, axis1=1, axis2=2) / m
-    B = np.eye(m) + a_less * Gc + tau[:, None, None] / m
-    inverse = np.diagonal(np.linalg.inv(B), axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None]
-    return whole, (np.linalg.slogdet(B)[1] - np.log1p(tau))[:, None] + np.log(m / (m - 1) * inverse)
+    inverse = np.linalg.inv(np.eye(m) + a_less * Gc + tau[:, None, None] / m)
+    u = a_less * np.einsum("bij,bij->bi", Gc, inverse)
+    rest = np.diagonal(inverse, axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None]
+    less = _log_determinants(a_less * Gc)[:, None] + _log_rest(m / (m - 1) * u, m / (m - 1) * rest)
+    return _log_determinants(a * Gc), less
 
 
 def _determinants_by_modes(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
     """The same by eigenvectors: slower, and nothing cancels however large the patches are."""
     m = Gc.shape[1]
     trace = np.trace(Gc, axis1=1, axis2=2)
-    values, Q = np.linalg.eigh(Gc + 10 * np.maximum(trace, 1.0)[:, None, None] / m)  # so that e comes last
-    values, Q = values[:, :-1], Q[:, :, :-1]
+    values, Q = np.linalg.eigh(Gc + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)  # so that e comes last
+    values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
     values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
-    inverse = np.einsum("bij,bj->bi", Q**2, 1 / (1 + a_less * values))
-    less = np.log1p(a_less * values).sum(axis=1)[:, None] + np.log(m / (m - 1) * np.maximum(inverse, 1e-300))
-    return np.log1p(a * values).sum(axis=1), less
+    inverse = 1 / (1 + a_less * values)
+    u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
+    return np.log1p(a * values).sum(axis=1), np.log1p(a_less * values).sum(axis=1)[:, None] + _log_rest(u, rest)
 
 
 def coding_length_weights_of_points(points: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
     r"""The same by the smaller D x D scatter S of patches with more points than dimensions.
 
-    Here the determinant without point r is :math:`\det B \, (1 - a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r)`.
+    Here :math:`u_r = a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r`.
     """
     m, d = points.shape[1:]
     mean = points.mean(axis=1, keepdims=True)
     centred = points - mean
     S = centred.transpose(0, 2, 1) @ centred
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
-    whole = np.linalg.slogdet(np.eye(d) + a * S)[1]
-    B = np.eye(d) + a_less * S
-    leverage = a_less * np.sum((centred @ np.linalg.inv(B)) * centred, axis=2)
-    less = np.linalg.slogdet(B)[1][:, None] + np.log(np.maximum(1 - m / (m - 1) * leverage, 1e-300))
+    if a_less * np.trace(S, axis1=1, axis2=2).max(initial=0) > LARGE:
+        return coding_length_weights(points @ points.transpose(0, 2, 1), dimension, squared_distortion)
+    inverse = np.linalg.inv(np.eye(d) + a_less * S)
+    u = a_less * m / (m - 1) * np.sum((centred @ inverse) * centred, axis=2)
+    less = _log_determinants(a_less * S)[:, None] + _log_rest(u, 1 - u)
     total = np.sum(mean[:, 0] ** 2, axis=1)
     total_less = np.sum((mean - centred / (m - 1)) ** 2, axis=2)
-    return _from_determinants(whole, less, total, total_less, dimension, squared_distortion)
+    return _from_determinants(_log_determinants(a * S), less, total, total_less, dimension, squared_distortion)
 
 
 def _from_determinants(
@@ -318,9 +339,10 @@ def _from_determinants(
     length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
     length_less = (m - 1 + D) / 2 * less + D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
     change = np.abs(length[:, None] - length_less)
+    change /= np.maximum(change.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)  # squares must not vanish
     apart = change - change.mean(axis=1, keepdims=True)
     variance = np.mean(apart**2, axis=1, keepdims=True)
-    equal = variance <= (1e-10 * change.max(axis=1, keepdims=True)) ** 2
+    equal = variance <= 1e-20
     return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
 
 
@@ -400,9 +422,6 @@ class CodingLength(_Patched):
         self.queries = queries
         self.random_state = random_state
 
-    def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search(self.metric))
-
     def _scaled(self, sample: Sample) -> Patches:
         """The patches; those of a few rows stand for all."""
         rows, weights = self.patches(sample)
@@ -422,9 +441,6 @@ class CodingLength(_Patched):
         W.setdiag(0)
         W.eliminate_zeros()
         return W
-
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return np.asarray(self.adjacency(sample)[rows, cols]).ravel()
 
 
 def _selection(rows: np.ndarray, values: np.ndarray, n: int) -> sparse.csr_array:

@@ -10,7 +10,7 @@ from scipy import sparse
 from .._validation import check_choice, check_not_negative
 from ..operators import Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph, require_queries
+from ._base import Graph
 from ._sample import Sample
 from ._search import Search
 
@@ -64,9 +64,6 @@ class Reconstruction(Graph):
 
     def searches(self) -> list[Search]:
         return [self._search]
-
-    def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search)
 
     @property
     def reads_labels(self) -> bool:

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from ..comparison import Comparison
 from ..comparison._fits import takes_unknown_for_a_class
-from ..graphs import Combination, Intersection, Scaled
+from ..graphs import Graph
 
 LABELLED = """\
 model = {model}
@@ -73,13 +73,9 @@ def program(comparison: Comparison, method: str) -> str:
 
 
 class Expressions:
-    """Estimators and graphs as the Python that makes them, and the imports it needs.
+    """Estimators and graphs as the Python that makes them, and the imports it needs."""
 
-    ``sizes=True`` writes numbers of neighbours even where they are the default.
-    """
-
-    def __init__(self, *, sizes: bool = False) -> None:
-        self.sizes = sizes
+    def __init__(self) -> None:
         self.names: dict[str, set[str]] = {}
 
     def need(self, module: str, name: str) -> None:
@@ -91,15 +87,14 @@ class Expressions:
         return "\n".join(lines + [f"from {module} import {', '.join(sorted(names))}" for module, names in found])
 
     def __call__(self, value: Any) -> str:
-        if isinstance(value, Combination):
-            sign, scale = ("-", -value.scale) if value.scale < 0 else ("+", value.scale)
-            times = "" if scale == 1 else f"{self(scale)} * "
-            left = self._operand(value.left) if isinstance(value.left, Intersection) else self(value.left)
-            return f"{left} {sign} {times}{self._operand(value.right)}"
-        if isinstance(value, Scaled):
-            return f"{self(value.scale)} * {self._operand(value.graph)}"
-        if isinstance(value, Intersection):
-            return f"{self._operand(value.left)} & {self._operand(value.right)}"
+        if isinstance(value, Graph):
+            text = repr(value)
+            for part in (value, *value.get_params().values()):
+                if (
+                    isinstance(part, Graph) and f"{type(part).__name__}(" in text
+                ):  # not so Scaled, which prints as 2 * ...
+                    self.need(_public(type(part)), type(part).__name__)
+            return text
         if isinstance(value, Pipeline):
             self.need("sklearn.pipeline", "make_pipeline")
             return f"make_pipeline({', '.join(self(step) for _, step in value.steps)})"
@@ -111,19 +106,15 @@ class Expressions:
         self.need(_public(type(splitter)), type(splitter).__name__)
         return repr(splitter)
 
-    def _operand(self, graph: Any) -> str:
-        text = self(graph)
-        return f"({text})" if isinstance(graph, (Combination, Intersection, Scaled)) else text
-
     def _call(self, estimator: BaseEstimator) -> str:
-        """Only what is not the default, or a size; the first parameter without its name where it may be so."""
+        """Only what is not the default; the first parameter without its name where it may be so."""
         kind = type(estimator)
         self.need(_public(kind), kind.__name__)
         arguments = []
         parameters = list(inspect.signature(kind).parameters.values())
         for i, parameter in enumerate(parameters):
             value = getattr(estimator, parameter.name)
-            if not _same(value, parameter.default) or (self.sizes and parameter.name == "n_neighbors"):
+            if not _same(value, parameter.default):
                 named = i > 0 or parameter.kind is parameter.KEYWORD_ONLY
                 arguments.append(f"{parameter.name}={self(value)}" if named else self(value))
         return f"{kind.__name__}({', '.join(arguments)})"
