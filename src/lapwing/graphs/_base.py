@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from ..neighbors import Search, require_samplable
 from ..operators import laplacian
 from ..problem import Term
-from ._sample import Sample
-from ._search import Search, require_samplable
+from ..rows import Sample
 
 
 class Graph(BaseEstimator):

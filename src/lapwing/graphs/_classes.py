@@ -10,9 +10,8 @@ from scipy import sparse
 from .._validation import check_choice
 from ..operators import Array, Structured, diagonal, laplacian, row_blocks, weighted_mean
 from ..problem import Term
+from ..rows import Sample, class_members
 from ._base import Graph, lookup
-from ._sample import Sample
-from ._search import class_members
 from ._weights import Heat, refuse_negative, require_nonnegative, require_positive_degrees
 
 

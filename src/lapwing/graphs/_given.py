@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from ..neighbors import Edges
 from ..problem import Term
+from ..rows import Sample
 from ._base import Graph, SparseGraph
-from ._sample import Sample
-from ._search import Edges
 from ._weights import symmetric
 
 

@@ -15,13 +15,13 @@ from sklearn.utils import check_random_state
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
-from ..graphs._blocks import BlockSample
-from ..graphs._nearest import lengths
+from ..neighbors import BlockSample
 from ..operators import Array, centred, weighted_mean
 from ..problem import Problem, laplacian_sum
 from ..reducers._base import is_sampled
 from ..reducers._linear import LARGE_RIDGE, Reduced
 from ..reducers._principal import DENSE_LIMIT
+from ..rows import lengths
 from ..solvers import Solution, solve_free
 from ._locality import LPP
 

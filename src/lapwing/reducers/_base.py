@@ -16,10 +16,10 @@ from sklearn.utils import get_tags
 from .._validation import check_count
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..graphs import Graph, Precomputed, Repulsion, Sample
-from ..graphs._blocks import BlockSample, require_room
-from ..graphs._sample import encode_labels
+from ..neighbors import BlockSample, require_room
 from ..operators import Array, Structured
 from ..problem import Problem, Term, attraction
+from ..rows import encode_labels
 from ._principal import DENSE_LIMIT
 
 QUERIES = (

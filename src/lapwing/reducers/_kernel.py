@@ -12,9 +12,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from .._validation import check_choice, check_count, check_positive
 from ..blocks import Blocks, working_memory
 from ..graphs import Sample
-from ..graphs._sample import KernelSample
 from ..operators import Array, Structured, quadratics, row_blocks, weighted_mean
 from ..problem import Problem
+from ..rows import KernelSample
 from ..solvers import fix_signs
 from ._linear import LinearReducer, Reduced
 from ._principal import leading

@@ -8,156 +8,21 @@ searched for, one searches.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..blocks import Blocks, Fold, working_memory
-from ..blocks._blocks import stacked, taking
+from ..blocks import Blocks, Fold, stacked, taking, working_memory
+from ..moments import ColumnSums, Moments, Rest
 from ..operators import Array, Summary, dense_block, row_blocks, weighted_mean
-from ._nearest import Nearest, lengths
-from ._sample import Sample, encode_labels
-from ._search import Edges, Search, Space, as_edges, started, update_among
+from ..rows import Sample, encode_labels, lengths
+from ._nearest import Pass
+from ._requests import Edges, Search, is_named
 
 PILOT = 1000  # rows whose mean the sums are taken about
-
-
-class Moments:
-    """Sums over rows about a point near their mean: how many, the rows, and their products; the first two for each class.
-
-    Classes are 0 ... c - 1; the last place, c, is for rows of unknown label.
-    """
-
-    def __init__(self, pilot: np.ndarray, n_classes: int):
-        d = pilot.size
-        self.pilot = pilot
-        self.counts = np.zeros(n_classes + 1)
-        self.sums = np.zeros((n_classes + 1, d))
-        self.products = np.zeros((2, d, d))  # of the rows of known label, and of the others
-
-    def add(self, block: np.ndarray, classes: np.ndarray | None) -> Moments:
-        places = np.full(len(block), -1) if classes is None else classes.astype(np.intp)
-        size = self.counts.size
-        self.counts += np.bincount(places % size, minlength=size)
-        for rows in row_blocks(*block.shape):
-            part, own = dense_block(block, rows, self.pilot), places[rows]
-            members = sparse.csr_array((np.ones(own.size), (own % size, np.arange(own.size))), (size, own.size))
-            self.sums += members @ part
-            for products, some in zip(self.products, (own >= 0, own < 0), strict=True):
-                if some.any():
-                    chosen = part if some.all() else part[some]
-                    products += chosen.T @ chosen
-        return self
-
-    def merge(self, other: Moments) -> Moments:
-        self.counts += other.counts
-        self.sums += other.sums
-        self.products += other.products
-        return self
-
-    @property
-    def mean(self) -> np.ndarray:
-        return self.pilot + self.sums.sum(axis=0) / self.counts.sum()
-
-
-class ColumnSums:
-    """Sums over sparse rows, whose products are too many: how many, and the rows."""
-
-    def __init__(self, n_features: int):
-        self.count, self.sums = 0, np.zeros(n_features)
-
-    def add(self, block: sparse.csr_array, classes: np.ndarray | None) -> ColumnSums:
-        self.count += block.shape[0]
-        self.sums += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
-        return self
-
-    def merge(self, other: ColumnSums) -> ColumnSums:
-        self.count += other.count
-        self.sums += other.sums
-        return self
-
-    @property
-    def mean(self) -> np.ndarray:
-        return self.sums / self.count
-
-
-class Rest:
-    """What is left of the moments of each class when some rows are taken out of it."""
-
-    def __init__(self, moments: Moments, blocks: Blocks, rows: Array, classes: np.ndarray, of_all: np.ndarray | None):
-        taken = Moments(moments.pilot, moments.counts.size - 1).add(rows, classes)
-        self.pilot = moments.pilot
-        counts = np.round(moments.counts - taken.counts)
-        self.classes = np.flatnonzero(counts > 0)
-        self.counts = counts[self.classes]
-        self.sums = (moments.sums - taken.sums)[self.classes]
-        self.products = moments.products - taken.products
-        self.n_classes = moments.counts.size - 1
-        self._of_weights: list[tuple[np.ndarray, np.ndarray]] = []
-        self._blocks, self._of_all, self._rows, self._rows_classes = blocks, of_all, rows, classes
-
-    @property
-    def offsets(self) -> np.ndarray:
-        """Of the means from the pilot."""
-        return self.sums / self.counts[:, None]
-
-    @property
-    def labels(self) -> np.ndarray:
-        return np.where(self.classes < self.n_classes, self.classes, -1)
-
-    def scatter(self, weights: np.ndarray) -> np.ndarray:
-        """The weighted sum of the scatter matrices of the classes about their means."""
-        return self._products(weights) - self.offsets.T @ ((weights * self.counts)[:, None] * self.offsets)
-
-    def _products(self, weights: np.ndarray) -> np.ndarray:
-        """Of the rows, with a weight a class.
-
-        The moments have those of equal weights; others take a pass, once: weights are split into parts that are known (equal
-        ones, then what passes were made for, orthogonal to one another) and a rest.
-        """
-        known = self.labels >= 0
-        total = self.products[1] * weights[~known].sum()
-        rest = weights[known]
-        if not rest.any():
-            return total
-        total += self.products[0] * rest.mean()
-        smallest, rest = 1e-14 * np.abs(rest).max(), rest - rest.mean()
-        for direction, products in self._of_weights:
-            share = rest @ direction
-            total, rest = total + share * products, rest - share * direction
-        if np.abs(rest).max() > smallest:
-            length = np.linalg.norm(rest)
-            self._of_weights.append((rest / length, self._passed(self.classes[known], rest / length)))
-            total += length * self._of_weights[-1][1]
-        return total
-
-    def _passed(self, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The products of the rows of these classes with these weights, by a pass over the blocks."""
-        of_class = np.zeros(self.n_classes + 1)
-        of_class[classes] = weights
-        fold = _weighted_products(self.pilot, of_class, self._of_all)
-        return self._blocks.fold(fold, "adding up") - _weighted(self._rows, self._rows_classes, self.pilot, of_class)
-
-
-def _weighted(block: np.ndarray, classes: np.ndarray, pilot: np.ndarray, of_class: np.ndarray) -> np.ndarray:
-    total = np.zeros((pilot.size, pilot.size))
-    for rows in row_blocks(*block.shape):
-        part = dense_block(block, rows, pilot)
-        total += part.T @ (of_class[classes[rows]][:, None] * part)
-    return total
-
-
-def _weighted_products(pilot: np.ndarray, of_class: np.ndarray, classes: np.ndarray | None) -> Fold:
-    """The products of the rows about the pilot, with a weight a class."""
-    assert classes is not None
-
-    def step(total: np.ndarray, block: np.ndarray, start: int) -> np.ndarray:
-        return total + _weighted(block, classes[start : start + len(block)], pilot, of_class)
-
-    return Fold(partial(np.zeros, (pilot.size, pilot.size)), step, np.add)
 
 
 class BlockSample(Sample):
@@ -191,10 +56,10 @@ class BlockSample(Sample):
         super().__init__(self._summary(blocks, rows), self._of_all, n_components)
         self.n_samples = n
         self.counts = self.X.counts if isinstance(self.X, Summary) else None
-        for key, near in zip(wanted, found, strict=True):
-            edges = as_edges(near)
+        for key, passed in zip(wanted, found, strict=True):
+            edges = passed.edges()
             own, others = (np.searchsorted(self._numbers, index) for index in (edges.rows, edges.cols))
-            self._searches[key] = Edges(own, others, edges.distances)
+            self._kept[key] = Edges(own, others, edges.distances)
 
     def _summary(self, blocks: Blocks, rows: Array) -> Array:
         classes = None if self._of_all is None else self._of_all[self._numbers].astype(np.intp)
@@ -242,12 +107,10 @@ class BlockSample(Sample):
         if zero.size:
             raise ValueError(_zero_row(why, int(self._numbers[zero[0]])))
 
-    def space(self, metric: Any, metric_params: dict | None) -> Space:
-        """Of the rows with links."""
-        return Sample(self.X.rows if isinstance(self.X, Summary) else self.X).space(metric, metric_params)
-
-    def _found(self, search: Search) -> Edges:
-        raise AssertionError(f"{search} was not announced")
+    @cached_property
+    def linked(self) -> Sample:
+        """The rows with links, as a sample of their own."""
+        return Sample(self.X.rows if isinstance(self.X, Summary) else self.X)
 
 
 def _first_pass(
@@ -276,38 +139,33 @@ def _first_pass(
 
 
 def _second_pass(
-    blocks: Blocks, started_: list[tuple[Search, Array, np.ndarray]], classes: np.ndarray | None
-) -> list[Nearest]:
+    blocks: Blocks, wanted: list[tuple[Search, Array, np.ndarray]], classes: np.ndarray | None
+) -> list[Pass]:
     """The nearest of all rows to those that are searched for, for each search."""
-    of_queries = [None if classes is None else classes[own] for _, _, own in started_]
-    options: dict[str, Any] = {"keep_rows": False, "n_threads": 1} if blocks.is_distributed else {"keep_rows": True}
+    options: dict[str, Any] = {"n_threads": 1} if blocks.is_distributed else {"keep_rows": True}
 
-    def start() -> list[Nearest]:
-        return [started(search, Q, own, **options) for search, Q, own in started_]
+    def start() -> list[Pass]:
+        return [Pass(search, Q, own, classes, **options) for search, Q, own in wanted]
 
-    def step(found: list[Nearest], block: Array, first: int) -> list[Nearest]:
-        labels = None if classes is None else classes[first : first + block.shape[0]]
-        for (search, _, _), near, own in zip(started_, found, of_queries, strict=True):
-            update_among(near, search.among, block, first, labels, own)
-        return found
+    def step(passes: list[Pass], block: Array, first: int) -> list[Pass]:
+        return [passed.update(block, first) for passed in passes]
 
-    def merge(a: list[Nearest], b: list[Nearest]) -> list[Nearest]:
+    def merge(a: list[Pass], b: list[Pass]) -> list[Pass]:
         return [one.merge(other) for one, other in zip(a, b, strict=True)]
 
     return blocks.fold(Fold(start, step, merge), "searching")
 
 
-def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Nearest]) -> tuple[np.ndarray, Array]:
+def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Pass]) -> tuple[np.ndarray, Array]:
     """The numbers of all rows that have links, ascending, and the rows."""
-    slots = [np.flatnonzero(near.indices.ravel() >= 0) for near in found]
-    ends = [np.unique(near.indices.ravel()[own], return_index=True) for near, own in zip(found, slots, strict=True)]
-    touched = np.unique(np.concatenate([numbers, *(end for end, _ in ends)]))
     if blocks.is_distributed:
+        touched = np.unique(np.concatenate([numbers, *(passed.edges().cols for passed in found)]))
         others = np.setdiff1d(touched, numbers)
         parts = iter([(others, blocks.take(others))] if others.size else [])
     else:
-        found_at = zip(found, slots, ends, strict=True)
-        parts = ((end, near.rows.take(own[first])) for near, own, (end, first) in found_at)
+        ends = [(near, *near.neighbors()) for passed in found for near in passed.nearest]
+        touched = np.unique(np.concatenate([numbers, *(end for _, end, _ in ends)]))
+        parts = ((end, near.rows.take(slots)) for near, end, slots in ends)
     return touched, _in_order(touched, chain([(numbers, Q)], parts), sparse.issparse(Q))
 
 
@@ -330,7 +188,7 @@ def _small(classes: np.ndarray) -> np.ndarray:
 
 
 def _reads_angles(searches: Any) -> bool:
-    return any(isinstance(search.metric, str) and search.metric == "cosine" for search in searches)
+    return any(is_named(search.metric, "cosine") for search in searches)
 
 
 def _require_nonzero(block: Array, first: int) -> None:
