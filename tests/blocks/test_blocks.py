@@ -49,7 +49,7 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
 )
-from lapwing.graphs._blocks import Moments
+from lapwing.moments import Moments
 
 N, D = 1000, 6
 NEAR = KNN(4, queries=40)

@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from lapwing import LPP, KernelLPP
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, neighborhood_preservation
 from lapwing.comparison._run import _worthwhile
-from lapwing.graphs import _sample
 from lapwing.metrics import clustering_accuracy
+from lapwing.neighbors import _find
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +160,8 @@ def test_graph_facts(digits, found):
 
 def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
     searches, fits = [], []
-    for among, search in list(_sample.AMONG.items()):
-        monkeypatch.setitem(_sample.AMONG, among, lambda *a, _s=search: searches.append(a[1]) or _s(*a))
+    found = _find._found
+    monkeypatch.setattr(_find, "_found", lambda sample, search: searches.append(search.n_neighbors) or found(sample, search))
     fit = LPP._fit_sample
     monkeypatch.setattr(LPP, "_fit_sample", lambda self, sample: fits.append(self.n_components) or fit(self, sample))
     compare(*digits, methods=["LPP", "OLPP", "NPE"], dimensions=[1, 2, 4, 8], cv=2)

@@ -26,7 +26,8 @@ from lapwing.graphs import (
     TangentAlignment,
     align,
 )
-from lapwing.metrics import chi2_distances, chi2_neighbors, procrustes_error
+from lapwing.metrics import chi2_distances, procrustes_error
+from lapwing.neighbors import _spaces, chi2_neighbors
 from lapwing.papers.datasets import make_patch, make_perturbed_line, make_scherk
 
 RNG = np.random.RandomState(0)
@@ -308,13 +309,11 @@ def test_chi2_neighbors_are_exact_in_float32_too(repeated):
 
 
 def test_chi2_graph_of_many_rows(monkeypatch):
-    from lapwing.graphs import _sample
-
     S = RNG.poisson(2.0, (300, 20)).astype(float)
     small = KNN(5, metric="chi2").adjacency(sample(S)).toarray()
     y = np.arange(300) % 3
     among = KNN(4, metric="chi2", among="other_class").adjacency(Sample.validated(S, y)).toarray()
-    monkeypatch.setattr(_sample, "GRAM_LIMIT", 100)
+    monkeypatch.setattr(_spaces, "GRAM_LIMIT", 100)
     np.testing.assert_allclose(KNN(5, metric="chi2").adjacency(sample(S)).toarray(), small, atol=1e-9)
     large = KNN(4, metric="chi2", among="other_class").adjacency(Sample.validated(S, y)).toarray()
     np.testing.assert_allclose(large, among, atol=1e-9)

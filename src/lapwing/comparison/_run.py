@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._validation import check_count
-from ..graphs._sample import encode_labels
+from ..rows import encode_labels
 from ._folds import Fold, checked_splitter, class_names, score_fold
 from ._plan import Plan, checked_methods, planned
 from ._result import ALL_FEATURES, Comparison

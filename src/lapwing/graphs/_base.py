@@ -12,10 +12,10 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 
+from ..neighbors import Search, require_samplable
 from ..operators import laplacian
 from ..problem import Term
-from ._sample import Sample
-from ._search import Search, require_samplable
+from ..rows import Sample
 
 LONGEST = 200  # characters of a parameter that are printed
 

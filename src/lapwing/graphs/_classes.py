@@ -11,9 +11,8 @@ from .._validation import check_choice
 from ..maps import weighted_mean
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
+from ..rows import Sample, class_members
 from ._base import Graph
-from ._sample import Sample
-from ._search import class_members
 from ._weights import Heat, refuse_negative, require_nonnegative, require_positive_degrees
 
 

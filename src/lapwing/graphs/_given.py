@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from ..neighbors import Edges
 from ..operators import Structured, diagonal
 from ..problem import Term
+from ..rows import Sample
 from ._base import Graph, Signed
-from ._sample import Sample
-from ._search import Edges
 from ._weights import symmetric
 
 

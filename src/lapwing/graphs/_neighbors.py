@@ -9,14 +9,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._validation import check_choice, check_count, check_positive
+from ..neighbors import AMONG, Edges, Search, find, find_fitted, is_named, require_features, within
 from ..operators import Structured, diagonal
 from ..problem import Term
+from ..rows import Sample, class_members
 from ._base import Graph
-from ._sample import Sample
-from ._search import Edges, Search, class_members, is_precomputed, nearest
 from ._weights import SYMMETRY, WEIGHTS, Heat, edge_weights, require_positive_degrees, symmetric
-
-AMONG = ("all", "same_class", "other_class")
 
 
 def require_mean(search: Search, symmetry: str, n: int) -> None:
@@ -32,7 +30,7 @@ def directed(edges: Edges, values: np.ndarray, sample: Sample, search: Search, s
     if not search.is_sampled(sample.n_samples):
         return symmetric(edges, values, sample.n, "or" if symmetry == "auto" else symmetry)
     require_mean(search, symmetry, sample.n_samples)
-    return sample.scale(search) * symmetric(edges, values, sample.n, "mean")
+    return search.scale(sample) * symmetric(edges, values, sample.n, "mean")
 
 
 class _Weighted(Graph):
@@ -55,10 +53,6 @@ class _Weighted(Graph):
             return self
         edges = self._edges(sample)
         return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, sample, edges.rows))
-
-    def _check_rows(self, sample: Sample) -> None:
-        if isinstance(self.metric, str) and self.metric == "cosine":
-            sample.require_nonzero_rows('metric="cosine"')
 
     def _linked(self, both: Sample, edges: Edges) -> sparse.csr_array:
         values = edge_weights(self.weights, both, edges, self._heat)
@@ -176,14 +170,12 @@ class KNN(_Weighted):
         require_mean(self._search, self.symmetry, n)
 
     def _edges(self, sample: Sample) -> Edges:
-        return sample.neighbors(self._search)
+        return find(sample, self._search)
 
     def new_links(self, both: Sample) -> sparse.csr_array | None:
-        if is_precomputed(self.metric) or self.search is not None:
+        if is_named(self.metric, "precomputed") or self.search is not None:
             return None
-        self._check_rows(both)
-        new, fitted = np.arange(both.n_fitted, both.n), np.arange(both.n_fitted)
-        return self._linked(both, nearest(both.space(self.metric, self.metric_params), new, fitted, self.n_neighbors))
+        return self._linked(both, find_fitted(both, self._search))
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         check_choice("among", self.among, AMONG)
@@ -224,23 +216,10 @@ class Radius(_Weighted):
         self.metric_params = metric_params
 
     def _edges(self, sample: Sample) -> Edges:
-        self._check_rows(sample)
-        radius = check_positive("radius", self.radius)
-        index = sample.space(self.metric, self.metric_params).indexed(np.arange(sample.n))
-        found = sparse.coo_array(index.radius_neighbors_graph(radius=radius, mode="distance"))
-        return Edges(found.row, found.col, found.data)
+        return within(sample, self.radius, self.metric, self.metric_params)
 
     def new_links(self, both: Sample) -> sparse.csr_array | None:
-        if is_precomputed(self.metric):
-            return None
-        self._check_rows(both)
-        space, fitted = both.space(self.metric, self.metric_params), np.arange(both.n_fitted)
-        found = sparse.coo_array(
-            space.indexed(fitted).radius_neighbors_graph(
-                space.of(np.arange(both.n_fitted, both.n), fitted), radius=self.radius, mode="distance"
-            )
-        )
-        return self._linked(both, Edges(found.row + both.n_fitted, found.col, found.data))
+        return None if is_named(self.metric, "precomputed") else self._linked(both, self._edges(both))
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         edges = self._edges(sample)
@@ -321,7 +300,7 @@ class Repulsion(Graph):
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
         self._require_degrees(sample.n_samples)
-        classes, edges = sample.classes, sample.neighbors(self._search)
+        classes, edges = sample.classes, find(sample, self._search)
         known = (classes[edges.rows] >= 0) & (classes[edges.cols] >= 0)
         edges = edges.where(known & (classes[edges.rows] != classes[edges.cols]))
         values = np.ones(edges.rows.size) if self.weights == "binary" else self._inverse(sample, edges)
@@ -329,7 +308,7 @@ class Repulsion(Graph):
 
     def _inverse(self, sample: Sample, edges: Edges) -> np.ndarray:
         """Eq. 12; two zero vectors are at relative distance 0."""
-        sample.require_features(self.metric, 'weights="inverse"')
+        require_features(self.metric, 'weights="inverse"')
         squares = sample.norms[edges.rows] ** 2 + sample.norms[edges.cols] ** 2
         apart = squares - 2 * sample.dots(edges.rows, edges.cols)
         relative = np.divide(apart, squares, out=np.zeros_like(apart), where=squares > 0)
@@ -372,7 +351,7 @@ class ClosestPairs(Graph):
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         n_pairs = check_count("n_pairs", self.n_pairs)
         # A class's n closest pairs hold a row at most n times, so n neighbours of each row are candidates enough.
-        edges = sample.neighbors(Search(min(n_pairs, sample.n - 1), self.metric, among="other_class"))
+        edges = find(sample, Search(min(n_pairs, sample.n - 1), self.metric, among="other_class"))
         kept = []
         for members in class_members(sample.classes):
             own = np.flatnonzero(np.isin(edges.rows, members))

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_choice, check_count, check_positive
+from ..neighbors import KERNEL, Search, find, require_features
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
+from ..rows import Sample
 from ._base import Graph
-from ._sample import KERNEL, Sample
-from ._search import Search
 
 ENTRIES = 1 << 22  # of local matrices that are aligned at a time
 LARGE = 1e9  # patches this much larger than the distortion need care
@@ -182,9 +182,9 @@ class _Patched(Graph):
         if self._by_kernel(sample):
             metric: Any = KERNEL
         else:
-            sample.require_features(self.metric, type(self).__name__)
+            require_features(self.metric, type(self).__name__)
             metric = self.metric
-        edges = sample.neighbors(self._search(metric))
+        edges = find(sample, self._search(metric))
         return np.column_stack([edges.rows[::k], edges.cols.reshape(-1, k)])
 
     def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -425,7 +425,7 @@ class CodingLength(_Patched):
     def _scaled(self, sample: Sample) -> Patches:
         """The patches; those of a few rows stand for all."""
         rows, weights = self.patches(sample)
-        return Patches(rows, sample.scale(self._search(self.metric)) * weights)
+        return Patches(rows, self._search(self.metric).scale(sample) * weights)
 
     def terms(self, sample: Sample) -> list[Term]:
         rows, weights = self._scaled(sample)

@@ -9,19 +9,18 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import KNeighborsTransformer
-from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_random_state
 
 from .._times import timed
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
-from ..graphs._blocks import BlockSample
-from ..graphs._nearest import lengths
 from ..maps import DENSE_LIMIT, Coordinates, Map, Preprojection
+from ..neighbors import BlockSample
 from ..operators import Array
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, is_sampled
+from ..rows import canonical, lengths, unit_rows
 from ..solvers import solve_free
 from ._locality import locality
 
@@ -167,9 +166,9 @@ class LPI(LinearReducer):
         if is_sampled(graphs.graph, data.n_samples):
             # The eigenvectors of a graph of a few documents say nothing of the others, so the directions are found at once.
             return super()._solve(F, data, problem, graphs)
-        self.sampling_ = None
-        degrees = problem.degrees
+        self.sampling_, degrees = None, problem.degrees
         assert degrees is not None
+        assert self.n_components is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)
         L = laplacian_sum(problem.minimise).tosparse()
         with timed("solve"):
@@ -198,11 +197,12 @@ class LPI(LinearReducer):
 
     def _projected(self, X: Array) -> np.ndarray:
         """``(X / |X| - mean_) @ components_.T``; an empty document is placed at the origin of the terms."""
-        return super()._projected(unit_rows(X))
+        return super()._projected(unit_rows(canonical(X)))
 
 
 def _documents(X: Array, first: int = 0) -> Array:
     """Rows of unit length; ``first`` is the number of the first."""
+    X = canonical(X)
     if X.min() < 0:
         raise ValueError(
             f"Negative values in data passed to LPI: X must hold weights of terms, and the least is {X.min():.3g}; "

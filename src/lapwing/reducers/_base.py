@@ -15,11 +15,11 @@ from sklearn.utils.validation import validate_data
 from .._times import recording, timed
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..graphs import Graph, Repulsion, Sample
-from ..graphs._blocks import BlockSample, require_room
-from ..graphs._sample import encode_labels
 from ..maps import DENSE_LIMIT
+from ..neighbors import BlockSample, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
+from ..rows import encode_labels
 from ._graphs import QUERIES, as_graph, connected_components, linked, sampled
 
 DTYPES = [np.float64, np.float32]
@@ -235,7 +235,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
-        return BlockSample(blocks, y if labelled else None, self._n_components, searches)
+        with timed("search"):
+            return BlockSample(blocks, y if labelled else None, self._n_components, searches)
 
     def _require_links(self, graphs: list[Graph]) -> None:
         """Of sparse rows with so many features only those with links are held, and the mean of all."""

@@ -16,8 +16,8 @@ from .._validation import check_choice, check_count
 from ..graphs import Sample
 from ..graphs._patches import affine_extension
 from ..graphs._reconstruction import barycentric_weights
-from ..graphs._search import is_precomputed, nearest
 from ..maps import FreeMap
+from ..neighbors import Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, fix_signs, solve_free
@@ -89,7 +89,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
         self.X_fit_ = data.X
-        self._linked = np.flatnonzero(problem.subject_to.diagonal())
+        assert problem.degrees is not None
+        self._linked = np.flatnonzero(problem.degrees)
         self.embedding_ = fix_signs(solution.vectors.T).T.astype(data.X.dtype)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
@@ -160,11 +161,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         k, metric = searching[0].n_neighbors, searching[0].metric
         n, both = self._linked.size, self._both(X)
-        if isinstance(metric, str) and metric == "cosine":
-            both.require_nonzero_rows('metric="cosine"')
-        new, fitted = np.arange(n, n + len(X)), np.arange(n)
-        space = both.space(metric, getattr(searching[0], "metric_params", None))
-        neighbors = nearest(space, new, fitted, k).cols.reshape(len(X), k)
+        new = np.arange(n, n + len(X))
+        search = Search(k, metric, getattr(searching[0], "metric_params", None))
+        neighbors = find_fitted(both, search).cols.reshape(len(X), k)
         Y = self.embedding_[self._linked].astype(np.float64)
         if self.extension == "barycentric":
             return np.einsum("bi,bid->bd", barycentric_weights(both, new, neighbors, 1e-3), Y[neighbors])
@@ -197,7 +196,9 @@ def _check_features(sample: Sample) -> None:
 
 
 def _searches_features(graph: Any) -> bool:
-    plain = not is_precomputed(getattr(graph, "metric", "precomputed")) and getattr(graph, "search", None) is None
+    plain = (
+        not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
+    )
     return hasattr(graph, "n_neighbors") and plain and getattr(graph, "kernel", None) is None
 
 

@@ -16,8 +16,8 @@ from ..comparison import Comparison
 from ..comparison._folds import class_names
 from ..comparison._result import ALL_FEATURES
 from ..comparison._scores import spread_rows, standard_error
-from ..graphs._sample import encode_labels
 from ..plots._components import directions
+from ..rows import encode_labels
 from ..selection import reducer_of
 from ._code import program
 
