@@ -49,6 +49,7 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
 )
+from lapwing.maps import SparseMap
 from lapwing.moments import Moments
 
 N, D = 1000, 6
@@ -370,9 +371,7 @@ def sparse_blocks(X, folder):
 @pytest.fixture(params=[500, 20], ids=["few features", "many features"])
 def limit(request, monkeypatch):
     """As if there were more rows than are decomposed whole, and more features too, or not."""
-    for module in ("_base", "_linear", "_principal"):
-        monkeypatch.setattr(f"lapwing.reducers.{module}.DENSE_LIMIT", request.param)
-    monkeypatch.setattr("lapwing.methods._documents.DENSE_LIMIT", request.param)
+    monkeypatch.setattr(SparseMap, "limit", request.param)
     return request.param
 
 

@@ -27,6 +27,7 @@ from lapwing.graphs import (
     SameClass,
     Scaled,
 )
+from lapwing.maps import form
 from lapwing.problem import attraction, degree_sum, laplacian_sum
 
 X, Y = toy(4)
@@ -159,7 +160,7 @@ def test_pairs_of_either_kind_filter():
     i, j = np.argwhere(W_KNN5)[0]
     k, m = np.argwhere(W_KNN5)[-1]
     a, b = np.argwhere((W_KNN5 == 0) & ~np.eye(N, dtype=bool))[0]
-    given = pairs_matrix(N, [(i, j), (k, m), (a, b)])
+    given = o.pairs_weights(N, [(i, j), (k, m), (a, b)])
     (term,) = (KNN5 & Pairs([[i, j], [a, b]], [[k, m], [i, j]])).build(X)
     check_term(term, at(W_KNN5, given))
     (term,) = (SAME & Pairs([[i, j], [a, b]], [[k, m]])).build(X, Y)
@@ -340,10 +341,10 @@ def test_identities_of_the_class_graphs():
     y = np.where(Y < 0, 2, Y)
     within, total = SameClass().build(X, y)[0].laplacian, Complete().build(X, y)[0].laplacian
     centred = X - X.mean(axis=0)
-    close(total.quadratic(X), centred.T @ centred)
+    close(form(total, X), centred.T @ centred)
     S_w = sum(np.cov(X[y == c].T, bias=True) * (y == c).sum() for c in range(3))
-    close(within.quadratic(X), S_w)
+    close(form(within, X), S_w)
     other = OtherClass().build(X, y)[0].laplacian
     equal = sum((y == c).sum() / N * (np.cov(X[y == c].T, bias=True) * (y == c).sum()) for c in range(3))
-    close(total.quadratic(X), other.quadratic(X) + equal)
+    close(form(total, X), form(other, X) + equal)
     assert sparse.issparse(within.factors[0][0])

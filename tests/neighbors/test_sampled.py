@@ -40,6 +40,7 @@ from lapwing.graphs import (
     SameClass,
     Sample,
 )
+from lapwing.maps import form
 from lapwing.neighbors import find
 
 N, K, Q = 60, 4, 17
@@ -332,7 +333,7 @@ def by_seeds(graph, X, y, queries, seeds=range(120)):
     found = []
     for seed in seeds:
         (term,) = clone(graph).set_params(queries=queries, random_state=seed).build(X, y)
-        found.append(np.concatenate([term.laplacian.quadratic(X), term.degrees.quadratic(X)]))
+        found.append(np.concatenate([form(term.laplacian, X), form(term.degrees, X)]))
     return np.array(found)
 
 
@@ -348,7 +349,7 @@ def exact(graph, X, y):
         D = np.diag(W.sum(axis=1))
         return np.concatenate([X.T @ (D - W) @ X, X.T @ D @ X])
     (term,) = (clone(graph).set_params(symmetry="mean") if isinstance(graph, KNN) else graph).build(X, y)
-    return np.concatenate([term.laplacian.quadratic(X), term.degrees.quadratic(X)])
+    return np.concatenate([form(term.laplacian, X), form(term.degrees, X)])
 
 
 GRAPHS = [
@@ -388,9 +389,9 @@ def test_links_that_classes_filter_are_unbiased_too():
         found = []
         for seed in range(200):
             (term,) = (KNN(K, weights="binary", queries=20, random_state=seed) & other).build(X, y)
-            found.append(term.laplacian.quadratic(X))
+            found.append(form(term.laplacian, X))
         (whole,) = (clone(near).set_params(symmetry="mean") & other).build(X, y)
-        error = np.linalg.norm(np.mean(found, axis=0) - whole.laplacian.quadratic(X))
+        error = np.linalg.norm(np.mean(found, axis=0) - form(whole.laplacian, X))
         assert error < 3 * np.sqrt(np.var(found, axis=0).sum() / 200)
 
 
@@ -422,7 +423,7 @@ def excesses(queries, seeds):
     (term,) = KNN(5, symmetry="mean").build(X)
     degrees = term.degrees.diagonal()
     F = X - degrees @ X / degrees.sum()
-    A, B = term.laplacian.quadratic(F), term.degrees.quadratic(F)
+    A, B = form(term.laplacian, F), form(term.degrees, F)
 
     def objective(model):
         V = model.components_.T
@@ -530,7 +531,7 @@ def test_landmarks_are_drawn_once():
         Z = model.transform(X)
         (term,) = KNN(5, symmetry="mean").build(X)
         Z = Z - term.degrees.diagonal() @ Z / term.degrees.diagonal().sum()
-        objectives.append(np.trace(np.linalg.solve(term.degrees.quadratic(Z), term.laplacian.quadratic(Z))))
+        objectives.append(np.trace(np.linalg.solve(form(term.degrees, Z), form(term.laplacian, Z))))
         assert np.isfinite(model.sampling_["held_out"])
     assert objectives[0] == pytest.approx(objectives[1], rel=0.3)
 

@@ -44,7 +44,6 @@ from lapwing import (
     LaplacianScore,
     RobustGLPCA,
     TangentialMaps,
-    graphs,
     methods,
 )
 from lapwing.graphs import KNN, Graph, Pairs, Precomputed, Radius, Repulsion, SameClass

@@ -17,12 +17,11 @@ from ._free import FreeMap
 from ._kernel import Kernel, KernelMap
 from ._map import Centre, Coordinates, DenseMap, Map, rounding
 from ._preprojection import Preprojection, check_pca
-from ._sparse import DENSE_LIMIT, SparseMap
+from ._sparse import SparseMap
 from ._summary import SummaryMap
 from ._tensor import TensorMap, multiplied
 
 __all__ = [
-    "DENSE_LIMIT",
     "Centre",
     "Coordinates",
     "DenseMap",

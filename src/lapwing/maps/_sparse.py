@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,6 @@ from ..solvers import single_blas_thread
 from ._map import Centre, DenseMap, Map, Principal, centred_operator, rounding
 from ._preprojection import Preprojection
 
-DENSE_LIMIT = 4000  # the largest Gram matrix of sparse rows that is formed and decomposed whole
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
 LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
 
@@ -22,12 +21,14 @@ LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 2
 class SparseMap(Map):
     """F = X, a sparse array by rows."""
 
+    limit: ClassVar[int] = 4000  # the largest Gram matrix of sparse rows that is formed and decomposed whole
+
     def __init__(self, X: sparse.csr_array):
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
 
     @property
     def is_large(self) -> bool:  # type: ignore[override]
-        return min(self.shape) > DENSE_LIMIT
+        return min(self.shape) > self.limit
 
     @property
     def full_columns(self) -> np.ndarray:

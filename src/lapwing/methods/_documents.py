@@ -15,7 +15,7 @@ from .._times import timed
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
-from ..maps import DENSE_LIMIT, Coordinates, Map, Preprojection
+from ..maps import Coordinates, Map, Preprojection, SparseMap
 from ..neighbors import BlockSample
 from ..operators import Array
 from ..problem import Problem, laplacian_sum
@@ -146,7 +146,7 @@ class LPI(LinearReducer):
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
         documents, (n, d) = _documents(X), X.shape
         alone = all(is_sampled(leaf, n) for _, leaf in graphs.graph.signed())
-        if alone and sparse.issparse(X) and d > DENSE_LIMIT:  # documents without links take no part
+        if alone and sparse.issparse(X) and d > SparseMap.limit:  # documents without links take no part
             labels = y if graphs.graph.reads_labels else None
             return BlockSample(HeldBlocks(documents), labels, self._n_components, graphs.graph.searches())
         return super()._rows(documents, y, graphs)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from .._times import recording, timed
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..graphs import Graph, Repulsion, Sample
-from ..maps import DENSE_LIMIT
+from ..maps import SparseMap
 from ..neighbors import BlockSample, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
@@ -216,9 +216,9 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Sample:
         """Rows in blocks, read in passes; all rows, where they fit in memory and a graph needs them."""
         n, d = blocks.shape
-        if blocks.is_sparse and n <= DENSE_LIMIT:
+        if blocks.is_sparse and n <= SparseMap.limit:
             return self._rows(blocks.load(), blocks.labels(y), graphs)
-        if blocks.is_sparse and d <= DENSE_LIMIT:
+        if blocks.is_sparse and d <= SparseMap.limit:
             blocks = DenseBlocks(blocks)
         given = [graph for graph in graphs if graph is not None]
         searches = [search for graph in given for search in graph.searches()]
@@ -247,7 +247,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         )
         if not self._takes_sparse_blocks or unlinked or truncated:
             raise ValueError(
-                f"X has sparse rows in blocks, of more than {DENSE_LIMIT:,} features; LPP, LPI and LaplacianScore take them, "
+                f"X has sparse rows in blocks, of more than {SparseMap.limit:,} features; LPP, LPI and LaplacianScore take them, "
                 f"with graphs of neighbours and without pca=, penalty= and normalize=, and {self!r} is something else; use one "
                 "of these, or X in memory"
             )
