@@ -301,11 +301,6 @@ def test_degree_centre_needs_degrees(estimator):
     refused(clone(estimator).set_params(center="degree"), X, Y, 'center="degree"')
 
 
-@pytest.mark.parametrize("estimator", DEFAULT, ids=str)
-def test_lanczos_cannot_find_all(estimator):
-    refused(clone(estimator).set_params(solver="lanczos", n_components=6, pca=None), X, Y, "solver=.lanczos.*6")
-
-
 def test_dne_without_a_negative_direction():
     refused(DNE(None, graph=KNN(5)), X, Y, "n_components=None.*negative")
 

@@ -20,7 +20,7 @@ from ..operators import Array, identity, row_gram, weighted_mean
 from ..reducers._linear import is_large
 from ..reducers._principal import rounding
 from ..selection import reducer_of, why_not_nested
-from ..solvers._solve import numerical_rank
+from ..solvers import numerical_rank
 from ._fits import is_linear
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes

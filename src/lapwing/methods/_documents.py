@@ -22,7 +22,7 @@ from ..problem import Problem, laplacian_sum
 from ..reducers._base import is_sampled
 from ..reducers._linear import LARGE_RIDGE, Reduced
 from ..reducers._principal import DENSE_LIMIT
-from ..solvers import Solution, solve_free
+from ..solvers import Solution, solve
 from ._locality import LPP
 
 RIDGE = (
@@ -166,7 +166,8 @@ class LPI(LPP):
         degrees = problem.degrees
         assert degrees is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)
-        graph = solve_free(laplacian_sum(problem.minimise).tosparse(), degrees, k, semidefinite=pulling, crowded=False)
+        L, constant = laplacian_sum(problem.minimise).tosparse(), np.ones((sample.n, 1))
+        graph = solve(L, degrees, k, deflate=constant, semidefinite=pulling)
         X, mean = sample.X, weighted_mean(sample.X, degrees)
         trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
         if trace <= 1e-12 * degrees.sum():

@@ -19,7 +19,7 @@ from ..graphs import KNN, Graph, Sample
 from ..operators import Structured, centred, dense_block, diagonal, identity, row_blocks, weighted_mean
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer
-from ..solvers import Solution, fix_signs, largest_value, solve_operator
+from ..solvers import Solution, fix_signs, largest_value, solve
 
 NEAR_POLE = 0.05  # of the median over the fitted rows
 ROOM = 30  # dimensions that a robust step's basis must leave: where products give no new directions, it takes others
@@ -120,7 +120,8 @@ class GLPCA(FreeReducer):
         def apply(V: np.ndarray) -> np.ndarray:  # I - G
             return X @ (X.T @ V * root) * root + M @ V
 
-        return solve_operator(apply, sample.n, k, dtype)
+        found = _largest(apply, sample.n, k, dtype)
+        return found._replace(values=1 + found.values)
 
     def _resolved_beta(self, lam: float, xi: float) -> float:
         if self.alpha is None:
@@ -132,7 +133,7 @@ class GLPCA(FreeReducer):
 
     def _graph_scale(self, L: sparse.csr_array) -> float:
         """The largest eigenvalue of L; for a graph that neither draws samples together nor counts, 1."""
-        xi = largest_value(L.__matmul__, L.shape[0]) if L.nnz else 0.0
+        xi = largest_value(L) if L.nnz else 0.0
         if xi > 1e-12 * abs(L).max():
             return xi
         if self.beta if self.alpha is None else self.alpha:
@@ -348,7 +349,7 @@ class _Multipliers:
         self.X, self.L, self.alpha, self.moves = X, L, alpha, moves
         self.offset = np.zeros(X.shape[1])
         self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
-        self.Q = solve_operator(self._matrix(X, mu), len(X), k).vectors
+        self.Q = _largest(self._matrix(X, mu), len(X), k).vectors
         self.size = np.linalg.norm(X)
         self.n_steps = 0
 
@@ -384,8 +385,8 @@ class _Multipliers:
         """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
         n, k = self.Q.shape
         if 3 * k + ROOM > n:  # hardly less than all of the space
-            found = solve_operator(apply, n, k)
-            self.Q, self.values = found.vectors, found.values - 1
+            found = _largest(apply, n, k)
+            self.Q, self.values = found.vectors, found.values
             return
         basis, image = self.Q, apply(self.Q)
         for _ in range(2):
@@ -483,4 +484,14 @@ def _largest_square(sample: Sample) -> float:
     X, total = _centred(sample), float(np.sum(sample.norms**2))
     A = X if sample.n < sample.X.shape[1] else X.T
     root = np.sqrt(1 / total).astype(sample.X.dtype)  # squares of single precision may leave its range
-    return total * largest_value(lambda V: A @ (A.T @ V * root) * root, A.shape[0], sample.X.dtype)
+    return total * largest_value(_operator(lambda V: A @ (A.T @ V * root) * root, A.shape[0], sample.X.dtype))
+
+
+def _largest(apply: Callable[[np.ndarray], np.ndarray], n: int, k: int, dtype: Any = np.float64) -> Solution:
+    """The k smallest eigenpairs, but the constant, of minus the n x n matrix that ``apply`` multiplies with."""
+    A = _operator(lambda V: -apply(V), n, dtype)
+    return solve(A, None, k, deflate=np.ones((n, 1)), bound=0.0)
+
+
+def _operator(apply: Callable[[np.ndarray], np.ndarray], n: int, dtype: Any) -> LinearOperator:
+    return LinearOperator((n, n), matvec=apply, matmat=apply, dtype=dtype)

@@ -18,7 +18,7 @@ from ..graphs._reconstruction import barycentric_weights
 from ..graphs._search import is_precomputed, nearest
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, laplacian_sum
-from ..solvers import Solution, fix_signs, solve_free
+from ..solvers import Solution, fix_signs, solve
 from ._base import Reducer, connected_components, is_sampled
 
 
@@ -135,7 +135,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         crowded = self._crowded or sample.X.shape[1] <= 3  # a surface
         A, b = laplacian_sum(problem.minimise).tosparse(), problem.degrees
         assert b is not None
-        return solve_free(A, b, k, semidefinite=semidefinite, crowded=crowded)
+        return solve(A, b, k, deflate=np.ones((sample.n, 1)), semidefinite=semidefinite, crowded=crowded)
 
     def _store(self, sample: Sample) -> None:
         """What a method reports beside the embedding."""

@@ -19,7 +19,7 @@ from ..blocks import as_blocks, projected
 from ..graphs import Graph, Sample
 from ..operators import OUT_OF_RANGE, Array, Structured, Summary, identity, quadratics, row_blocks, weighted_mean
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
-from ..solvers import SOLVERS, RankError, Solution, fix_signs, solve
+from ..solvers import RankError, Solution, fix_signs, solve
 from ._base import Reducer, announce, combined, connected_components
 from ._principal import DENSE_LIMIT, Keep, is_truncated, leading, principal, rounding
 from ._sampling import halved
@@ -178,7 +178,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.components_ = fix_signs(reduced.back(V)).astype(sample.X.dtype)
 
     def _check_parameters(self) -> int | None:
-        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_choice("solver", self.solver, ("auto", "dense", "lanczos"))
         check_choice("normalize", self.normalize, (None, "trace"))
         check_choice("scaling", self.scaling, ("constraint", "unit"))
         check_choice("center", self.center, ("auto", "mean", "degree", False))
@@ -236,7 +236,7 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if constraint is ORTHOGONAL:
             reduced = self._reduced(sample, problem, pca, parts)
             A, B = self._pencil(problem, reduced)
-            return reduced, solve(A, None, k, solver=self.solver)
+            return reduced, solve(A, None, k)
         reduced = self._reduced(sample, problem, pca, [*parts, constraint])
         A, B = self._pencil(problem, reduced)
         large = isinstance(B, LinearOperator)
@@ -250,7 +250,6 @@ class LinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             ridge=ridge * diagonal.sum() / min(sample.n_samples, mean.size),
             shift=sample.total(np.abs(laplacian_sum(terms).diagonal())) / sample.total(b) if ridge else 0.0,
             floor=rounding(sample.X.dtype, diagonal.sum() + sample.total(b) * (mean @ mean)),
-            solver=self.solver,
             diagonal=diagonal,
             tol=1e-3 if sample.is_half else 1e-8,
         )

@@ -16,8 +16,7 @@ from .._validation import check_choice, check_count, check_not_negative
 from ..graphs import Sample
 from ..operators import Structured, row_blocks
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
-from ..solvers import RankError, Solution, fix_signs, solve
-from ..solvers._lanczos import single_blas_thread
+from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
 from ._base import Reducer, combined, connected_components
 from ._principal import OUT_OF_RANGE, rounding
 

@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import eigsh
 
 from ..operators import OUT_OF_RANGE, Array, centred, dense_block, full_columns, identity, row_blocks, row_gram
-from ..solvers._lanczos import single_blas_thread
-from ..solvers._solve import numerical_rank
+from ..solvers import numerical_rank, seeded_eigsh
 
 DENSE_LIMIT = 4000  # the largest Gram matrix of sparse X that is formed and decomposed whole
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
@@ -96,13 +94,11 @@ def _truncated(X: sparse.csr_array, mean: np.ndarray, keep: Keep, at_most: int |
     n, d = X.shape
     Xc = centred(X, mean)
     gram = Xc.T @ Xc if d <= n else Xc @ Xc.T
-    start = np.random.RandomState(0).standard_normal(min(n, d))
     total = _total_scatter(X, mean)
     floor = rounding(X.dtype, total + n * (mean @ mean))
     size = min(at_most or 128, min(n, d) - 1)
     while True:
-        with single_blas_thread():
-            values, vectors = eigsh(gram, k=size, which="LA", v0=start, tol=1e-10)
+        values, vectors = seeded_eigsh(gram, size, tol=1e-10)
         values, vectors = values[::-1], vectors[:, ::-1]
         found = int((values > max(10 * min(n, d) * np.finfo(np.float64).eps * values[0], floor)).sum())
         p = keep(values[:found], total)
