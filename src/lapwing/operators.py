@@ -7,7 +7,7 @@ addition and scaling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -114,8 +114,8 @@ class Structured:
             product += U @ (c[:, None] * (U.T @ columns))
         return product.reshape(Y.shape)
 
-    def products(self, dtype: Any) -> Callable[[np.ndarray], np.ndarray]:
-        """Products with blocks of vectors in this precision, for iterations that take many; factors keep their own."""
+    def operator(self, dtype: Any = np.float64) -> LinearOperator:
+        """The matrix as an operator in this precision, for iterations that take many products; factors keep their own."""
         S = None if self.sparse is None else self.sparse.astype(dtype)
         diag = None if self.diag is None else self.diag.astype(dtype)[:, None]
         factors = [(U, c.astype(dtype)[:, None]) for U, c in self.factors]
@@ -129,7 +129,7 @@ class Structured:
                 product += U @ (c * (U.T @ columns))
             return product.reshape(V.shape)
 
-        return apply
+        return LinearOperator(self.shape, matvec=apply, matmat=apply, dtype=dtype)
 
     def repeated(self, counts: np.ndarray) -> Structured:
         """The matrix whose form on rows is this one's where row i occurs ``counts[i]`` times, in its diagonal and factors."""

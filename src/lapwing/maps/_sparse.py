@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
 from ..operators import Structured, row_blocks
-from ..solvers import single_blas_thread
+from ..solvers import seeded_eigsh
 from ._map import Centre, DenseMap, Map, Principal, centred_operator, rounding
 from ._preprojection import Preprojection
 
@@ -130,11 +130,10 @@ class SparseMap(Map):
         Xc, total = self.centred(about), float(self.X.astype(np.float64).power(2).sum() - n * (about @ about))
         gram = Xc @ Xc.T if self.is_wide else Xc.T @ Xc
         floor = rounding(self.dtype, total + n * (about @ about))
-        start, size = np.random.RandomState(0).standard_normal(min(n, d)), preprojection.at_most or 128
+        size = preprojection.at_most or 128
         while True:
             size = min(size, min(n, d) - 1)
-            with single_blas_thread():
-                values, vectors = eigsh(gram, k=size, which="LA", v0=start, tol=1e-10)
+            values, vectors = seeded_eigsh(gram, size, tol=1e-10)
             values, vectors = values[::-1], vectors[:, ::-1]
             found = int((values > max(10 * min(n, d) * np.finfo(np.float64).eps * values[0], floor)).sum())
             p = preprojection.count(values[:found], total)

@@ -21,7 +21,7 @@ from ..operators import Array
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, is_sampled
 from ..rows import canonical, lengths, unit_rows
-from ..solvers import solve_free
+from ..solvers import solve
 from ._locality import locality
 
 RIDGE = (
@@ -170,9 +170,9 @@ class LPI(LinearReducer):
         assert degrees is not None
         assert self.n_components is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)
-        L = laplacian_sum(problem.minimise).tosparse()
+        L, constant = laplacian_sum(problem.minimise).tosparse(), np.ones((data.n, 1))
         with timed("solve"):
-            graph = solve_free(L, degrees, self.n_components, semidefinite=pulling, crowded=False)
+            graph = solve(L, degrees, self.n_components, deflate=constant, semidefinite=pulling)
         mean = F.mean(degrees)
         trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
         if trace <= 1e-12 * degrees.sum():

@@ -22,7 +22,7 @@ from ..maps import as_map
 from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer, Graphs, outside
-from ..solvers import Solution, fix_signs, largest_value, solve_operator
+from ..solvers import Solution, fix_signs, largest_value, solve
 
 NEAR_POLE = 0.05  # of the median over the fitted rows
 ROOM = 30  # dimensions that a robust step's basis must leave: where products give no new directions, it takes others
@@ -159,10 +159,9 @@ class GLPCA(_Representing):
         assert isinstance(problem, Representation)
         if problem.beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
-        dtype = data.X.dtype
-        products = laplacian_sum(problem.minimise).products(dtype)
+        A, constant = laplacian_sum(problem.minimise).operator(data.X.dtype), np.ones((data.n, 1))
         with timed("solve"):
-            return solve_operator(lambda V: V - products(V), data.n, self.n_components, dtype)
+            return solve(A, None, self.n_components, deflate=constant, bound=1.0)
 
     def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
@@ -208,7 +207,7 @@ def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
 
 def graph_scale(L: sparse.csr_array, weight: Any) -> float:
     """The largest eigenvalue of L; for a graph that neither draws samples together nor counts, 1."""
-    xi = largest_value(L.__matmul__, L.shape[0]) if L.nnz else 0.0
+    xi = largest_value(L) if L.nnz else 0.0
     if xi > 1e-12 * abs(L).max():
         return xi
     if weight:
@@ -387,7 +386,7 @@ class _Multipliers:
         self.X, self.L, self.alpha, self.moves = X, L, alpha, moves
         self.offset = np.zeros(X.shape[1])
         self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
-        self.Q = solve_operator(self._matrix(X, mu), len(X), k).vectors
+        self.Q = self._solved(self._matrix(X, mu), k).vectors
         self.size = np.linalg.norm(X)
         self.n_steps = 0
 
@@ -419,12 +418,18 @@ class _Multipliers:
         """The products of ``A Aᵀ - 2 alpha / mu L``."""
         return lambda V: A @ (A.T @ V) - 2 * self.alpha / mu * (self.L @ V)
 
+    def _solved(self, apply: Callable[[np.ndarray], np.ndarray], k: int) -> Solution:
+        """The largest k eigenpairs of the matrix, the constant left out; with the signs of what is minimised."""
+        n = len(self.X)
+        A = LinearOperator((n, n), matvec=lambda V: -apply(V), matmat=lambda V: -apply(V), dtype=np.float64)
+        return solve(A, None, k, deflate=np.ones((n, 1)), bound=0.0)
+
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
         """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
         n, k = self.Q.shape
         if 3 * k + ROOM > n:  # hardly less than all of the space
-            found = solve_operator(apply, n, k)
-            self.Q, self.values = found.vectors, found.values - 1
+            found = self._solved(apply, k)
+            self.Q, self.values = found.vectors, found.values
             return
         basis, image = self.Q, apply(self.Q)
         for _ in range(2):
@@ -514,5 +519,8 @@ def _largest_square(data: Sample) -> float:
     """The largest eigenvalue of the scatter of the centred X."""
     X, total = _centred(data), float(np.sum(data.norms**2))
     A = X if data.n < data.X.shape[1] else X.T
-    root = np.sqrt(1 / total).astype(data.X.dtype)  # squares of single precision may leave its range
-    return total * largest_value(lambda V: A @ (A.T @ V * root) * root, A.shape[0], data.X.dtype)
+    A = A * float(np.sqrt(1 / total))  # squares of single precision may leave its range
+    gram = LinearOperator(
+        (A.shape[0],) * 2, matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype
+    )
+    return total * largest_value(gram)

@@ -20,7 +20,7 @@ from ..maps import FreeMap
 from ..neighbors import Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, laplacian_sum
-from ..solvers import Solution, fix_signs, solve_free
+from ..solvers import Solution, fix_signs, solve
 from ._base import Graphs, Reducer
 from ._graphs import is_sampled, outside
 
@@ -82,7 +82,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graphs.graph.signed())
         crowded = self._crowded or data.X.shape[1] <= 3  # a surface
         with timed("solve"):
-            return solve_free(A, b, self.n_components, semidefinite=semidefinite, crowded=crowded)
+            constant = np.ones((data.n, 1))
+            return solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
 
     def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
