@@ -31,7 +31,7 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n_rows))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Structured:
     r"""The symmetric matrix :math:`S + \sum_i U_i \mathrm{diag}(c_i) U_i^\top + \mathrm{diag}(g)`.
 
@@ -53,6 +53,12 @@ class Structured:
     diag: np.ndarray | None = None
 
     __array_ufunc__ = None  # so that ``np.float64(2) * A`` comes to __rmul__
+
+    def __repr__(self) -> str:
+        parts = [] if self.sparse is None else [f"{self.sparse.nnz} sparse entries"]
+        parts += [f"a factor of rank {c.size}" for _, c in self.factors]
+        parts += [] if self.diag is None else ["a diagonal"]
+        return f"<{self.n} x {self.n} matrix: {', '.join(parts) or 'zero'}>"
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -27,8 +27,8 @@ class Sample:
     counts: np.ndarray | None = None  # how many, where they do
     sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
 
-    def __init__(self, X: Array, y: Any = None, n_components: int | None = None, n_fitted: int | None = None):
-        self.X, self.y, self.n_components = canonical(X), y, n_components
+    def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
+        self.X, self.y = canonical(X), y
         self.F = as_map(self.X)  # the same rows, as forms read them
         self.n: int = X.shape[0]
         self.n_samples = self.n  # that the rows stand for
@@ -164,8 +164,8 @@ class Sample:
 class KernelSample(Sample):
     """Rows that are known by their kernel matrix alone."""
 
-    def __init__(self, K: np.ndarray, y: Any = None, n_components: int | None = None):
-        super().__init__(K, y, n_components)
+    def __init__(self, K: np.ndarray, y: Any = None):
+        super().__init__(K, y)
         self.require_kernel()
 
     @cached_property
@@ -261,6 +261,30 @@ def row_sums(a: Array, b: Array) -> np.ndarray:
     if sparse.issparse(a):
         return np.asarray(a.astype(np.float64).multiply(b).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", a, b, dtype=np.float64)
+
+
+def row_bytes(X: Array) -> list[bytes]:
+    """The rows as keys of a dictionary: equal for equal rows."""
+    if not sparse.issparse(X):
+        return [row.tobytes() for row in X + 0.0]  # + 0.0: -0 is 0
+    X = canonical(X).copy()
+    X.eliminate_zeros()
+    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes() for a, b in ends]
+
+
+def alike(X: Array, other: Array) -> Array:
+    """X as a sparse array where ``other`` is one, and as a dense one where it is not."""
+    if sparse.issparse(other):
+        return canonical(X) if sparse.issparse(X) else sparse.csr_array(X)
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def gathered(X: Array, places: np.ndarray) -> np.ndarray:
+    """Rows by their places, an array of any shape, as dense float64 along a last axis."""
+    found = X[places.ravel()]
+    found = found.toarray() if sparse.issparse(found) else found
+    return found.astype(np.float64).reshape(*places.shape, X.shape[1])
 
 
 def row_width(X: Array) -> int:

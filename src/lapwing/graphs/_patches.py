@@ -12,7 +12,7 @@ from .._validation import check_choice, check_count, check_positive
 from ..neighbors import KERNEL, Search, find, require_features
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ..rows import Sample
+from ..rows import Sample, gathered
 from ._base import Graph
 
 ENTRIES = 1 << 22  # of local matrices that are aligned at a time
@@ -550,12 +550,12 @@ class TangentAlignment(_Patched):
     def _n_components(self, sample: Sample) -> int:
         check_count("n_neighbors", self.n_neighbors)
         check_choice("include_self", self.include_self, (True, False))
-        d = sample.n_components if self.n_components is None else check_count("n_components", self.n_components)
-        if d is None:
+        if self.n_components is None:
             raise ValueError(
                 "TangentAlignment needs the dimension of the tangent spaces: give its n_components, or use it in an estimator "
                 "that has n_components"
             )
+        d = check_count("n_components", self.n_components)
         if d >= self.n_neighbors:
             raise ValueError(
                 f"n_components={d} must be smaller than n_neighbors={self.n_neighbors}, or every map fits the patches; use more "
@@ -601,15 +601,16 @@ def tangent_matrices(coordinates: np.ndarray, weights: np.ndarray) -> np.ndarray
     return R - cross - cross.transpose(0, 2, 1) + sums.sum(axis=1)[:, None, None] * u[:, :, None] * u[:, None, :]
 
 
-def affine_extension(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+def affine_extension(X: Array, Y: np.ndarray, X_new: Array, neighbors: np.ndarray) -> np.ndarray:
     """New rows placed by the affine map from tangent coordinates to Y on the patch of their neighbours."""
-    placed, d = np.empty((len(X_new), Y.shape[1])), Y.shape[1]
-    for part in row_blocks(len(X_new), 4 * neighbors.shape[1] * X.shape[1]):
-        points, targets = X[neighbors[part]].astype(np.float64), Y[neighbors[part]]
-        means, centres = points.mean(axis=1, keepdims=True), targets.mean(axis=1, keepdims=True)
-        _, _, Vt = np.linalg.svd(points - means, full_matrices=False)
+    placed, d = np.empty((X_new.shape[0], Y.shape[1])), Y.shape[1]
+    for part in row_blocks(X_new.shape[0], 4 * neighbors.shape[1] * X.shape[1]):
+        patches, targets = gathered(X, neighbors[part]), Y[neighbors[part]]
+        means, centres = patches.mean(axis=1, keepdims=True), targets.mean(axis=1, keepdims=True)
+        _, _, Vt = np.linalg.svd(patches - means, full_matrices=False)
         axes = Vt[:, :d].transpose(0, 2, 1)
-        C = (points - means) @ axes
+        C = (patches - means) @ axes
         slope = np.linalg.pinv(C, rcond=1e-6) @ (targets - centres)
-        placed[part] = (((X_new[part, None] - means) @ axes) @ slope + centres)[:, 0]
+        new = gathered(X_new, np.arange(X_new.shape[0])[part, None])
+        placed[part] = (((new - means) @ axes) @ slope + centres)[:, 0]
     return placed

@@ -54,6 +54,10 @@ class SparseMap(Map):
         mean[full] = dense.mean(weights)
         return mean
 
+    @property
+    def is_constant(self) -> bool:
+        return not (self.X.max(axis=0) != self.X.min(axis=0)).nnz
+
     def gram_about(self, mean: np.ndarray) -> np.ndarray:
         """A column that is mostly its mean would cancel in the expanded product, so it is centred as a dense one."""
         X = self.X.astype(np.float64)

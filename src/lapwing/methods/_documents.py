@@ -148,7 +148,7 @@ class LPI(LinearReducer):
         alone = all(is_sampled(leaf, n) for _, leaf in graphs.graph.signed())
         if alone and sparse.issparse(X) and d > SparseMap.limit:  # documents without links take no part
             labels = y if graphs.graph.reads_labels else None
-            return BlockSample(HeldBlocks(documents), labels, self._n_components, graphs.graph.searches())
+            return BlockSample(HeldBlocks(documents), labels, graphs.graph.searches())
         return super()._rows(documents, y, graphs)
 
     def _shared(self, rows: Sample, graphs: Graphs) -> Sample:

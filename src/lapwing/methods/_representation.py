@@ -175,7 +175,7 @@ class GLPCA(_Representing):
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         if self.beta_ == 0:
-            return self._by_links(X, self._no_links(len(X)))
+            return self._by_links(X, self._no_links(X.shape[0]))
         return self._by_links(X, self._links(X))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
@@ -186,7 +186,7 @@ class GLPCA(_Representing):
         beta, (lam, xi), Q = self.beta_, self.scales_, self.embedding_.astype(np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
         pulled = W @ Q
-        by_x = (X - self.mean_).astype(np.float64) @ self.components_.T.astype(np.float64)
+        by_x = as_map(X.astype(np.float64)).projected(self.mean_, self.components_)
         left = (1 - beta) + beta / xi * degrees[:, None] - self.eigenvalues_
         typical = (1 - beta) + beta / xi * self._median_degree - self.eigenvalues_
         safe = (typical > 0) & (left > NEAR_POLE * typical)
@@ -217,6 +217,8 @@ def graph_scale(L: sparse.csr_array, weight: Any) -> float:
 
 class _Robust(_Representing):
     """Minimises a sum of norms by augmented Lagrange multipliers; ``_weight`` says how much the graph counts."""
+
+    _takes_sparse: ClassVar[bool] = False  # errors fill the rows
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         raise NotImplementedError
@@ -265,7 +267,7 @@ class _Robust(_Representing):
         return state.oriented()
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
-        return self._by_links(X, self._links(X) if self.alpha_ else self._no_links(len(X)))
+        return self._by_links(X, self._links(X) if self.alpha_ else self._no_links(X.shape[0]))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""

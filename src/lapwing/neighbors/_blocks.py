@@ -34,14 +34,13 @@ class BlockSample(Sample):
     blocks : Blocks
     y : labels or None
         None where no graph reads them.
-    n_components : int or None
     searches : sequence of Search
         All that the graphs will ask for.
     """
 
     in_blocks = True
 
-    def __init__(self, blocks: Blocks, y: Any, n_components: int | None, searches: Sequence[Search]):
+    def __init__(self, blocks: Blocks, y: Any, searches: Sequence[Search]):
         n = blocks.shape[0]
         wanted = {search.key: search.checked(n) for search in searches}
         self._of_all = None if y is None else _small(encode_labels(blocks.labels(y), n))
@@ -54,7 +53,7 @@ class BlockSample(Sample):
         ]
         found = _second_pass(blocks, started, self._of_all) if started else []
         self._numbers, rows = _touched(blocks, numbers, Q, found)
-        super().__init__(self._summary(blocks, rows), self._of_all, n_components)
+        super().__init__(self._summary(blocks, rows), self._of_all)
         self.n_samples = n
         self.counts = self.X.counts if isinstance(self.X, SummaryMap) else None
         for key, passed in zip(wanted, found, strict=True):

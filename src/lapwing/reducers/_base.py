@@ -20,7 +20,7 @@ from ..neighbors import BlockSample, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
 from ..rows import encode_labels
-from ._graphs import QUERIES, as_graph, connected_components, linked, sampled
+from ._graphs import QUERIES, as_graph, connected_components, linked, sampled, sized
 
 DTYPES = [np.float64, np.float32]
 
@@ -180,7 +180,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         default = (lambda k: sampled(self.default_graph(k))) if in_blocks else self.default_graph
         resolved = as_graph("graph", graph, default, min(self.n_neighbors, n - 1))
-        return Graphs(clone(resolved) if resolved is graph else resolved, self._resolved_penalty(penalty, in_blocks))
+        resolved = clone(resolved) if resolved is graph else resolved
+        return Graphs(sized(resolved, self._n_components), self._resolved_penalty(penalty, in_blocks))
 
     def _resolved_penalty(self, penalty: Any, in_blocks: bool) -> Graph | None:
         if penalty is None:
@@ -189,11 +190,10 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
         """Validated rows in memory."""
-        return Sample(X, y, self._n_components)
+        return Sample(X, y)
 
     def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
         """Rows that other estimators are fitted to as well."""
-        rows.n_components = self._n_components
         return rows
 
     @property
@@ -236,7 +236,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
         with timed("search"):
-            return BlockSample(blocks, y if labelled else None, self._n_components, searches)
+            return BlockSample(blocks, y if labelled else None, searches)
 
     def _require_links(self, graphs: list[Graph]) -> None:
         """Of sparse rows with so many features only those with links are held, and the mean of all."""

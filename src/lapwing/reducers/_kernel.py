@@ -82,7 +82,7 @@ class KernelReducer(ProjectingReducer):
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
         self._require_room(X)
-        return (KernelSample if self._kernel.is_precomputed else Sample)(X, y, self._n_components)
+        return (KernelSample if self._kernel.is_precomputed else Sample)(X, y)
 
     def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
         self._require_room(rows.X)
