@@ -197,7 +197,7 @@ class LPI(LinearReducer):
 
     def _projected(self, X: Array) -> np.ndarray:
         """``(X / |X| - mean_) @ components_.T``; an empty document is placed at the origin of the terms."""
-        return super()._projected(unit_rows(canonical(X)))
+        return super()._projected(unit_rows(X))
 
 
 def _documents(X: Array, first: int = 0) -> Array:
