@@ -52,6 +52,7 @@ MAY_IMPORT = {
     "features": set(),
     "recognition": set(),
     "selection": {"graphs", "reducers"},
+    "testing": {"graphs", "persistence", "problem"},
     "plots": set(),
 }
 

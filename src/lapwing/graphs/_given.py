@@ -86,6 +86,10 @@ class Pairs(Graph):
         self.must_link = must_link
         self.cannot_link = cannot_link
 
+    @property
+    def is_semidefinite(self) -> bool:
+        return self.cannot_link is None or np.size(self.cannot_link) == 0
+
     def _parts(self) -> Signed:
         given = {"must_link": (1.0, self.must_link), "cannot_link": (-1.0, self.cannot_link)}
         links: Signed = [

@@ -119,6 +119,13 @@ class Alignment(Graph):
         self.matrices = matrices
 
     @property
+    def is_laplacian(self) -> bool:
+        return all(
+            np.abs(local.sum(axis=2)).max() <= 1e-10 * np.abs(local).max()
+            for _, local in _stacks(self.patches, self.matrices)
+        )
+
+    @property
     def is_semidefinite(self) -> bool:
         return all(
             np.linalg.eigvalsh(local).min() >= -1e-10 * np.abs(local).max()
