@@ -22,7 +22,8 @@ class Precomputed(Graph):
     Parameters
     ----------
     W : array-like or sparse matrix of shape (n_samples, n_samples)
-        Symmetric, finite, not negative. It indexes rows of X, so it fits one data set and no cross-validation fold of it.
+        Symmetric up to the rounding of its own precision, finite, not negative. It indexes rows of X, so it fits one data set
+        and no cross-validation fold of it.
     """
 
     reads_features = False

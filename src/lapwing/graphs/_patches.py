@@ -387,7 +387,7 @@ class CodingLength(_Patched):
         Further parameters of the metric.
     kernel : {None, "precomputed"}, default=None
         ``"precomputed"``: X is a kernel matrix, neighbours are by kernel distances, and ``dimension`` and ``distortion`` must
-        be given.
+        be given. For free and kernel maps; linear ones read features, which the rows of a kernel matrix are not, and refuse.
     queries, random_state
         As in :class:`KNN`: the rows that have a patch, times n / queries.
 
