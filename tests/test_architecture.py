@@ -41,6 +41,7 @@ MAY_IMPORT = {
         "tables",
     },
     "selection": {"graphs", "reducers"},
+    "testing": {"graphs", "persistence", "problem"},
     "plots": set(),
 }
 

@@ -175,7 +175,7 @@ OPERATIONS = [
 def test_every_attribute_is_tried():
     """Whatever a subclass may say of itself is in the table above."""
     said = {name for name in vars(Graph) if name.startswith(("reads_", "is_", "indexes_", "has_"))}
-    assert said == set(OF_LEAVES)
+    assert said == {*OF_LEAVES, "is_laplacian"}
 
 
 @pytest.mark.parametrize("name", OF_LEAVES)
@@ -210,9 +210,20 @@ def test_searches_and_blocks_are_those_of_the_leaves(place):
 def test_repulsion_is_not_semidefinite():
     assert not (KNN(3) - SameClass()).is_semidefinite
     assert not (-KNN(3)).is_semidefinite
+    assert not Pairs([[0, 1]], [[2, 3]]).is_semidefinite
+    assert Pairs([[0, 1]], []).is_semidefinite
     assert not ((KNN(3) - SameClass()) & Radius()).is_semidefinite
     assert (KNN(3) & -SameClass()).is_semidefinite
     assert (2 * KNN(3) - 0.0 * SameClass()).is_semidefinite
+
+
+@pytest.mark.parametrize("place", range(len(OPERATIONS)))
+def test_whether_it_is_a_laplacian(place):
+    n, operation = OPERATIONS[place]
+    for code in range(2**n):
+        graph = operation(*(Repulsion(7, normalized=bool(code >> i & 1)) for i in range(n)))
+        sums = [np.abs(term.laplacian @ np.ones(N)).max() for term in graph.build(X, Y)]
+        assert graph.is_laplacian == (max(sums) < 1e-10), graph
 
 
 def test_free_maps_of_given_graphs_need_no_features():

@@ -37,8 +37,8 @@ class Graph:
 
     **It may write**
 
-    - ``reads_labels``, ``reads_features``, ``reads_kernel``, ``indexes_rows``, ``is_semidefinite``, as attributes or
-      properties, where the values below are not its own;
+    - ``reads_labels``, ``reads_features``, ``reads_kernel``, ``indexes_rows``, ``is_laplacian``, ``is_semidefinite``, as
+      attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``searches`` and ``require_blocks``, where rows that are read in blocks can be enough;
     - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
@@ -66,6 +66,7 @@ class Graph:
     reads_features: Any = True  # whether it looks at X
     reads_kernel: Any = False  # whether it takes X for a kernel matrix
     indexes_rows: Any = False  # whether it knows rows by their place, and so fits one data set and no fold of it
+    is_laplacian: Any = True  # whether the rows of its matrix add up to 0, so that moving all samples costs nothing
     is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
 
@@ -255,6 +256,10 @@ class _Operation(Graph):
     indexes_rows = _of_any_leaf("indexes_rows")
 
     @property
+    def is_laplacian(self) -> bool:
+        return all(leaf.is_laplacian for _, leaf in self.signed())
+
+    @property
     def is_semidefinite(self) -> bool:
         """An Intersection alone is the Laplacian of weights; what has none raises when it is built."""
         return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
@@ -342,6 +347,10 @@ class Intersection(_Operation):
         if _graph("left", self.left)._parts() is None:
             return None
         return [(coefficient, Intersection(leaf, right)) for coefficient, leaf in self.left.signed()]
+
+    @property
+    def is_laplacian(self) -> bool:
+        return self.left.is_laplacian
 
     def term(self, W: sparse.csr_array) -> Term:
         return self.left.term(W)

@@ -33,7 +33,8 @@ class Precomputed(Graph):
     Parameters
     ----------
     W : array-like or sparse matrix of shape (n_samples, n_samples)
-        Symmetric, finite, not negative. It indexes rows of X, so it fits one data set and no cross-validation fold of it.
+        Symmetric up to the rounding of its own precision, finite, not negative. It indexes rows of X, so it fits one data set
+        and no cross-validation fold of it.
     """
 
     reads_features = False
@@ -96,6 +97,10 @@ class Pairs(Graph):
     def __init__(self, must_link: Any = None, cannot_link: Any = None):
         self.must_link = must_link
         self.cannot_link = cannot_link
+
+    @property
+    def is_semidefinite(self) -> bool:
+        return self.cannot_link is None or np.size(self.cannot_link) == 0
 
     def _parts(self) -> Signed:
         given = {"must_link": (1.0, self.must_link), "cannot_link": (-1.0, self.cannot_link)}

@@ -279,6 +279,10 @@ class Repulsion(Graph):
         self.random_state = random_state
 
     @property
+    def is_laplacian(self) -> bool:
+        return not self.normalized
+
+    @property
     def _search(self) -> Search:
         return Search(self.n_neighbors, self.metric, queries=self.queries, random_state=self.random_state)
 

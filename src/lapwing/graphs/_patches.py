@@ -119,6 +119,13 @@ class Alignment(Graph):
         self.matrices = matrices
 
     @property
+    def is_laplacian(self) -> bool:
+        return all(
+            np.abs(local.sum(axis=2)).max() <= 1e-10 * np.abs(local).max()
+            for _, local in _stacks(self.patches, self.matrices)
+        )
+
+    @property
     def is_semidefinite(self) -> bool:
         return all(
             np.linalg.eigvalsh(local).min() >= -1e-10 * np.abs(local).max()
@@ -380,7 +387,7 @@ class CodingLength(_Patched):
         Further parameters of the metric.
     kernel : {None, "precomputed"}, default=None
         ``"precomputed"``: X is a kernel matrix, neighbours are by kernel distances, and ``dimension`` and ``distortion`` must
-        be given.
+        be given. For free and kernel maps; linear ones read features, which the rows of a kernel matrix are not, and refuse.
     queries, random_state
         As in :class:`KNN`: the rows that have a patch, times n / queries.
 
