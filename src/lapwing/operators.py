@@ -71,12 +71,15 @@ class Structured:
     @property
     def thin(self) -> Structured:
         """The part that a pass over blocks of rows is enough for: the diagonal, and factors of few columns."""
-        return Structured(self.n, None, tuple((U, c) for U, c in self.factors if 2 * U.shape[1] <= self.n), self.diag)
+        return Structured(self.n, None, tuple((U, c) for U, c in self.factors if self._is_thin(U)), self.diag)
 
     @property
     def wide(self) -> Structured:
         """The rest: the sparse part, and factors of about as many columns as rows."""
-        return Structured(self.n, self.sparse, tuple((U, c) for U, c in self.factors if 2 * U.shape[1] > self.n))
+        return Structured(self.n, self.sparse, tuple((U, c) for U, c in self.factors if not self._is_thin(U)))
+
+    def _is_thin(self, U: Array) -> bool:
+        return 2 * U.shape[1] <= self.n and not isinstance(U, LinearOperator)
 
     def __add__(self, other: Structured) -> Structured:
         if not isinstance(other, Structured):

@@ -310,8 +310,6 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     # The method itself, without what regularises it or scales its directions.
     plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None}
     model.set_params(**{name: plain[name] for name in plain.keys() & model.get_params(deep=False).keys()})
-    if not hasattr(model, "problem"):
-        return
     try:
         problem, Z = model.problem(X, y), np.asarray(model.fit(X, y).transform(X), dtype=np.float64)
     except (NotImplementedError, ValueError):
@@ -321,12 +319,12 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     if not hasattr(model, "eigenvalues_") or isinstance(getattr(model, "components_", None), list):
         return  # a score, or a map of several modes, whose problems follow one another
     orthogonal = problem.subject_to is ORTHOGONAL
-    B = model.components_ @ model.components_.T if orthogonal else problem.subject_to.quadratic(Z)
+    B = model.components_ @ model.components_.T if orthogonal else Z.T @ (problem.subject_to @ Z)
     _expect(
         _close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {np.abs(B - np.eye(len(B))).max():.3g}; {where}"
     )
     if not hasattr(model, "n_iter_"):  # an iteration ends at another problem than it begins with
-        A = laplacian_sum(problem.minimise).quadratic(Z)
+        A = Z.T @ (laplacian_sum(problem.minimise) @ Z)
         off = np.abs(A - np.diag(model.eigenvalues_)).max() / np.abs(A).max()
         _expect(off <= 1e-5, f"ZᵀAZ of Z = transform(X) is not diag(eigenvalues_), by {off:.3g} of it; {where}")
 
@@ -393,9 +391,9 @@ def _check_saved(estimator: Any, X: Any, y: np.ndarray) -> None:
 MAP_CHECKS: tuple[Check, ...] = (
     _check_arguments,
     _check_transform,
-    _check_problem,
     _check_refit,
     _check_failed_fit,
     _check_row_order,
     _check_saved,
+    _check_problem,
 )

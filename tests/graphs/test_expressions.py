@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from helpers import inverse, toy
+from helpers import inverse
+from oracles import toy
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone

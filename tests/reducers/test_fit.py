@@ -89,12 +89,8 @@ def test_problem_is_what_fit_solves(estimator):
     assert vars(estimator) == before
     fitted = clone(estimator).fit(X, Y)
     A, V = form(laplacian_sum(problem.minimise), X, fitted.mean_), fitted.components_.T
-    left = A @ V
-    if problem.subject_to is ORTHOGONAL:
-        right = V
-    else:
-        right = form(problem.subject_to, X, fitted.mean_) @ V
-    np.testing.assert_allclose(left, right * fitted.eigenvalues_, atol=1e-8 * np.abs(A).max())
+    right = V if problem.subject_to is ORTHOGONAL else form(problem.subject_to, X, fitted.mean_) @ V
+    np.testing.assert_allclose(A @ V, right * fitted.eigenvalues_, atol=1e-8 * np.abs(A).max())
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
@@ -263,7 +259,9 @@ class TestDocuments:
         for part in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(doubled, part), getattr(before, part))
 
-    @pytest.mark.parametrize(("dtype", "scale"), [("f4", 1e-7), ("f4", 1e-25), ("f8", 1e-16), ("f8", 1e-100), ("f8", 1e200)])
+    @pytest.mark.parametrize(
+        ("dtype", "scale"), [("f4", 1e-7), ("f4", 1e-25), ("f8", 1e-16), ("f8", 1e-100), ("f8", 1e200)]
+    )
     def test_documents_of_any_length(self, dtype, scale):
         X = (self.X.astype(np.float64) * scale).astype(dtype)
         fitted, expected = LPI(2).fit(X), LPI(2).fit(self.X.astype(dtype))
@@ -271,7 +269,9 @@ class TestDocuments:
         np.testing.assert_allclose(fitted.components_, expected.components_, atol=tol)
         np.testing.assert_allclose(fitted.transform(X), expected.transform(self.X.astype(dtype)), atol=tol)
 
-    @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix], ids=lambda m: m.__name__)
+    @pytest.mark.parametrize(
+        "make", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix], ids=lambda m: m.__name__
+    )
     @pytest.mark.parametrize("estimator", [LPP(2), LPDP(2), NPE(2), LaplacianScore(5), FisherScore(5)], ids=str)
     def test_matrices_of_scipy_with_tied_distances(self, estimator, make):
         """What scikit-learn's vectorizers return: ``**`` is a matrix power for it."""

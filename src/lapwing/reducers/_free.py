@@ -145,7 +145,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
         if W.shape != (n, len(self.embedding_)) or (W.nnz and W.data.min() < 0):
             raise ValueError(
-                f"links must be of shape {(n, len(self.embedding_))}, new by fitted samples, and not negative; got shape {W.shape}"
+                f"links must be of shape {(n, len(self.embedding_))}, new by fitted samples, and not negative; got shape "
+                f"{W.shape}"
             )
         return W
 
@@ -160,8 +161,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         searching = [graph for graph in pulling if _searches_features(graph)]
         if not searching:
             raise ValueError(
-                f"X has {X.shape[0]} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour search "
-                "among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
+                f"X has {X.shape[0]} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour "
+                "search among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
             )
         k, metric = searching[0].n_neighbors, searching[0].metric
         both = self._both(X)
