@@ -162,8 +162,8 @@ def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
     searches, fits = [], []
     for among, search in list(_sample.AMONG.items()):
         monkeypatch.setitem(_sample.AMONG, among, lambda *a, _s=search: searches.append(a[1]) or _s(*a))
-    fit = LPP._fit_sample
-    monkeypatch.setattr(LPP, "_fit_sample", lambda self, sample: fits.append(self.n_components) or fit(self, sample))
+    solve = LPP._solve
+    monkeypatch.setattr(LPP, "_solve", lambda self, *a: fits.append(self.n_components) or solve(self, *a))
     compare(*digits, methods=["LPP", "OLPP", "NPE"], dimensions=[1, 2, 4, 8], cv=2)
     assert searches == [5, 5, 5]  # two folds and all data
     assert fits[:2] == [8, 8]
@@ -415,8 +415,8 @@ def test_a_fit_of_its_own_is_called(digits):
 
 
 def test_bad_parameters_of_a_method_are_its_failure(digits):
-    found = compare(*digits, methods={"PCA": METHODS["PCA"], "LPP": LPP(solver="magic")}, dimensions=[2], cv=2)
-    assert "solver='magic' must be one of" in found.failures["LPP"]
+    found = compare(*digits, methods={"PCA": METHODS["PCA"], "LPP": LPP(center="magic")}, dimensions=[2], cv=2)
+    assert "center='magic' must be one of" in found.failures["LPP"]
 
 
 def test_both_runs_are_in_one_context(digits, monkeypatch):

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ._console import counted, print_json, print_table, progress, say
+from ._methods import key
 from ._options import (
     Data,
     Drop,
@@ -108,17 +109,13 @@ def _names(given: list[str]) -> list[str]:
     """Names as the comparison has them, however they are written."""
     from ..comparison import METHODS
 
-    names = {_key(name): name for name in METHODS}
-    unknown = [name for name in given if _key(name) not in names]
+    names = {key(name): name for name in METHODS}
+    unknown = [name for name in given if key(name) not in names]
     if unknown:
         raise typer.BadParameter(
             f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}", param_hint="--methods"
         )
-    return [names[_key(name)] for name in given]
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return [names[key(name)] for name in given]
 
 
 def _dimensions(text: str) -> list[int]:
@@ -225,13 +222,13 @@ def _baseline(found: Any) -> dict[str, Any]:
 
 def _advise(found: Any, data: str, options: dict[str, Any]) -> None:
     """How to go on: the command that fits what was chosen."""
-    import lapwing
+    from ..methods import METHODS
 
     say("* the fewest dimensions within one standard error of the best")
     method, dimension = found.choice
     which = "it"
-    if method not in lapwing.__all__:
-        rows = [row for row in found.summary() if row["method"] in lapwing.__all__]
+    if method not in METHODS:
+        rows = [row for row in found.summary() if row["method"] in METHODS]
         if not rows:
             say(f"{method} is there to be compared with; lapwing methods lists those to fit")
             return

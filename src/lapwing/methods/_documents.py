@@ -24,6 +24,7 @@ from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, is_sampled
 from ..solvers import solve_free
 from ._locality import locality
+from .about import About
 
 RIDGE = (
     10.0  # ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md)
@@ -106,6 +107,7 @@ class LPI(LinearReducer):
     (5, 2)
     """
 
+    about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
     _auto_ridge: ClassVar[float] = LARGE_RIDGE

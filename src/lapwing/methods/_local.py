@@ -13,6 +13,7 @@ from ..graphs._patches import Local, local_subspaces
 from ..operators import diagonal
 from ..problem import ORTHOGONAL, Problem, degree_sum
 from ..reducers import FreeReducer, Graphs, LinearReducer, Solved
+from .about import About
 
 
 class LPCA(LinearReducer):
@@ -59,6 +60,7 @@ class LPCA(LinearReducer):
     (1797, 10)
     """
 
+    about = About("patches", "−L of weighted patches: their scatter is maximised", "orthogonal")
     _orthogonal: ClassVar[bool] = True
     _energies: ClassVar[tuple[float, float]] = (1.0, 1.0)
 
@@ -159,6 +161,8 @@ class TangentialMaps(FreeReducer):
     >>> TangentialMaps(2, graph=12).fit_transform(X).shape
     (1000, 2)
     """
+
+    about = About("patches", "misfit of each patch's tangent coordinates", "I")
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return TangentAlignment(n_neighbors)
