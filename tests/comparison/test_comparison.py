@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import outside
 import pytest
 from joblib import Parallel
 from scipy import sparse
@@ -20,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from lapwing import LPP, KernelLPP
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, neighborhood_preservation
 from lapwing.comparison._run import _worthwhile
-from lapwing.graphs import _sample
+from lapwing.graphs import KNN, _sample
 from lapwing.metrics import clustering_accuracy
 
 
@@ -397,6 +398,22 @@ def test_names_of_methods_are_read_in_any_case(digits):
         compare(*digits, methods=["pca"], dimensions=[2], cv=2).scores("lda")
 
 
+def test_estimators_from_outside(digits):
+    X, y = digits[0][:150], digits[1][:150]
+    methods = {
+        "mine": outside.TimeLPP(graph=KNN(4) + outside.Chain(2)),
+        "kernel": outside.TimeKernel(),
+        "free": outside.TimeMaps(),
+        "stubborn": outside.Stubborn(),
+        "PCA": PCA(svd_solver="full"),
+    }
+    found = compare(X, y, methods=methods, dimensions=[2, 3], cv=2)
+    assert not found.failures
+    for method in methods:
+        model = make_pipeline(found.estimator(method, 3), KNeighborsClassifier(1))
+        np.testing.assert_array_equal(found.scores(method)[:, 1], cross_val_score(model, X, y, cv=found.splitter))
+
+
 class Doubled(LPP):
     """A linear method with a fit of its own."""
 
@@ -412,6 +429,7 @@ def test_a_fit_of_its_own_is_called(digits):
     found = compare(X, y, methods={"LPP": LPP(), "doubled": Doubled()}, dimensions=[2, 5], cv=2)
     model = make_pipeline(found.estimator("doubled", 5), KNeighborsClassifier(1))
     np.testing.assert_array_equal(found.scores("doubled")[:, 1], cross_val_score(model, X, y, cv=found.splitter))
+    assert [graph["methods"] for graph in found.graphs] == [["LPP"]]  # the other is built on rows that only its fit knows
 
 
 def test_bad_parameters_of_a_method_are_its_failure(digits):

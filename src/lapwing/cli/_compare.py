@@ -208,14 +208,15 @@ def _baseline(found: Any) -> dict[str, Any]:
     """The data as given, as a row of the summary."""
     import numpy as np
 
+    from ..comparison import standard_error
+
     scores = {name: np.array([record[name] for record in found.baseline]) for name in found.measures}
-    folds = scores[found.criterion]
     first = found.baseline[0]
     return {
         "method": first["method"],
         "dimension": first["dimension"],
-        "mean": float(folds.mean()),
-        "se": float(folds.std(ddof=1) / np.sqrt(len(folds))),
+        "mean": float(scores[found.criterion].mean()),
+        "se": standard_error(scores[found.criterion]),
         **{name: float(values.mean()) for name, values in scores.items()},
     }
 
