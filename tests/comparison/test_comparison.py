@@ -429,7 +429,9 @@ def test_a_fit_of_its_own_is_called(digits):
     found = compare(X, y, methods={"LPP": LPP(), "doubled": Doubled()}, dimensions=[2, 5], cv=2)
     model = make_pipeline(found.estimator("doubled", 5), KNeighborsClassifier(1))
     np.testing.assert_array_equal(found.scores("doubled")[:, 1], cross_val_score(model, X, y, cv=found.splitter))
-    assert [graph["methods"] for graph in found.graphs] == [["LPP"]]  # the other is built on rows that only its fit knows
+    assert [graph["methods"] for graph in found.graphs] == [
+        ["LPP"]
+    ]  # the other is built on rows that only its fit knows
 
 
 def test_bad_parameters_of_a_method_are_its_failure(digits):
