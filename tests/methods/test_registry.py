@@ -1,6 +1,7 @@
 """The registry: every method is in it, what its class says of itself is true, and every table is read from it."""
 
 import inspect
+import re
 import runpy
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from sklearn.decomposition import PCA
 
 import lapwing
 from lapwing import comparison
+from lapwing.graphs import KNN, SameClass
 from lapwing.methods import METHODS
 from lapwing.methods.about import About, described, plain
 from lapwing.problem import ORTHOGONAL
@@ -151,3 +153,16 @@ def test_a_stale_page_is_noticed(tmp_path):
     (tmp_path / "README.md").write_text("no table")
     with pytest.raises(ValueError, match=r"README\.md has 0 places"):
         copy["written"]("README.md")
+
+
+# A method of one's own
+
+
+def test_the_guides_method_of_ones_own():
+    [code] = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "guide.md").read_text("utf-8").split("of your own")[1], re.S
+    )
+    names = {"X": X, "y": Y}
+    exec(code.replace("ClassLPP(10, graph=7)", "model = ClassLPP(2, graph=7)"), names)
+    expected = lapwing.LPP(2, graph=KNN(7) + 2 * SameClass()).fit(X, Y)
+    np.testing.assert_allclose(names["model"].eigenvalues_, expected.eigenvalues_)
