@@ -241,7 +241,7 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
     """Operations a second of one core: of the sums of products in the first pass, and of the search in the second."""
     from threadpoolctl import threadpool_limits
 
-    from lapwing.moments import Moments
+    from lapwing.maps import Moments
     from lapwing.neighbors import Nearest
 
     rng = np.random.default_rng(0)

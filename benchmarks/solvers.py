@@ -5,8 +5,8 @@
 
 The cases are the matrices of GLPCA in single precision (``mid``: 10,000 x 256, 20 components; ``mnist``: 50), and in double
 precision Laplacians whose eigenvalues repeat: a ring and a torus (each eigenvalue twice, four or eight times), and 30 complete
-graphs (0 as often as there are graphs). All look for the largest eigenvalues of ``bound I - A``, the constant deflated; ``lobpcg``
-also with a diagonal preconditioner, for the smallest of A. Printed are seconds of CPU on one thread, the vectors multiplied,
+graphs (0 as often as there are graphs). All look for the largest eigenvalues of ``bound I - A``, the constant deflated;
+``lobpcg`` also with a diagonal preconditioner, for the smallest of A. Printed are seconds of CPU on one thread, the vectors multiplied,
 the largest residual as a share of the bound, and the largest error of an eigenvalue as a share of the bound: beside the known
 spectrum where there is one, else beside the best that was found.
 """

@@ -131,11 +131,11 @@ class Unknown(TransformerMixin, BaseEstimator):
 
 
 class Known(Unknown):
-    _nested = True
+    is_nested = True
 
 
 class Alternating(LPP):
-    _nested = False
+    is_nested = False
 
 
 @pytest.mark.parametrize(

@@ -4,55 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .methods import (
-        DNE,
-        GLPCA,
-        L21PCA,
-        LPCA,
-        LPDP,
-        LPI,
-        LPP,
-        MFA,
-        MMC,
-        NPE,
-        OLPP,
-        ONPP,
-        TSA,
-        FisherScore,
-        KernelLPP,
-        KernelNPE,
-        LaplacianEigenmaps,
-        LaplacianScore,
-        RobustGLPCA,
-        TangentialMaps,
-    )
+    from .methods import *  # noqa: F403
     from .persistence import load as load
     from .persistence import save as save
     from .persistence import to_onnx as to_onnx
     from .persistence import to_torch as to_torch
 
-__all__ = [
-    "DNE",
-    "GLPCA",
-    "L21PCA",
-    "LPCA",
-    "LPDP",
-    "LPI",
-    "LPP",
-    "MFA",
-    "MMC",
-    "NPE",
-    "OLPP",
-    "ONPP",
-    "TSA",
-    "FisherScore",
-    "KernelLPP",
-    "KernelNPE",
-    "LaplacianEigenmaps",
-    "LaplacianScore",
-    "RobustGLPCA",
-    "TangentialMaps",
-]
 _FILES = ("load", "save", "to_onnx", "to_torch")
 _PARTS = (
     "blocks",
@@ -60,6 +17,7 @@ _PARTS = (
     "comparison",
     "cost",
     "graphs",
+    "methods",
     "metrics",
     "papers",
     "persistence",
@@ -70,10 +28,12 @@ _PARTS = (
 )
 
 
+def _methods() -> dict[str, Any]:
+    return import_module(".methods", __name__).METHODS
+
+
 def __getattr__(name: str) -> Any:
     # Names are looked up when they are asked for: the command line answers without waiting for NumPy and scikit-learn.
-    if name in __all__:
-        return getattr(import_module(".methods", __name__), name)
     if name in _FILES:
         return getattr(import_module(".persistence", __name__), name)
     if name in _PARTS:
@@ -82,8 +42,12 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("lapwing")
+    if name == "__all__":
+        return list(_methods())
+    if not name.startswith("_") and name in _methods():
+        return _methods()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__, *_FILES, *_PARTS, "__version__"]
+    return [*globals(), *_methods(), *_FILES, *_PARTS, "__version__"]

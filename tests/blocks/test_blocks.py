@@ -49,8 +49,7 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
 )
-from lapwing.maps import SparseMap
-from lapwing.moments import Moments
+from lapwing.maps import Moments, SparseMap
 
 N, D = 1000, 6
 NEAR = KNN(4, queries=40)

@@ -23,6 +23,7 @@ from lapwing import LPP, MFA, TSA, LaplacianScore
 from lapwing.comparison import compare
 from lapwing.graphs import KNN
 from lapwing.persistence import load
+from lapwing.persistence._file import FORMAT
 from lapwing.tables import Table, batches, read, write
 
 pytest.importorskip("typer")
@@ -209,10 +210,10 @@ def test_inspect(model):
     assert facts["feature_names"] == NAMES
     np.testing.assert_array_equal(facts["eigenvalues"], expected.eigenvalues_)
     assert facts["arrays"]["components_"] == [2, 4]
-    assert facts["file"]["format"] == 1
+    assert facts["file"]["format"] == FORMAT
     assert facts["file"]["bytes"] == model.stat().st_size
     shown = run("inspect", model).stdout
-    for part in ("Locality Preserving Projections", "outputs          2", "petal width", "format 1"):
+    for part in ("Locality Preserving Projections", "outputs          2", "petal width", f"format {FORMAT}"):
         assert part in shown
 
 
@@ -463,12 +464,14 @@ def test_compare_without_labels(tmp_path):
 
 def test_methods():
     rows = json.loads(run("methods", "--json").stdout)
-    assert sorted(row["method"] for row in rows) == sorted(lapwing.__all__)
+    assert [row["method"] for row in rows] == lapwing.__all__
     described = {row["method"]: row for row in rows}
     assert described["LPP"]["description"] == "Locality Preserving Projections."
     assert described["MFA"]["labels"] == "needed"
     assert described["OLPP"]["labels"] == "optional"
+    assert described["NPE"].items() >= {"family": "neighbours", "map": "linear", "constraint": "I"}.items()
     assert ":class:" not in str(rows)
+    assert str(rows).isascii()  # for every terminal
     lines = run("methods").stdout.splitlines()
     assert len(lines) == len(rows) + 1
     assert "Parameters" in run("methods", "kernel-lpp").stdout

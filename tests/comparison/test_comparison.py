@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import outside
 import pytest
 from joblib import Parallel
 from scipy import sparse
@@ -20,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from lapwing import LPP, KernelLPP
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, neighborhood_preservation
 from lapwing.comparison._run import _worthwhile
+from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy
 from lapwing.neighbors import _find
 
@@ -164,8 +166,8 @@ def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
     monkeypatch.setattr(
         _find, "_found", lambda sample, search: searches.append(search.n_neighbors) or found(sample, search)
     )
-    store = LPP._store
-    monkeypatch.setattr(LPP, "_store", lambda self, *parts: fits.append(self.n_components) or store(self, *parts))
+    solve = LPP._solve
+    monkeypatch.setattr(LPP, "_solve", lambda self, *a: fits.append(self.n_components) or solve(self, *a))
     compare(*digits, methods=["LPP", "OLPP", "NPE"], dimensions=[1, 2, 4, 8], cv=2)
     assert searches == [5, 5, 5]  # two folds and all data
     assert fits[:2] == [8, 8]
@@ -399,6 +401,22 @@ def test_names_of_methods_are_read_in_any_case(digits):
         compare(*digits, methods=["pca"], dimensions=[2], cv=2).scores("lda")
 
 
+def test_estimators_from_outside(digits):
+    X, y = digits[0][:150], digits[1][:150]
+    methods = {
+        "mine": outside.TimeLPP(graph=KNN(4) + outside.Chain(2)),
+        "kernel": outside.TimeKernel(),
+        "free": outside.TimeMaps(),
+        "stubborn": outside.Stubborn(),
+        "PCA": PCA(svd_solver="full"),
+    }
+    found = compare(X, y, methods=methods, dimensions=[2, 3], cv=2)
+    assert not found.failures
+    for method in methods:
+        model = make_pipeline(found.estimator(method, 3), KNeighborsClassifier(1))
+        np.testing.assert_array_equal(found.scores(method)[:, 1], cross_val_score(model, X, y, cv=found.splitter))
+
+
 class Doubled(LPP):
     """A linear method with a fit of its own."""
 
@@ -414,11 +432,14 @@ def test_a_fit_of_its_own_is_called(digits):
     found = compare(X, y, methods={"LPP": LPP(), "doubled": Doubled()}, dimensions=[2, 5], cv=2)
     model = make_pipeline(found.estimator("doubled", 5), KNeighborsClassifier(1))
     np.testing.assert_array_equal(found.scores("doubled")[:, 1], cross_val_score(model, X, y, cv=found.splitter))
+    assert [graph["methods"] for graph in found.graphs] == [
+        ["LPP"]
+    ]  # the other is built on rows that only its fit knows
 
 
 def test_bad_parameters_of_a_method_are_its_failure(digits):
-    found = compare(*digits, methods={"PCA": METHODS["PCA"], "LPP": LPP(scaling="magic")}, dimensions=[2], cv=2)
-    assert "scaling='magic' must be one of" in found.failures["LPP"]
+    found = compare(*digits, methods={"PCA": METHODS["PCA"], "LPP": LPP(center="magic")}, dimensions=[2], cv=2)
+    assert "center='magic' must be one of" in found.failures["LPP"]
 
 
 def test_both_runs_are_in_one_context(digits, monkeypatch):

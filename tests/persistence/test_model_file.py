@@ -7,20 +7,23 @@ import json
 import os
 import pickle
 import struct
+import subprocess
 import sys
 import tracemalloc
 from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import oracles as o
+import outside
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsTransformer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing import (
@@ -49,6 +52,7 @@ from lapwing import (
 from lapwing.graphs import KNN, Graph, Pairs, Precomputed, Radius, Repulsion, SameClass
 from lapwing.persistence import ModelFileError, load, save, to_onnx, to_torch
 from lapwing.persistence._file import FORMAT, checksum
+from lapwing.reducers import LinearReducer
 
 safetensors = pytest.importorskip("safetensors")
 from safetensors.numpy import load_file  # noqa: E402
@@ -114,6 +118,11 @@ def same(a, b):
         assert a == b
 
 
+def learnt(model):
+    """All that a model holds, but for how long its fit took."""
+    return {name: value for name, value in vars(model).items() if name != "fit_times_"}
+
+
 def copied(model, folder):
     save(model, folder / "model.lapwing")
     return load(folder / "model.lapwing")
@@ -150,7 +159,7 @@ def test_what_is_read_is_what_was_written(estimator, tmp_path):
     back = copied(model, tmp_path)
     check_is_fitted(back)
     assert repr(back) == repr(model)
-    same(vars(back), vars(model))
+    same(learnt(back), learnt(model))
     for rows in (X, NEW):
         if rows is X or not isinstance(getattr(model, "graph_", None), Precomputed):
             np.testing.assert_array_equal(back.transform(rows), model.transform(rows), strict=True)
@@ -163,6 +172,102 @@ def test_what_is_read_is_what_was_written(estimator, tmp_path):
 
 def test_every_estimator_is_tried():
     assert sorted(type(estimator).__name__ for estimator in DEFAULT) == sorted(methods.__all__)
+
+
+# Estimators and graphs of others
+
+OUTSIDE = [
+    outside.TimeLPP(),
+    outside.TimeLPP(graph=KNN(3) - 0.2 * outside.Chain(2, decay=0.3), rate=2.0, pca=None),
+    outside.TimeKernel(graph=4),
+    outside.TimeMaps(),
+    outside.Steady(3),
+    outside.Recording.LPP(),
+    LPP(graph=outside.Chain(3)),
+]
+
+
+@pytest.mark.parametrize("estimator", OUTSIDE, ids=named)
+def test_an_estimator_or_graph_from_outside_is_written_and_read(estimator, tmp_path):
+    model = clone(estimator).fit(X, Y)
+    back = copied(model, tmp_path)
+    assert type(back) is type(model)
+    same(learnt(back), learnt(model))
+    np.testing.assert_array_equal(back.transform(NEW), model.transform(NEW), strict=True)
+
+
+def test_names_of_lapwings_own_classes_are_plain_and_those_of_others_say_where_they_are(tmp_path):
+    save(outside.TimeLPP(graph=KNN(3) + outside.Chain()).fit(X), tmp_path / "model")
+    node = contents(tmp_path / "model")[0]["model"]
+    graph = node["params"]["graph"]["params"]
+    assert [node["class"], graph["left"]["class"], graph["right"]["class"]] == [
+        "outside:TimeLPP",
+        "KNN",
+        "outside:Chain",
+    ]
+
+
+def test_another_program_imports_the_class_first(tmp_path):
+    """And is told so; what is read is not imported."""
+    model = outside.TimeLPP(graph=outside.Chain()).fit(X)
+    save(model, tmp_path / "model")
+    np.save(tmp_path / "Z", model.transform(NEW))
+    np.save(tmp_path / "NEW", NEW)
+    code = """
+import sys, numpy as np
+from lapwing.persistence import ModelFileError, load
+try:
+    load("model")
+except ModelFileError as error:
+    print(error)
+assert "outside" not in sys.modules
+import outside
+np.testing.assert_array_equal(load("model").transform(np.load("NEW.npy")), np.load("Z.npy"))
+"""
+    path = os.pathsep.join([os.path.dirname(outside.__file__), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "class TimeLPP is not lapwing's; import the module that defines it first: import outside\n" in done.stdout
+
+
+def test_a_class_of_the_main_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(outside.Chain, "__module__", "__main__")
+    save(LPP(graph=outside.Chain()).fit(X), tmp_path / "model")
+    assert load(tmp_path / "model").graph.decay == 0.5
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError, match="Chain was defined in the program that wrote it; define it in this one"):
+        load(tmp_path / "model")
+
+
+def test_of_several_definitions_the_last_counts(tmp_path, monkeypatch):
+    """A cell of a notebook that was run again, with an object of the first run still there."""
+    save(outside.TimeLPP().fit(X), tmp_path / "model")
+    again = type("TimeLPP", (LPP,), {"__module__": "outside", "rate": None, "__init__": outside.TimeLPP.__init__})
+    monkeypatch.setattr(outside, "TimeLPP", again)
+    assert type(load(tmp_path / "model")) is again
+
+
+def test_a_class_that_no_program_could_find_is_refused(tmp_path):
+    class Local(LPP):
+        pass
+
+    save(outside.TimeLPP().fit(X), tmp_path / "other")
+    with pytest.raises(ValueError, match=r"Local is defined inside a function.*define it at the top of a module"):
+        save(Local().fit(X), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    load(tmp_path / "other")  # that there is such a class disturbs nobody
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="Stubborn cannot have the fitted attribute 'speed'"):
+        save(outside.Stubborn().fit(X), tmp_path / "model")
+    assert not list(tmp_path.iterdir())
 
 
 DATA = {
@@ -178,7 +283,7 @@ DATA = {
 def test_data_of_all_kinds(estimator, data, tmp_path):
     model = clone(estimator).fit(DATA[data], Y)
     back = copied(model, tmp_path)
-    same(vars(back), vars(model))
+    same(learnt(back), learnt(model))
     expected, found = model.transform(DATA[data]), back.transform(DATA[data])
     assert type(found) is type(expected)
     assert abs(found - expected).max() == 0
@@ -282,10 +387,6 @@ def weights(distances):
     return 1 / (1 + distances)
 
 
-class Own(LPP):
-    pass
-
-
 @pytest.mark.parametrize(
     ("estimator", "match"),
     [
@@ -321,10 +422,10 @@ def test_what_has_no_text_is_refused(estimator, match, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("model", [make_pipeline(PCA(), LPP()), PCA(), Own(), None, KNN()], ids=named)
+@pytest.mark.parametrize("model", [make_pipeline(PCA(), LPP()), PCA(), LinearReducer(graph=4), None, KNN()], ids=named)
 def test_other_objects_are_refused(model, tmp_path):
     with pytest.raises(TypeError, match=r"is no estimator of lapwing.*skops"):
-        save(model.fit(X) if hasattr(model, "fit") else model, tmp_path / "model")
+        save(model.fit(X) if isinstance(model, PCA | Pipeline) else model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
@@ -614,6 +715,25 @@ HOSTILE = {
     "os.system": (change(["model", "class"], "os.system"), "class 'os.system' is unknown"),
     "path": (change(["model", "class"], "../LPP"), "class '../LPP' is unknown"),
     "scikit-learn": (change(["model", "class"], "FunctionTransformer"), "class 'FunctionTransformer' is unknown"),
+    "a module": (change(["model", "class"], "os:system"), "os has no estimator or graph system"),
+    "attribute of a class": (
+        change(["model", "class"], "outside:TimeLPP.fit"),
+        "has no estimator or graph TimeLPP.fit",
+    ),
+    "what a module imports": (change(["model", "class"], "outside:KNN"), "outside has no estimator or graph KNN"),
+    "no estimator": (change(["model", "class"], "outside:Recording"), "outside has no estimator or graph Recording"),
+    "graph from outside": (
+        change(["model"], {"class": "outside:Chain", "params": {}, "fitted": {}}),
+        "holds Chain, which is no estimator",
+    ),
+    "base class": (change(["model", "class"], "lapwing.reducers._linear:LinearReducer"), "no estimator or graph"),
+    "own by module": (change(["model", "class"], "lapwing.methods._locality:LPP"), "no estimator or graph"),
+    "another scikit-learn": (change(["model", "class"], "sklearn.decomposition._pca:PCA"), "no estimator or graph PCA"),
+    "not imported": (change(["model", "class"], "antigravity:LPP"), "first: import antigravity"),
+    "no module": (change(["model", "class"], ":LPP"), "class ':LPP' is unknown"),
+    "two modules": (change(["model", "class"], "a:b:LPP"), "class 'a:b:LPP' is unknown"),
+    "a command": (change(["model", "class"], "os; rm -r:LPP"), "class 'os; rm -r:LPP' is unknown"),
+    "parameter of an outsider": (change(["model", "class"], "outside:TimeLPP"), "TimeLPP has no parameters"),
     "dotted": (change(["model", "class"], "lapwing.LPP"), "class 'lapwing.LPP' is unknown"),
     "class list": (change(["model", "class"], ["LPP"]), "unhashable"),
     "another class": (change(["model", "class"], "LaplacianScore"), "has no parameters"),
@@ -812,9 +932,11 @@ def test_headers_put_together_at_random(estimator, tmp_path):
     assert set(outcomes) == {"refused", "read"}
 
 
-def test_reading_runs_no_code(file, monkeypatch):
-    """Neither pickle nor an import by name has a part in it."""
-    load(file)  # what is imported lazily is imported
+@pytest.mark.parametrize("estimator", [LPP(graph=4), outside.TimeLPP(graph=outside.Chain())], ids=named)
+def test_reading_runs_no_code(estimator, monkeypatch, tmp_path):
+    """Neither pickle nor an import has a part in it."""
+    save(estimator.fit(X), tmp_path / "model")
+    load(tmp_path / "model")  # what is imported lazily is imported
     for module, name in (
         (pickle, "loads"),
         (pickle, "load"),
@@ -823,7 +945,45 @@ def test_reading_runs_no_code(file, monkeypatch):
         (importlib, "import_module"),
     ):
         monkeypatch.setattr(module, name, full_disk)
-    load(file)
+    load(tmp_path / "model")
+
+
+TRAP = """
+open(__file__ + ".imported", "w").close()
+from outside import TimeLPP as Trapped
+"""
+
+
+@pytest.mark.parametrize("name", ["trap:Trapped", "trap:TimeLPP", "package.trap:Trapped", "trap:trap.Trapped"])
+def test_a_forged_name_imports_nothing(name, file, monkeypatch, tmp_path):
+    (tmp_path / "package").mkdir()
+    for path in (tmp_path / "trap.py", tmp_path / "package" / "__init__.py", tmp_path / "package" / "trap.py"):
+        path.write_text(TRAP)
+    monkeypatch.syspath_prepend(tmp_path)
+    header, arrays = contents(file)
+    for node in (header["model"], header["model"]["params"]["graph"]):
+        own, node["class"] = node["class"], name
+        with pytest.raises(ModelFileError, match=f"import {name.split(':')[0]}$"):
+            load(forge(file, header, arrays))
+        node["class"] = own
+    assert not list(tmp_path.rglob("*.imported"))
+    importlib.import_module("trap")  # it would have worked
+    assert list(tmp_path.rglob("*.imported"))
+    del sys.modules["trap"]
+
+
+def test_a_forged_name_asks_no_module_for_anything(file, monkeypatch):
+    """A module may import what it is asked for, as lapwing does."""
+
+    class Lazy(ModuleType):
+        def __getattribute__(self, name):
+            raise AssertionError(name)
+
+    monkeypatch.setitem(sys.modules, "lazy", Lazy("lazy"))
+    header, arrays = contents(file)
+    header["model"]["class"] = "lazy:LPP"
+    with pytest.raises(ModelFileError, match="lazy has no estimator or graph LPP"):
+        load(forge(file, header, arrays))
 
 
 # Without the libraries
@@ -909,6 +1069,16 @@ def test_export_needs_a_fit_and_rows_as_they_are():
         to_torch(LPI(graph=5).fit(X))
     with pytest.raises(TypeError, match="no linear method"):
         to_torch(FisherScore().fit(X, Y))
+
+
+def test_export_from_outside():
+    pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    model = outside.TimeLPP(2).fit(X)
+    np.testing.assert_allclose(run(to_onnx(model), NEW.astype(np.float32)), model.transform(NEW), rtol=1e-4, atol=1e-5)
+    for export in (to_onnx, to_torch):
+        with pytest.raises(TypeError, match="Stubborn has a transform of its own"):
+            export(outside.Stubborn(2).fit(X))
 
 
 def test_a_failed_export_leaves_nothing(monkeypatch, tmp_path):

@@ -6,19 +6,26 @@ import dataclasses
 import json
 import re
 import shutil
+import subprocess
+import sys
 import time
 
 import numpy as np
+import outside
 import pytest
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits, load_wine
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import RepeatedKFold, StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from lapwing import LPP
+from lapwing import LPP, TSA, KernelLPP
 from lapwing.comparison import compare
-from lapwing.graphs import KNN, OtherClass, Repulsion, SameClass
+from lapwing.graphs import KNN, OtherClass, Pairs, Precomputed, Repulsion, SameClass
+from lapwing.papers.features import LBPHistogram
+from lapwing.reducers import LinearReducer
 from lapwing.report import write_report
 from lapwing.report._code import Expressions, program
 from lapwing.report._content import content
@@ -119,6 +126,159 @@ def test_graphs_as_code(graph, digits):
     for mine, other in zip(*sides, strict=True):
         assert mine.coefficient == other.coefficient
         np.testing.assert_array_equal(mine.laplacian @ rows, other.laplacian @ rows)
+
+
+def written(value, **names):
+    """The value again, from its program, which is to run as it is printed."""
+    code = Expressions()
+    text = code(value)
+    return run(f"{code.imports()}\nmade = {text}", **names)["made"], code
+
+
+def weights(distances):
+    return 1 / (1 + distances)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        outside.TimeLPP(np.int64(3), rate=np.float32(0.5), graph=KNN(3) - 0.25 * outside.Chain(2)),
+        outside.Recording.LPP(3),
+        make_pipeline(LBPHistogram((8, 8), grid=(2, 2)), LPP(3)),
+        make_pipeline(FunctionTransformer(np.log1p), "passthrough", LPP(graph=KNN(weights=weights))),
+        LPP(graph=KNN(3, metric="seuclidean", metric_params={"V": np.arange(1.0, 4.0)})),
+        LPP(graph=KNN() + Pairs([[0, 1]], np.array([[2, 3]]))),
+        LPP(pca=np.float32(0.5), center=False),
+        TSA((3, None), image_shape=(8, -1)),
+        TSA((3,), image_shape=(64,)),
+        make_pipeline(SimpleImputer(missing_values=np.inf, fill_value=-1.5), LPP(3)),
+        ColumnTransformer([("first", LPP(2), [0, 1]), ("rest", "drop", ["a"])]),
+        LinearReducer(3, graph=outside.Chain()),
+    ],
+    ids=lambda value: " ".join(repr(value).split())[:60],
+)
+def test_any_estimator_as_code(value):
+    made, code = written(value)
+    assert repr(made) == repr(
+        value.set_params(**{k: v.item() for k, v in value.get_params().items() if isinstance(v, np.generic)})
+    )
+    assert "define first" not in code.imports()
+
+
+def test_imports_are_of_public_modules():
+    _, code = written(
+        make_pipeline(LBPHistogram(), StandardScaler(), outside.TimeLPP(graph=KNN(3) + outside.Chain()), LPP())
+    )
+    assert code.imports().splitlines() == [
+        "from lapwing import LPP",
+        "from lapwing.graphs import KNN",
+        "from lapwing.papers.features import LBPHistogram",
+        "from outside import Chain, TimeLPP",
+        "from sklearn.pipeline import make_pipeline",
+        "from sklearn.preprocessing import StandardScaler",
+    ]
+
+
+def test_what_the_program_itself_defined_is_said_to_be_needed(monkeypatch):
+    """In a notebook, or inside a function; arrays that are too long, too."""
+
+    class Local(LPP):
+        pass
+
+    monkeypatch.setattr(outside.Chain, "__module__", "__main__")
+    W, callable_ = sparse.eye_array(40, format="csr"), lambda distances: distances
+    names = {"Local": Local, "Chain": outside.Chain, "W": W, "weights": callable_}
+    value = Local(graph=outside.Chain() + Precomputed(W) + KNN(weights=callable_) + KNN(weights=callable_))
+    made, code = written(value, **names)
+    assert made.graph.right.weights is made.graph.left.right.weights is callable_
+    assert made.graph.left.left.right.W is W
+    assert code.imports().splitlines() == [
+        "from lapwing.graphs import KNN, Precomputed",
+        "# define first: Chain, your class",
+        "# define first: W, csr_array of shape (40, 40)",
+        "# define first: weights, your function",
+        "# define first: Local, your class",
+    ]
+
+
+def test_two_things_of_one_name():
+    one, other = np.random.RandomState(0), np.random.RandomState(1)
+    made, _ = written(
+        [KernelLPP(random_state=state) for state in (one, other, one)], random_state=one, random_state_=other
+    )
+    assert [model.random_state for model in made] == [one, other, one]
+
+
+def test_the_code_of_an_estimator_from_outside(digits):
+    X, y = digits
+    faces = make_pipeline(LBPHistogram((8, 8), grid=(2, 2)), LPP(pca=0.9))
+    found = compare(X, y, methods={"mine": outside.TimeLPP(), "faces": faces}, dimensions=[2, 3], cv=3)
+    for row in found.summary():
+        assert run(program(found, row["method"]), X=X, y=y)["scores"].mean() == row["mean"]
+
+
+PROGRAM = """
+import numpy as np
+from sklearn.datasets import load_digits
+from lapwing import load, save
+from lapwing.comparison import compare
+from lapwing.graphs import KNN, Graph
+from lapwing.problem import Problem, degree_sum
+from lapwing.reducers import LinearReducer
+from lapwing.report._code import program
+
+class Sharp(KNN):
+    pass
+
+class Mine(LinearReducer):
+    def default_graph(self, n_neighbors):
+        return Sharp(n_neighbors)
+
+    def _problem(self, data, graphs):
+        terms = self._terms(data, graphs)
+        return Problem(terms, degree_sum(terms))
+
+if __name__ == "__main__":
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:200], y[:200]
+    found = compare(X, y, methods={"mine": Mine(), "sharp": Mine(graph=Sharp(3))}, dimensions=[2, 5], cv=2, n_jobs=2)
+    for row in found.summary():
+        save(found.models[row["method"]], "model")
+        assert (load("model").transform(X) == found.models[row["method"]].transform(X)).all()
+        code = program(found, row["method"])
+        assert "# define first: Mine, your class" in code
+        exec(code)
+        assert scores.mean() == row["mean"]
+    print("done")
+"""
+
+
+def test_an_estimator_of_the_main_program(tmp_path):
+    """It fits, compares in two processes, is saved and read, and its code runs, as in a notebook."""
+    pytest.importorskip("safetensors")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done"), done.stderr
+
+
+class Halves:
+    """A splitter as a user writes it, without a repr."""
+
+    def split(self, X, y=None, groups=None):
+        rows = np.arange(X.shape[0])
+        yield rows[::2], rows[1::2]
+        yield rows[1::2], rows[::2]
+
+    def get_n_splits(self, *data):
+        return 2
+
+
+def test_the_code_of_a_splitter_from_outside(digits):
+    X, y = digits
+    found = compare(X, y, methods=["PCA"], dimensions=[3], cv=Halves())
+    code = program(found, "PCA")
+    assert "# define first: splitter, your Halves\n" in code
+    assert run(code, X=X, y=y, splitter=Halves())["scores"].mean() == found.best["mean"]
 
 
 def test_content_is_that_of_the_comparison(digits, found):

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ._console import counted, print_json, print_table, progress, say
+from ._methods import key
 from ._options import (
     Data,
     Drop,
@@ -108,17 +109,13 @@ def _names(given: list[str]) -> list[str]:
     """Names as the comparison has them, however they are written."""
     from ..comparison import METHODS
 
-    names = {_key(name): name for name in METHODS}
-    unknown = [name for name in given if _key(name) not in names]
+    names = {key(name): name for name in METHODS}
+    unknown = [name for name in given if key(name) not in names]
     if unknown:
         raise typer.BadParameter(
             f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}", param_hint="--methods"
         )
-    return [names[_key(name)] for name in given]
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return [names[key(name)] for name in given]
 
 
 def _dimensions(text: str) -> list[int]:
@@ -211,27 +208,28 @@ def _baseline(found: Any) -> dict[str, Any]:
     """The data as given, as a row of the summary."""
     import numpy as np
 
+    from ..comparison import standard_error
+
     scores = {name: np.array([record[name] for record in found.baseline]) for name in found.measures}
-    folds = scores[found.criterion]
     first = found.baseline[0]
     return {
         "method": first["method"],
         "dimension": first["dimension"],
-        "mean": float(folds.mean()),
-        "se": float(folds.std(ddof=1) / np.sqrt(len(folds))),
+        "mean": float(scores[found.criterion].mean()),
+        "se": standard_error(scores[found.criterion]),
         **{name: float(values.mean()) for name, values in scores.items()},
     }
 
 
 def _advise(found: Any, data: str, options: dict[str, Any]) -> None:
     """How to go on: the command that fits what was chosen."""
-    import lapwing
+    from ..methods import METHODS
 
     say("* the fewest dimensions within one standard error of the best")
     method, dimension = found.choice
     which = "it"
-    if method not in lapwing.__all__:
-        rows = [row for row in found.summary() if row["method"] in lapwing.__all__]
+    if method not in METHODS:
+        rows = [row for row in found.summary() if row["method"] in METHODS]
         if not rows:
             say(f"{method} is there to be compared with; lapwing methods lists those to fit")
             return

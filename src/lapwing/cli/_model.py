@@ -218,8 +218,7 @@ def transform(
     check_writer(output)
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     from ..persistence import load
-    from ..tables import batches, write
-    from ..tables._read import has_columns
+    from ..tables import batches, has_columns, write
 
     start = time.perf_counter()
     estimator = load(model)
@@ -273,8 +272,7 @@ def _name(column: str | None, default: str, columns: bool) -> str:
 
 def inspect(model: Model, json: Json = False) -> None:
     """Say what is in a model file."""
-    from ..persistence import load
-    from ..persistence._file import read_header
+    from ..persistence import load, read_header
 
     estimator = load(model)
     header = read_header(model)

@@ -127,7 +127,7 @@ def check_output(output: str, *inputs: str, stdout: bool = False) -> None:
 
 def check_writer(output: str) -> None:
     """Whether tables can be written under this name."""
-    from ..tables._write import check_suffix
+    from ..tables import check_suffix
 
     if output != "-":
         try:

@@ -21,11 +21,16 @@ class SharedFits:
 
     def fit(self, model: Any) -> Any:
         X, y = self.X, self.y
-        if isinstance(model, LinearReducer) and type(model).fit is LinearReducer.fit:
+        if shares_rows(model):
             return model.fit(self.rows)
         if y is not None and takes_unknown_for_a_class(model):
             X, y = X[y >= 0], y[y >= 0]
         return model.fit(X, y)
+
+
+def shares_rows(model: Any) -> bool:
+    """Whether it is a linear method with the one ``fit``, which takes rows that others are fitted to as well."""
+    return isinstance(model, LinearReducer) and type(model).fit is Reducer.fit
 
 
 def why_it_failed(error: Exception) -> str:

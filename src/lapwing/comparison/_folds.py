@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
 from ..operators import Array
+from ..rows import encode_labels
 from ._fits import SharedFits, why_it_failed
 from ._plan import Plan
 from ._scores import Judge
@@ -35,10 +36,10 @@ def checked_splitter(cv: Any, labels: np.ndarray | None, classes: np.ndarray | N
     return StratifiedKFold(n_splits, shuffle=True, random_state=seed)
 
 
-def class_names(y: Any, labels: np.ndarray) -> np.ndarray:
-    """The label of each class, in the order of their codes."""
-    y = np.asarray(y).ravel()
-    return np.array([y[np.argmax(labels == code)] for code in range(labels.max() + 1)])
+def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of n samples as 0, 1, ..., -1 where unknown, and the label of each class."""
+    codes, y = encode_labels(y, n), np.asarray(y).ravel()
+    return codes, np.array([y[np.argmax(codes == code)] for code in range(codes.max() + 1)])
 
 
 class Fold(NamedTuple):

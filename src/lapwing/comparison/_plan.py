@@ -11,12 +11,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
 from ..graphs import KNN, Repulsion, SameClass, Sample
 from ..maps import as_map
-from ..methods import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP
+from ..methods import LPP
+from ..methods import METHODS as NAMED
 from ..operators import Array
 from ..reducers import LinearReducer
 from ..selection import reducer_of, why_not_nested
@@ -24,22 +26,24 @@ from ..selection import reducer_of, why_not_nested
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
 SHOWN = (2, 3)  # dimensions of the pictures
 
-METHODS: dict[str, Any] = {
+
+def _needs_labels(estimator: Any) -> bool:
+    return get_tags(estimator).target_tags.required
+
+
+_LINEAR = {name: cls for name, cls in NAMED.items() if issubclass(cls, LinearReducer)}
+_ESTIMATORS: dict[str, Any] = {
     "PCA": PCA(svd_solver="full"),
     "TruncatedSVD": TruncatedSVD(random_state=0),
     "LDA": LinearDiscriminantAnalysis(),
-    "LPP": LPP(),
-    "OLPP": OLPP(),
-    "NPE": NPE(),
-    "ONPP": ONPP(),
-    "LPI": LPI(),
-    "LPCA": LPCA(),
-    "MMC": MMC(),
-    "LPDP": LPDP(),
-    "MFA": MFA(),
-    "DNE": DNE(),
+    **{name: cls() for name, cls in _LINEAR.items()},
     "LPP + repulsion": LPP(graph=KNN(5) + SameClass() - 0.5 * Repulsion(15)),
-}  #: The methods that :func:`compare` knows by name.
+}
+#: The methods that :func:`compare` knows by name: all linear ones, and some to hold them to. Those that need labels are last.
+METHODS = dict(sorted(_ESTIMATORS.items(), key=lambda item: _needs_labels(item[1])))
+TRIED_ON = {"PCA": ("dense",), "TruncatedSVD": ("sparse",), "LDA": ("dense",), "LPP + repulsion": ("dense",)} | {
+    name: cls.about.compared_on for name, cls in _LINEAR.items()
+}
 
 
 def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
@@ -54,12 +58,15 @@ def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
     -------
     dict of name to estimator
     """
-    if sparse.issparse(X):
-        names = ["TruncatedSVD", "LPP", *(["LPI"] if X.min() >= 0 else []), "NPE"]
-        names += [] if y is None else ["MMC", "LPDP"]
-    else:
-        names = ["PCA", "LPP", "OLPP", "NPE"] + (["ONPP"] if y is None else ["LDA", "MMC", "LPDP", "LPP + repulsion"])
-    return {name: _known(name, X) for name in names}
+    is_sparse = sparse.issparse(X)
+    holds = {
+        "dense": not is_sparse,
+        "unlabelled": not is_sparse and y is None,
+        "sparse": is_sparse,
+        "counts": is_sparse and X.min() >= 0,
+    }
+    usable = [name for name, method in METHODS.items() if y is not None or not _needs_labels(method)]
+    return {name: _known(name, X) for name in usable if any(holds[kind] for kind in TRIED_ON[name])}
 
 
 def _known(name: str, X: Array) -> Any:

@@ -11,8 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._validation import check_count
-from ..rows import encode_labels
-from ._folds import Fold, checked_splitter, class_names, score_fold
+from ._folds import Fold, checked_splitter, class_codes, score_fold
 from ._plan import Plan, checked_methods, planned
 from ._result import ALL_FEATURES, Comparison
 from ._scores import N_NEIGHBORS, one_standard_error
@@ -86,8 +85,7 @@ def compare(
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=4)
     X = _with_short_indices(X) if sparse.issparse(X) else X
-    labels = None if y is None else encode_labels(y, X.shape[0])
-    classes = None if labels is None else class_names(y, labels)
+    labels, classes = (None, None) if y is None else class_codes(y, X.shape[0])
     seed = check_count("random_state", random_state, 0)
     estimators = checked_methods(methods, X, labels)
     splitter = checked_splitter(cv, labels, classes, seed)

@@ -11,9 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from ..graphs import Graph, Reconstruction
 from ..operators import Array
-from ..reducers import LinearReducer
 from ..selection import reducer_of
-from ._fits import SharedFits, why_it_failed
+from ._fits import SharedFits, shares_rows, why_it_failed
 from ._plan import Plan
 
 
@@ -61,7 +60,7 @@ def _spectrum(model: Any) -> np.ndarray:
 
 def _neighbor_graph(model: Any, fits: SharedFits) -> dict[str, Any] | None:
     """The first graph of neighbours that attracts: its edges, as found in the fit."""
-    if not isinstance(model, LinearReducer):
+    if not shares_rows(model):
         return None
     rows = model.rows(fits.rows)
     for coefficient, leaf in model.graph_.signed():

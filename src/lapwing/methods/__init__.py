@@ -1,7 +1,10 @@
-"""The named methods: each a declaration of its problem."""
+"""The named methods: each a declaration of its problem, and the registry that every table of them is read from."""
+
+from typing import Any
 
 from ._discriminant import DNE, LPDP, MFA, MMC
-from ._documents import LPI, SVDNeighbors
+from ._documents import LPI
+from ._documents import SVDNeighbors as SVDNeighbors
 from ._kernel import KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
@@ -11,25 +14,26 @@ from ._scores import FisherScore, LaplacianScore
 from ._spectral import LaplacianEigenmaps
 from ._tensor import TSA
 
-__all__ = [
-    "DNE",
-    "GLPCA",
-    "L21PCA",
-    "LPCA",
-    "LPDP",
-    "LPI",
+__all__ = [  # noqa: RUF022 (in the order of the tables)
     "LPP",
-    "MFA",
-    "MMC",
-    "NPE",
     "OLPP",
+    "LPI",
+    "NPE",
     "ONPP",
-    "TSA",
-    "FisherScore",
     "KernelLPP",
     "KernelNPE",
+    "TSA",
     "LaplacianEigenmaps",
-    "LaplacianScore",
-    "RobustGLPCA",
+    "MMC",
+    "LPDP",
+    "MFA",
+    "DNE",
+    "LPCA",
     "TangentialMaps",
+    "GLPCA",
+    "RobustGLPCA",
+    "L21PCA",
+    "LaplacianScore",
+    "FisherScore",
 ]
+METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}  #: The classes by name.

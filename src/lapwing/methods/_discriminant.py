@@ -11,6 +11,7 @@ from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, 
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import Graphs, LinearReducer, as_graph, linked
 from ..solvers import Solution
+from .about import About
 
 
 class _Supervised(LinearReducer):
@@ -58,6 +59,7 @@ class MMC(_Supervised):
     (1797, 9)
     """
 
+    about = About("classes", "S_w − S_b", "orthogonal", ("dense", "sparse"))
     _orthogonal: ClassVar[bool] = True
     _energies: ClassVar[tuple[float, float]] = (0.99, 1.0)  # the margin does not overfit as neighbourhoods do
 
@@ -116,6 +118,8 @@ class LPDP(_Supervised):
     >>> LPDP(9).fit_transform(*load_digits(return_X_y=True)).shape
     (1797, 9)
     """
+
+    about = About("classes", "L − α (S_b − S_w)", "D", ("dense", "sparse"))
 
     def __init__(
         self,
@@ -185,6 +189,7 @@ class MFA(_Supervised):
     (1797, 9)
     """
 
+    about = About("classes", "L of the nearest of the same class", "L of the closest pairs across classes")
     _energies: ClassVar[tuple[float, float]] = (0.0, 0.98)
     _directions: ClassVar[float] = 2.0
 
@@ -250,6 +255,7 @@ class DNE(_Supervised):
     (1797, 9)
     """
 
+    about = About("classes", "L of near samples of the same class − L of near ones of other classes", "orthogonal")
     _orthogonal: ClassVar[bool] = True
 
     def default_graph(self, n_neighbors: int) -> Graph:

@@ -16,13 +16,14 @@ from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
 from ..maps import Coordinates, Map, Preprojection, SparseMap
-from ..neighbors import BlockSample
+from ..neighbors import BlockSample, find
 from ..operators import Array
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, is_sampled
 from ..rows import canonical, lengths, unit_rows
 from ..solvers import solve
 from ._locality import locality
+from .about import About
 
 RIDGE = (
     10.0  # ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md)
@@ -105,6 +106,7 @@ class LPI(LinearReducer):
     (5, 2)
     """
 
+    about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
     _auto_ridge: ClassVar[float] = LARGE_RIDGE
@@ -250,7 +252,7 @@ def _conjugate_gradients(apply: Any, B: np.ndarray, tol: float = 1e-8, most: int
 
 def _recall(sample: Sample, graph: Any) -> float:
     """The share of exact neighbours among those found, on a few documents."""
-    found = graph._edges(sample)
+    found = find(sample, *graph.searches())
     probes = np.sort(check_random_state(0).permutation(sample.n)[:PROBES])
     similar = _dense_products(sample.X, probes)
     similar[np.arange(probes.size), probes] = -np.inf

@@ -8,7 +8,9 @@ from ..graphs import KNN, Graph, Reconstruction, Sample
 from ..operators import identity
 from ..problem import Problem
 from ..reducers import Graphs, KernelReducer
-from ._locality import locality
+from ._locality import NEIGHBORS, locality
+from ._neighborhood import RECONSTRUCTION
+from .about import About
 
 
 class KernelLPP(KernelReducer):
@@ -70,6 +72,8 @@ class KernelLPP(KernelReducer):
     >>> KernelLPP(10, graph=7).fit_transform(load_digits().data).shape
     (1797, 10)
     """
+
+    about = About("neighbours", NEIGHBORS, "D")
 
     def __init__(
         self,
@@ -149,6 +153,8 @@ class KernelNPE(KernelReducer):
     >>> KernelNPE(10, graph=7).fit_transform(load_digits().data).shape
     (1797, 10)
     """
+
+    about = About("neighbours", RECONSTRUCTION, "I")
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_count
-from ..graphs import CodingLength, Graph, Sample, TangentAlignment
-from ..graphs._patches import Local, local_subspaces
+from ..graphs import CodingLength, Graph, Local, Sample, TangentAlignment, local_subspaces
 from ..operators import diagonal
 from ..problem import ORTHOGONAL, Problem, degree_sum
 from ..reducers import FreeReducer, Graphs, LinearReducer, Solved
+from .about import About
 
 
 class LPCA(LinearReducer):
@@ -59,6 +59,7 @@ class LPCA(LinearReducer):
     (1797, 10)
     """
 
+    about = About("patches", "−L of weighted patches: their scatter is maximised", "orthogonal")
     _orthogonal: ClassVar[bool] = True
     _energies: ClassVar[tuple[float, float]] = (1.0, 1.0)
 
@@ -159,6 +160,8 @@ class TangentialMaps(FreeReducer):
     >>> TangentialMaps(2, graph=12).fit_transform(X).shape
     (1000, 2)
     """
+
+    about = About("patches", "misfit of each patch's tangent coordinates", "I")
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return TangentAlignment(n_neighbors)

@@ -7,6 +7,9 @@ from typing import Any, ClassVar
 from ..graphs import KNN, Graph, Sample
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import Graphs, LinearReducer, linked
+from .about import About
+
+NEIGHBORS = "L of a neighbour graph"
 
 
 def locality(data: Sample, graphs: Graphs) -> Problem:
@@ -109,6 +112,7 @@ class LPP(LinearReducer):
     (10, 64)
     """
 
+    about = About("neighbours", NEIGHBORS, "D", ("dense", "sparse"))
     _takes_sparse_blocks: ClassVar[bool] = True
 
     def __init__(
@@ -181,6 +185,7 @@ class OLPP(LinearReducer):
     (1797, 64)
     """
 
+    about = About("neighbours", NEIGHBORS, "orthogonal", ("dense",))
     _orthogonal: ClassVar[bool] = True
     _energies: ClassVar[tuple[float, float]] = (0.0, 1.0)  # the fewer directions the better, until it is PCA
 

@@ -8,6 +8,9 @@ from ..graphs import Graph, Reconstruction, Sample
 from ..operators import identity
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import Graphs, LinearReducer
+from .about import About
+
+RECONSTRUCTION = "(I − W)ᵀ(I − W), W reconstructing each sample from its neighbours"
 
 
 class NPE(LinearReducer):
@@ -45,6 +48,8 @@ class NPE(LinearReducer):
     >>> NPE(10, graph=7).fit_transform(load_digits().data).shape
     (1797, 10)
     """
+
+    about = About("neighbours", RECONSTRUCTION, "I", ("dense", "sparse"))
 
     def __init__(
         self,
@@ -107,6 +112,7 @@ class ONPP(LinearReducer):
     (1797, 10)
     """
 
+    about = About("neighbours", RECONSTRUCTION, "orthogonal", ("unlabelled",))
     _orthogonal: ClassVar[bool] = True
     _energies: ClassVar[tuple[float, float]] = (0.0, 1.0)  # the fewer directions the better, until it is PCA
 

@@ -23,6 +23,7 @@ from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer, Graphs, outside
 from ..solvers import Solution, fix_signs, largest_value, solve
+from .about import About
 
 NEAR_POLE = 0.05  # of the median over the fitted rows
 ROOM = 30  # dimensions that a robust step's basis must leave: where products give no new directions, it takes others
@@ -132,6 +133,8 @@ class GLPCA(_Representing):
     >>> model.inverse_transform(model.embedding_).shape
     (1797, 64)
     """
+
+    about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
 
     def __init__(self, n_components: int = 2, *, beta: float = 0.5, alpha: float | None = None, graph: Any = None):
         self.n_components = n_components
@@ -346,6 +349,8 @@ class RobustGLPCA(_Robust):
     True
     """
 
+    about = About("representation", "GLPCA's, with norms in the place of squares", "I")
+
     def __init__(
         self,
         n_components: int = 2,
@@ -489,6 +494,8 @@ class L21PCA(_Robust):
     >>> L21PCA(5).fit_transform(load_digits().data).shape
     (1797, 5)
     """
+
+    about = About("representation", "PCA's, with norms in the place of squares", "I")
 
     def __init__(
         self, n_components: int = 2, *, center: str = "mean", rho: float = 1.02, max_iter: int = 1000, tol: float = 1e-6

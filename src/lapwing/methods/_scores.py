@@ -13,6 +13,8 @@ from ..neighbors import BlockSample
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector, Graphs, on_halves
+from ._locality import NEIGHBORS
+from .about import About
 
 
 class LaplacianScore(FeatureSelector):
@@ -81,6 +83,7 @@ class LaplacianScore(FeatureSelector):
     (150, 2)
     """
 
+    about = About("features", NEIGHBORS, "D")
     _takes_sparse_blocks: ClassVar[bool] = True
 
     def __init__(self, n_features_to_select: int | None = None, *, graph: Any = None):
@@ -172,6 +175,7 @@ class FisherScore(FeatureSelector):
     array([ 1.6,  0.7, 16.1, 13.1])
     """
 
+    about = About("features", "S_w", "S_b")
     _largest: ClassVar[bool] = True
 
     def default_graph(self, n_neighbors: int) -> Graph:

@@ -12,6 +12,8 @@ from ..graphs import KNN, Graph, Sample
 from ..operators import diagonal
 from ..problem import Problem, degree_sum
 from ..reducers import FreeReducer, Graphs
+from ._locality import NEIGHBORS
+from .about import About
 
 
 class LaplacianEigenmaps(FreeReducer):
@@ -66,6 +68,7 @@ class LaplacianEigenmaps(FreeReducer):
     (1797, 10)
     """
 
+    about = About("neighbours", NEIGHBORS, "D")
     n_neighbors: ClassVar[int] = 5
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")
     _crowded: ClassVar[bool] = False

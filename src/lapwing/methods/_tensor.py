@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..graphs import KNN, Graph, Sample
 from ..problem import Problem
 from ..reducers import Graphs, MultilinearReducer
-from ._locality import locality
+from ._locality import NEIGHBORS, locality
+from .about import About
 
 
 class TSA(MultilinearReducer):
@@ -101,6 +102,8 @@ class TSA(MultilinearReducer):
     >>> TSA(4, image_shape=(8, 8)).fit_transform(digits.data).shape
     (1797, 16)
     """
+
+    about = About("neighbours", NEIGHBORS, "D")
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)

@@ -16,8 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ..blocks import Blocks, Fold, stacked, taking, working_memory
-from ..maps import SummaryMap, weighted_mean
-from ..moments import ColumnSums, Moments, Rest
+from ..maps import ColumnSums, Moments, Rest, SummaryMap, weighted_mean
 from ..operators import Array, row_blocks
 from ..rows import Sample, encode_labels, lengths
 from ._nearest import Pass

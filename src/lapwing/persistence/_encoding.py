@@ -1,6 +1,7 @@
 """Values as JSON with their arrays beside it, and back.
 
-The types are a closed list and the classes a closed table, so that reading runs nothing that a file names.
+The types are a closed list, and the classes are those that the program has already, so that reading runs and imports nothing
+that a file names.
 
 =================================  ==============================================================================
 JSON                               value
@@ -12,7 +13,7 @@ null, true, 1, 1.5, "text", [...]  the same
 {"scalar": NAME}                   NumPy scalar, stored as an array of one entry
 {"strings": [...]}                 array of text, such as ``feature_names_in_``
 {"sparse": "csr_array", ...}       SciPy sparse array or matrix, in row or column format
-{"class": NAME, ...}               an object of the table, by its parameters and its fitted attributes
+{"class": NAME, ...}               an estimator or a graph, by its parameters and its fitted attributes
 =================================  ==============================================================================
 """
 
@@ -20,32 +21,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from inspect import isclass, signature
+from inspect import signature
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.kernel_approximation import Nystroem
 
-from .. import graphs, methods
-from ..methods import SVDNeighbors
+from ..reducers import Reducer
+from ._classes import class_of, is_known, name_of
 
-ESTIMATORS: dict[str, type] = {name: getattr(methods, name) for name in methods.__all__}
-GRAPHS: dict[str, type] = {
-    name: value
-    for name, value in vars(graphs).items()
-    if name in graphs.__all__ and isclass(value) and issubclass(value, graphs.Graph)
-}
-# By the name in the file, which stays when a class moves.
-CLASSES: dict[str, type] = {
-    **ESTIMATORS,
-    **GRAPHS,
-    "NoGraph": graphs.Empty,
-    "Nystroem": Nystroem,
-    "SVDNeighbors": SVDNeighbors,
-}
-NAMES = {cls: name for name, cls in CLASSES.items()}
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")
 FORGOTTEN = {"fit_times_"}  # of one machine on one day: equal fits give equal files
@@ -80,20 +65,21 @@ class Encoder:
             return self._array(value, place)
         if sparse.issparse(value):
             return self._sparse(value, place)
-        if kind in NAMES:
+        if is_known(kind):
             return self.encode_object(value, place)
         raise refusal(place, value)
 
     def encode_object(self, value: Any, place: str = "") -> dict:
-        """An object of the table: its class, its parameters, and what it has learnt."""
-        names = value.get_params(deep=False)
+        """An estimator or a graph: its class, its parameters, and what it has learnt."""
+        params = value.get_params(deep=False)
         prefix = f"{place}." if place else ""
-        kept = {name: part for name, part in vars(value).items() if name not in FORGOTTEN}
-        nodes = {name: self.encode(part, prefix + name) for name, part in kept.items()}
+        fitted = {name: part for name, part in vars(value).items() if name not in params.keys() | FORGOTTEN}
+        for name in fitted:
+            check_attribute(type(value), name)
         return {
-            "class": NAMES[type(value)],
-            "params": {name: nodes[name] for name in names},
-            "fitted": {name: node for name, node in nodes.items() if name not in names},
+            "class": name_of(type(value)),
+            "params": {name: self.encode(part, prefix + name) for name, part in params.items()},
+            "fitted": {name: self.encode(part, prefix + name) for name, part in fitted.items()},
         }
 
     def _items(self, values: Any, place: str) -> list:
@@ -170,25 +156,30 @@ class Decoder:
         return matrix
 
     def _object(self, node: dict) -> Any:
-        cls = CLASSES.get(node["class"])
-        if cls is None:
-            raise ValueError(f"the class {node['class']!r} is unknown; a newer lapwing may know it")
+        cls = class_of(node["class"])
         params = migrated(cls, node["params"], self._format)
         unknown = params.keys() - signature(cls).parameters.keys()
         if unknown:
             raise ValueError(f"{node['class']} has no parameters {sorted(unknown)}; a newer lapwing may have them")
         value = cls(**self._values(params))
         for name, part in self._values(node["fitted"]).items():
-            if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
-                raise ValueError(f"{node['class']} cannot have the fitted attribute {name!r}")
+            check_attribute(cls, name)
             setattr(value, name, part)
         return value
+
+
+def check_attribute(cls: type, name: str) -> None:
+    """What was learnt takes the place of nothing that the class has."""
+    if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
+        raise ValueError(
+            f"{cls.__name__} cannot have the fitted attribute {name!r}: the class has one, or it is no plain name"
+        )
 
 
 def migrated(cls: type, params: dict, format: int) -> dict:
     """The parameters that a file of an earlier format means: removed ones are dropped, new ones get the meaning they had."""
     if format < 2:
-        return {name: node for name, node in params.items() if name != "solver" or cls not in ESTIMATORS.values()}
+        return {name: node for name, node in params.items() if name != "solver" or not issubclass(cls, Reducer)}
     return params
 
 
@@ -202,6 +193,6 @@ def refusal(place: str, value: Any) -> ValueError:
     """The error for what a file cannot hold."""
     what = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.100}"
     return ValueError(
-        f"{place} is {what}, and a model file holds only numbers, text, arrays and lapwing's own graphs; fit with a choice "
+        f"{place} is {what}, and a model file holds only numbers, text, arrays and graphs; fit with a choice "
         "that has a name, or use skops.io.dump or joblib.dump"
     )

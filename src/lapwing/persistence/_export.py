@@ -108,6 +108,8 @@ def to_torch(estimator: Any) -> Any:
 
 
 def _check_linear(estimator: Any, caller: str) -> None:
+    if isinstance(estimator, LinearReducer) and type(estimator).transform is not LinearReducer.transform:
+        raise TypeError(f"{type(estimator).__name__} has a transform of its own, which {caller} does not know")
     if not isinstance(estimator, LinearReducer):
         raise TypeError(
             f"{type(estimator).__name__} is no linear method of lapwing, so {caller} has no matrix to write; LPP, OLPP, NPE and "

@@ -24,7 +24,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
 from .._replacing import write_whole
-from ._encoding import ARRAY_NAME, ESTIMATORS, Decoder, Encoder
+from ..reducers import Reducer
+from ._classes import is_known
+from ._encoding import ARRAY_NAME, Decoder, Encoder
 from ._fitted import check_fitted
 
 FORMAT = 2
@@ -45,8 +47,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : estimator of lapwing, fitted
-        Its parameters must be numbers, text, arrays or graphs of lapwing; a function or another library's object is refused.
+    estimator : estimator of lapwing, fitted, or your own, of a class that derives from one of lapwing's
+        Its parameters must be numbers, text, arrays or graphs; a function or another library's object is refused.
     path : path-like
         Such as ``"model.lapwing"``.
 
@@ -66,7 +68,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     container = require("safetensors.numpy", "model")
-    if type(estimator) not in ESTIMATORS.values():
+    if not (isinstance(estimator, Reducer) and is_known(type(estimator))):
         raise TypeError(
             f"{type(estimator).__name__} is no estimator of lapwing; of a pipeline, save lapwing's step, or use skops.io.dump or "
             "joblib.dump for the whole"
@@ -81,6 +83,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator that :func:`save` wrote. Nothing in the file is run, so a file from anyone may be opened.
 
+    Import the modules that define your own estimators and graphs first: what a file names is not imported.
+
     Parameters
     ----------
     path : path-like
@@ -93,7 +97,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        Where the file is no model of lapwing, is damaged, or was written in a format of a later version.
+        Where the file is no model of lapwing, is damaged, was written in a format of a later version, or has a class that this
+        program has not.
     """
     safetensors = require("safetensors", "model")
     if os.path.isdir(path):
@@ -105,7 +110,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         if header.get("sha256") != checksum(header, arrays):
             raise ValueError("its content does not match its checksum")
         model = Decoder(arrays, header["format"]).decode(header["model"])
-        if type(model) not in ESTIMATORS.values():
+        if not isinstance(model, Reducer):
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
         check_fitted(model)
     except (safetensors.SafetensorError, *MALFORMED) as error:

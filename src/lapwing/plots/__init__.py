@@ -6,7 +6,7 @@ Each picture is a display: ``SomeDisplay.from_estimator(...)`` computes what is 
 
 from ._axes import COLORS, MARKERS
 from ._comparison import ComparisonDisplay, compare
-from ._components import ComponentsDisplay, components
+from ._components import ComponentsDisplay, components, directions
 from ._embedding import EmbeddingDisplay, scatter
 from ._spectrum import SpectrumDisplay, spectrum
 
@@ -19,6 +19,7 @@ __all__ = [
     "SpectrumDisplay",
     "compare",
     "components",
+    "directions",
     "scatter",
     "spectrum",
 ]

@@ -14,9 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._times import timed
 from .._validation import check_choice, check_count
 from ..blocks import stacked
-from ..graphs import Sample
-from ..graphs._patches import affine_extension
-from ..graphs._reconstruction import barycentric_weights
+from ..graphs import Sample, affine_extension, barycentric_weights
 from ..maps import FreeMap
 from ..neighbors import Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE, Array

@@ -12,12 +12,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._extras import require
-from ..comparison import Comparison
-from ..comparison._folds import class_names
-from ..comparison._result import ALL_FEATURES
-from ..comparison._scores import spread_rows, standard_error
-from ..plots._components import directions
-from ..rows import encode_labels
+from ..comparison import Comparison, class_codes, spread_rows, standard_error
+from ..plots import directions
 from ..selection import reducer_of
 from ._code import program
 
@@ -109,8 +105,8 @@ def _colours(comparison: Comparison, y: Any) -> tuple[np.ndarray | None, list[st
     if y is None:
         names = comparison.classes
         return comparison.labels, None if names is None else [str(name) for name in names]
-    labels = encode_labels(y, comparison.n_samples)
-    return labels, [str(name) for name in class_names(y, labels)]
+    labels, names = class_codes(y, comparison.n_samples)
+    return labels, [str(name) for name in names]
 
 
 def _facts(comparison: Comparison) -> dict[str, Any]:
@@ -166,7 +162,7 @@ def _scores(comparison: Comparison, method: str) -> dict[str, Any]:
 def _baseline(comparison: Comparison) -> dict[str, Any]:
     columns = {key: np.array([record[key] for record in comparison.baseline]) for key in comparison.measures}
     return {
-        "name": ALL_FEATURES,
+        "name": comparison.baseline[0]["method"],
         "mean": {key: _rounded(float(column.mean())) for key, column in columns.items()},
         "se": {key: _rounded(standard_error(column)) for key, column in columns.items()},
     }

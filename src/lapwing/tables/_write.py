@@ -44,6 +44,7 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
 
 
 def check_suffix(path: str) -> str:
+    """The ending of a file's name; one under which no table is written raises."""
     suffix = os.path.splitext(path.lower())[1]
     if suffix not in WRITERS:
         raise ValueError(f"{path}: unknown kind of file to write; {known(WRITERS)}, and - for CSV on stdout")

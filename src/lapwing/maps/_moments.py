@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from .blocks import Blocks, Fold
-from .maps import as_map
-from .operators import Array, row_blocks
+from ..blocks import Blocks, Fold
+from ..operators import Array, row_blocks
+from ._map import DenseMap
 
 
 class Moments:
@@ -30,7 +30,7 @@ class Moments:
         size = self.counts.size
         self.counts += np.bincount(places % size, minlength=size)
         for rows in row_blocks(*block.shape):
-            part, own = as_map(block).block(rows, self.pilot), places[rows]
+            part, own = DenseMap(block).block(rows, self.pilot), places[rows]
             members = sparse.csr_array((np.ones(own.size), (own % size, np.arange(own.size))), (size, own.size))
             self.sums += members @ part
             for products, some in zip(self.products, (own >= 0, own < 0), strict=True):
@@ -132,7 +132,7 @@ class Rest:
 def _weighted(block: np.ndarray, classes: np.ndarray, pilot: np.ndarray, of_class: np.ndarray) -> np.ndarray:
     total = np.zeros((pilot.size, pilot.size))
     for rows in row_blocks(*block.shape):
-        part = as_map(block).block(rows, pilot)
+        part = DenseMap(block).block(rows, pilot)
         total += part.T @ (of_class[classes[rows]][:, None] * part)
     return total
 

@@ -1,0 +1,52 @@
+"""What every table of methods is made from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from sklearn.utils import get_tags
+
+from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer
+
+MAPS = {
+    LinearReducer: "linear",
+    KernelReducer: "kernel",
+    FreeReducer: "free",
+    MultilinearReducer: "multilinear",
+    FeatureSelector: "one feature",
+}
+ASCII = str.maketrans({"−": "-", "ᵀ": "'", "α": "alpha", "β": "beta", "λ": "lambda", "ξ": "xi", "`": None})
+
+
+class About(NamedTuple):
+    """What a method's class says of itself; its map and whether it needs labels are known without.
+
+    Texts are Markdown, in the letters of the papers: L is the Laplacian of a graph, D its degrees, W weights that reconstruct
+    samples, S_w and S_b the scatters within and between classes.
+    """
+
+    family: str
+    minimises: str  # A
+    constraint: str  # B, or "orthogonal"
+    # Data on which ``compare`` tries it unasked: "dense", "sparse", "counts" (sparse, none negative), "unlabelled" (and dense)
+    compared_on: tuple[str, ...] = ()
+
+
+def described(method: Any) -> dict[str, str]:
+    """The row of a method in a table, as Markdown."""
+    first_line = (method.__doc__ or "").strip().split("\n")[0]
+    return {
+        "method": method.__name__,
+        "family": method.about.family,
+        "minimises": method.about.minimises,
+        "map": next(name for base, name in MAPS.items() if issubclass(method, base)),
+        "constraint": method.about.constraint,
+        "labels": "needed" if get_tags(method()).target_tags.required else "optional",
+        "description": re.sub(r":class:`(\w+)`", r"`\1`", first_line),
+    }
+
+
+def plain(text: str) -> str:
+    """Markdown as ASCII, which every terminal can print."""
+    return text.translate(ASCII)

@@ -1,0 +1,86 @@
+"""Classes by their names in files: lapwing's own by a table, those of others as ``module:Name``.
+
+Reading a file imports nothing. A class from outside lapwing is found among those that the program has defined or imported.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from inspect import isclass
+
+from sklearn.kernel_approximation import Nystroem
+
+from .. import graphs
+from ..graphs import Graph
+from ..methods import METHODS, SVDNeighbors
+from ..reducers import Reducer
+
+# By the name in the file, which stays when a class moves.
+OWN: dict[str, type] = {
+    **METHODS,
+    **{name: cls for name, cls in vars(graphs).items() if isclass(cls) and issubclass(cls, Graph)},
+    "NoGraph": graphs.Empty,
+    "Nystroem": Nystroem,
+    "SVDNeighbors": SVDNeighbors,
+}
+NAMES = {cls: name for name, cls in OWN.items()}
+OUTSIDE = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
+
+
+def is_known(cls: type) -> bool:
+    """Whether a file can have objects of this class."""
+    return cls in NAMES or (issubclass(cls, Reducer | Graph) and not _is_ours(cls))
+
+
+def name_of(cls: type) -> str:
+    """The name in files of a class that they can have objects of."""
+    name = NAMES.get(cls, _outside_name(cls))
+    if "<locals>" in name:
+        raise ValueError(
+            f"{cls.__name__} is defined inside a function, where no other program can find it; define it at the top of a module"
+        )
+    return name
+
+
+def _outside_name(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def class_of(name: str) -> type:
+    """The class that a file names."""
+    if name in OWN:
+        return OWN[name]
+    if not OUTSIDE.fullmatch(name):
+        raise ValueError(f"the class {name!r} is unknown; a newer lapwing may know it")
+    found = [cls for cls in _outside() if _outside_name(cls) == name]
+    if not found:
+        raise ValueError(_where_to_look(*name.split(":")))
+    return next((cls for cls in found if _is_current(cls)), found[-1])
+
+
+def _where_to_look(module: str, name: str) -> str:
+    if module == "__main__":
+        return f"its class {name} was defined in the program that wrote it; define it in this one first"
+    if module in sys.modules:
+        return f"{module} has no estimator or graph {name}; it may have another name there today"
+    return f"its class {name} is not lapwing's; import the module that defines it first: import {module}"
+
+
+def _outside() -> Iterator[type]:
+    """The estimators and graphs of this program that are not lapwing's."""
+    open_: list[type] = [Reducer, Graph]
+    for cls in open_:
+        open_ += cls.__subclasses__()
+        if not _is_ours(cls):
+            yield cls
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.split(".")[0] == "lapwing"
+
+
+def _is_current(cls: type) -> bool:
+    """Whether its module has it under its name: a notebook may have defined it several times."""
+    return vars(sys.modules.get(cls.__module__) or object).get(cls.__qualname__) is cls

@@ -1,0 +1,168 @@
+"""The registry: every method is in it, what its class says of itself is true, and every table is read from it."""
+
+import inspect
+import re
+import runpy
+import subprocess
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import oracles as o
+import pytest
+from sklearn.decomposition import PCA
+
+import lapwing
+from lapwing import comparison
+from lapwing.graphs import KNN, SameClass
+from lapwing.methods import METHODS
+from lapwing.methods.about import About, described, plain
+from lapwing.problem import ORTHOGONAL
+from lapwing.reducers import LinearReducer, Reducer
+
+ROOT = Path(__file__).parents[2]
+TABLES = runpy.run_path(str(ROOT / "docs" / "tables.py"))
+X, Y = o.blobs(40, 6)
+X = np.abs(X)  # weights of terms, for LPI
+ROWS = {name: described(method) for name, method in METHODS.items()}
+OTHERS = ["PCA", "TruncatedSVD", "LDA", "LPP + repulsion"]  # that methods are compared with
+
+
+def estimator(name):
+    return METHODS[name](image_shape=(2, 3)) if name == "TSA" else METHODS[name]()
+
+
+def below(cls):
+    return {cls}.union(*map(below, cls.__subclasses__()))
+
+
+def test_every_method_is_in_it():
+    written = {c for c in below(Reducer) if c.__module__.startswith("lapwing.methods.") and c.__name__[0] != "_"}
+    assert set(METHODS.values()) == written
+    assert all(name == method.__name__ for name, method in METHODS.items())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_speaks_for_itself(name):
+    about = vars(METHODS[name])["about"]  # its own, and not that of a class it derives from
+    assert isinstance(about, About)
+    assert all(about[:3])
+    assert all(plain(text).isascii() for text in ROWS[name].values())
+
+
+def test_families_stand_together():
+    families = [family for family, _ in groupby(row["family"] for row in ROWS.values())]
+    assert len(families) == len(set(families)) == 5
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_labels_are_needed_where_the_table_says_so(name):
+    if ROWS[name]["labels"] == "optional":
+        estimator(name).fit(X)
+    else:
+        with pytest.raises(ValueError, match="y"):
+            estimator(name).fit(X)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_constraint_is_the_one_in_the_table(name):
+    """Of those that have a letter: orthogonal directions, the identity, the degrees of the graph."""
+    model, constraint = estimator(name), ROWS[name]["constraint"]
+    B = model.problem(X, Y).subject_to
+    assert (constraint == "orthogonal") == (B is ORTHOGONAL)
+    if constraint == "I":
+        np.testing.assert_array_equal(B.toarray(), np.eye(40))
+    elif constraint == "D":
+        terms = model.default_graph(model.n_neighbors).terms(model.rows(X, Y))
+        np.testing.assert_allclose(B.toarray(), sum(term.coefficient * term.degrees.toarray() for term in terms))
+
+
+@pytest.mark.parametrize(
+    ("name", "over"),
+    [
+        ("OLPP", "linear"),
+        ("KernelNPE", "kernel"),
+        ("GLPCA", "free"),
+        ("TSA", "multilinear"),
+        ("FisherScore", "one feature"),
+    ],
+)
+def test_the_map_is_that_of_the_base_class(name, over):
+    assert ROWS[name]["map"] == over
+
+
+# What is read from it
+
+
+def test_the_names_of_the_package():
+    names = {}
+    exec("from lapwing import *", names)
+    assert lapwing.__all__ == list(METHODS)
+    assert names.keys() - {"__builtins__"} == METHODS.keys()
+    for name, method in METHODS.items():
+        assert names[name] is getattr(lapwing, name) is method
+    assert METHODS.keys() <= set(dir(lapwing))
+    for unknown in ("LPQ", "_methods_", "__wrapped__"):
+        assert not hasattr(lapwing, unknown)
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = "import sys, lapwing; lapwing.__version__, hasattr(lapwing, '__wrapped__'); sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_type_checkers_see_the_names():
+    """They run nothing, and so read the list that the registry is made of."""
+    source = inspect.getsource(lapwing.methods)
+    listed = source[source.index("__all__ = [") : source.index("]\nMETHODS")]
+    assert [line.strip(' ",') for line in listed.splitlines()[1:]] == list(METHODS)
+    assert "if TYPE_CHECKING:\n    from .methods import *" in inspect.getsource(lapwing)
+
+
+def test_what_is_compared():
+    linear = [name for name, method in METHODS.items() if issubclass(method, LinearReducer)]
+    assert set(comparison.METHODS) == {*linear, *OTHERS}
+    assert all(type(comparison.METHODS[name]) is METHODS[name] for name in linear)
+    assert isinstance(comparison.METHODS["PCA"], PCA)
+    tried = {name: set(method.about.compared_on) for name, method in METHODS.items()}
+    assert set.union(*tried.values()) == {"dense", "sparse", "counts", "unlabelled"}
+    assert {name for name in tried if tried[name]} <= set(linear)  # others would wait in vain
+
+
+@pytest.mark.parametrize("page", TABLES["PAGES"])
+def test_pages_are_up_to_date(page):
+    found, expected = TABLES["written"](page)
+    assert found == expected, f"{page} is stale; write it again: python docs/tables.py"
+
+
+def test_a_stale_page_is_noticed(tmp_path):
+    """By the test above, and mended by the command that it names."""
+    for page in TABLES["PAGES"]:
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        (tmp_path / page).write_text((ROOT / page).read_text("utf-8").replace("LPDP", "LPQP"), "utf-8")
+    (tmp_path / "docs" / "tables.py").write_text((ROOT / "docs" / "tables.py").read_text("utf-8"), "utf-8")
+    copy = runpy.run_path(str(tmp_path / "docs" / "tables.py"))
+    for page in copy["PAGES"]:
+        found, expected = copy["written"](page)
+        assert found != expected
+    copy["main"]()
+    for page in copy["PAGES"]:
+        found, expected = copy["written"](page)
+        assert found == expected
+    (tmp_path / "README.md").write_text("no table")
+    with pytest.raises(ValueError, match=r"README\.md has 0 places"):
+        copy["written"]("README.md")
+
+
+# A method of one's own
+
+
+def test_the_guides_method_of_ones_own():
+    [code] = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "guide.md").read_text("utf-8").split("of your own")[1], re.S
+    )
+    names = {"X": X, "y": Y}
+    exec(code.replace("ClassLPP(10, graph=7)", "model = ClassLPP(2, graph=7)"), names)
+    expected = lapwing.LPP(2, graph=KNN(7) + 2 * SameClass()).fit(X, Y)
+    np.testing.assert_allclose(names["model"].eigenvalues_, expected.eigenvalues_)
