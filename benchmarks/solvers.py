@@ -1,14 +1,17 @@
-"""Block Lanczos (``lapwing.solvers``) beside SciPy's ``lobpcg`` and ``eigsh`` on the same products, of the same precision.
+"""What chose the table of ``lapwing.solvers``: every way to solve each kind of matrix, beside SciPy's ``lobpcg`` and ``eigsh``.
 
-    python benchmarks/solvers.py             the small cases, about two minutes
-    python benchmarks/solvers.py mnist       by name: GLPCA of MNIST, 70,000 x 784, read from the folder LAPWING_DATA
+    python benchmarks/solvers.py                 all cases but the last, some minutes
+    python benchmarks/solvers.py torus glpca     some of them
+    python benchmarks/solvers.py p3000 mnist     by name only; the last is GLPCA of MNIST, read from the folder LAPWING_DATA
 
-The cases are the matrices of GLPCA in single precision (``mid``: 10,000 x 256, 20 components; ``mnist``: 50), and in double
-precision Laplacians whose eigenvalues repeat: a ring and a torus (each eigenvalue twice, four or eight times), and 30 complete
-graphs (0 as often as there are graphs). All look for the largest eigenvalues of ``bound I - A``, the constant deflated;
-``lobpcg`` also with a diagonal preconditioner, for the smallest of A. Printed are seconds of CPU on one thread, the vectors multiplied,
-the largest residual as a share of the bound, and the largest error of an eigenvalue as a share of the bound: beside the known
-spectrum where there is one, else beside the best that was found.
+``g400`` to ``g5000`` are Laplacians of neighbours in many dimensions, ``roll`` of a surface,
+``p200``, ``p1000`` and ``p3000`` are dense pencils of LPP, whitened, and ``o1000`` one of OLPP; ``ring``,
+``torus`` and ``clusters`` of graphs whose eigenvalues repeat and are known; ``glpca64``, ``glpca`` and ``mnist`` are the matrices
+of GLPCA, as products in double and in single precision. All look for the k smallest eigenvalues, the constant deflated
+from all but the pencils.
+``lobpcg`` multiplies blocks in the same precision, a quarter wider than k, and stops at the same residuals or after 500 steps;
+its preconditioner is the diagonal. Printed are seconds of CPU on one thread, vectors multiplied, and, as shares of the bound
+of the spectrum, the largest residual and the largest error of an eigenvalue: beside those known, or the smallest found.
 """
 
 from __future__ import annotations
@@ -18,48 +21,42 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
+from sklearn.datasets import make_swiss_roll
 from threadpoolctl import threadpool_limits
 
 from lapwing.graphs import KNN, Sample
-from lapwing.solvers._block import block_largest
+from lapwing.solvers import LanczosError, _ways, whitening
 
-MOST = 500  # iterations of lobpcg
+Pairs = tuple[np.ndarray, np.ndarray]
 
 
 class Case(NamedTuple):
-    """Products with a matrix, an upper bound of its eigenvalues, its diagonal, and its smallest eigenvalues where known."""
+    """A symmetric matrix or operator, an upper bound of its eigenvalues, its diagonal, and its eigenvalues where known."""
 
-    apply: Callable[[np.ndarray], np.ndarray]
-    n: int
+    A: Any
     k: int
     bound: float
     diagonal: np.ndarray
-    dtype: Any
     known: np.ndarray | None = None
 
 
-def glpca(X: np.ndarray, k: int, beta: float = 0.5) -> Case:
-    """The matrix G of GLPCA, whose eigenvalues are 1 at the most."""
-    W = KNN(5).adjacency(Sample(X))
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    X = X - X.mean(axis=0)
-    lam, xi = np.linalg.eigvalsh(X.T.astype(np.float64) @ X)[-1], 2 * degrees.max()
-    root = np.sqrt((1 - beta) / lam).astype(X.dtype)
-    L = (beta / xi * (sparse.diags_array(degrees) - W)).tocsr().astype(X.dtype)
-    rest = X.dtype.type(1 - beta)
-    diagonal = rest - root**2 * np.einsum("ij,ij->i", X, X) + L.diagonal()
-    return Case(lambda V: rest * V - X @ (X.T @ V * root) * root + L @ V, len(X), k, 1.0, diagonal, X.dtype)
+def neighbours(X: np.ndarray, k: int, n_neighbors: int = 10) -> Case:
+    return laplacian(KNN(n_neighbors).adjacency(Sample(X)), k)
 
 
-def laplacian(W: sparse.csr_array, k: int, known: np.ndarray) -> Case:
+def laplacian(W: sparse.csr_array, k: int, known: np.ndarray | None = None) -> Case:
     degrees = np.asarray(W.sum(axis=1)).ravel()
-    L = (sparse.diags_array(degrees) - W).tocsr()
-    return Case(L.__matmul__, len(degrees), k, 2 * degrees.max(), degrees, np.float64, np.sort(known)[1 : k + 1])
+    return Case(sparse.csr_array(sparse.diags_array(degrees) - W), k, 2 * degrees.max(), degrees, known)
+
+
+def gaussian(n: int) -> Case:
+    return neighbours(np.random.RandomState(0).standard_normal((n, 20)), 10)
 
 
 def cycle(n: int) -> tuple[sparse.csr_array, np.ndarray]:
@@ -69,16 +66,14 @@ def cycle(n: int) -> tuple[sparse.csr_array, np.ndarray]:
     return W + W.T, 2 - 2 * np.cos(2 * np.pi * rows / n)
 
 
-def ring() -> Case:
-    return laplacian(*(cycle(1000)[0], 10, cycle(1000)[1]))
+def ring(n: int = 1000) -> Case:
+    W, known = cycle(n)
+    return laplacian(W, 10, known)
 
 
 def torus(side: int = 70) -> Case:
-    W, values = cycle(side)
-    eye = sparse.eye_array(side)
-    return laplacian(
-        sparse.csr_array(sparse.kron(W, eye) + sparse.kron(eye, W)), 20, np.add.outer(values, values).ravel()
-    )
+    (W, values), eye = cycle(side), sparse.eye_array(side)
+    return laplacian(sparse.csr_array(sparse.kron(W, eye) + sparse.kron(eye, W)), 20, np.add.outer(values, values))
 
 
 def clusters(size: int = 100, many: int = 30) -> Case:
@@ -86,103 +81,151 @@ def clusters(size: int = 100, many: int = 30) -> Case:
     return laplacian(W, 40, np.r_[np.zeros(many), np.full(many * (size - 1), float(size))])
 
 
-def mid() -> Case:
+def mid(dtype: type) -> np.ndarray:
     from speed import data
 
-    return glpca(data("mid")[0], 20)
+    return data("mid")[0].astype(dtype)
+
+
+def glpca(X: np.ndarray, k: int, beta: float = 0.5) -> Case:
+    """The matrix G of GLPCA, whose eigenvalues are 1 at the most."""
+    W, X = KNN(5).adjacency(Sample(X)), X - X.mean(axis=0)
+    degrees, dtype = np.asarray(W.sum(axis=1)).ravel(), X.dtype
+    lam, xi = np.linalg.eigvalsh(X.T.astype(np.float64) @ X)[-1], 2 * degrees.max()
+    root, rest = np.sqrt((1 - beta) / lam).astype(dtype), dtype.type(1 - beta)
+    L = sparse.csr_array(beta / xi * (sparse.diags_array(degrees) - W)).astype(dtype)
+
+    def apply(V: np.ndarray) -> np.ndarray:
+        return rest * V - X @ (X.T @ V * root) * root + L @ V
+
+    diagonal = rest - root**2 * np.einsum("ij,ij->i", X, X) + L.diagonal()
+    return Case(operator(apply, len(X), dtype), k, 1.0, diagonal)
 
 
 def mnist() -> Case:
     return glpca(np.load(f"{os.environ['LAPWING_DATA']}/MNIST.npz")["X"].astype(np.float32), 50)
 
 
-CASES: dict[str, Callable[[], Case]] = {"ring": ring, "torus": torus, "clusters": clusters, "mid": mid, "mnist": mnist}
+def pencil(p: int, *, constrained: bool = True) -> Case:
+    """LPP of 2 p samples of p features, B made the identity (which is timed); or OLPP, which has none."""
+    F = np.random.RandomState(0).standard_normal((2 * p, p)) * np.geomspace(1, 0.03, p)
+    W = KNN(10, weights="binary").adjacency(Sample(F[:, :50]))
+    degrees = np.asarray(W.sum(axis=1)).ravel()[:, None]
+    A, B = F.T @ (degrees * F - W @ F), F.T @ (degrees * F)
+    start = time.process_time()
+    with threadpool_limits(1):
+        T = whitening(B) if constrained else np.eye(p)
+        A = T.T @ A @ T
+    if constrained:
+        print(f"p{p:<9}{'whitening':18}{time.process_time() - start:9.3f}")
+    return Case((A + A.T) / 2, 10, float(np.abs(A).sum(axis=0).max()), np.diagonal(A))
 
 
-def by_blocks(case: Case, flipped: Callable, constant: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    values, V = block_largest(flipped, constant, case.k, tol)
-    return case.bound - values, V
+def operator(apply: Callable, n: int, dtype: Any) -> LinearOperator:
+    return LinearOperator((n, n), matvec=apply, matmat=apply, dtype=dtype)
 
 
-def by_lobpcg(case: Case, flipped: Callable, constant: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    start = np.random.RandomState(0).standard_normal((case.n, case.k)).astype(case.dtype)
-    values, V = lobpcg(_operator(case, flipped), start, Y=constant, tol=tol * case.bound, maxiter=MOST)
-    return case.bound - values, V
-
-
-def by_lobpcg_and_diagonal(
-    case: Case, flipped: Callable, constant: np.ndarray, tol: float
-) -> tuple[np.ndarray, np.ndarray]:
-    start = np.random.RandomState(0).standard_normal((case.n, case.k)).astype(case.dtype)
-    inverse = (1 / case.diagonal).astype(case.dtype)[:, None]
-    jacobi = _operator(case, lambda V: inverse * V.reshape(case.n, -1))
-
-    def apply(V: np.ndarray) -> np.ndarray:
-        return case.dtype(case.bound) * V - flipped(V) if False else case.bound * V - flipped(V)
-
-    return lobpcg(
-        _operator(case, apply), start, M=jacobi, Y=constant, tol=tol * case.bound, maxiter=MOST, largest=False
-    )
-
-
-def by_vectors(case: Case, flipped: Callable, constant: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    def project(v: np.ndarray) -> np.ndarray:
-        return v - constant[:, 0] * (constant[:, 0] @ v)
-
-    start = project(np.random.RandomState(0).standard_normal(case.n).astype(case.dtype))
-    A = _operator(case, lambda v: project(flipped(v.ravel())))
-    values, V = eigsh(A, k=case.k, which="LA", v0=start, tol=tol, ncv=max(3 * case.k + 1, 20))
-    return case.bound - values[::-1], V[:, ::-1]
-
-
-def _operator(case: Case, apply: Callable) -> LinearOperator:
-    return LinearOperator((case.n, case.n), matvec=apply, matmat=apply, dtype=case.dtype)
-
-
-WAYS = {
-    "block Lanczos": by_blocks,
-    "lobpcg": by_lobpcg,
-    "lobpcg, diagonal": by_lobpcg_and_diagonal,
-    "eigsh": by_vectors,
+CASES: dict[str, Callable[[], Case]] = {
+    "g400": partial(gaussian, 400),
+    "g800": partial(gaussian, 800),
+    "g2000": partial(gaussian, 2000),
+    "g5000": partial(gaussian, 5000),
+    "roll": lambda: neighbours(make_swiss_roll(5000, random_state=0)[0], 2),
+    "p200": partial(pencil, 200),
+    "p1000": partial(pencil, 1000),
+    "o1000": partial(pencil, 1000, constrained=False),
+    "ring": ring,
+    "torus": torus,
+    "clusters": clusters,
+    "glpca64": lambda: glpca(mid(np.float64), 20),
+    "glpca": lambda: glpca(mid(np.float32), 20),
+    "p3000": partial(pencil, 3000),
+    "mnist": mnist,
 }
+BY_NAME = ("p3000", "mnist")
+
+
+def by_lobpcg(problem: _ways.Standard, k: int, inverse: np.ndarray | None = None) -> Pairs:
+    D, A = problem.deflated, problem.M
+    n, dtype = len(D), D.dtype
+    start = np.random.RandomState(0).standard_normal((n, k + k // 4)).astype(dtype)
+    scale = None if inverse is None else operator(lambda V: inverse.astype(dtype)[:, None] * V.reshape(n, -1), n, dtype)
+    tol = problem.tol * problem.bound
+    values, V = lobpcg(A, start, M=scale, Y=D, tol=tol, maxiter=500, largest=False)
+    return values[:k], V[:, :k]
+
+
+def by_eigsh(problem: _ways.Standard, k: int) -> Pairs:
+    """As ``lanczos``, but without looking for eigenvalues that repeat, and in single precision where the products are."""
+    D = problem.deflated
+
+    def project(v: np.ndarray) -> np.ndarray:
+        return v - D @ (D.T @ v)
+
+    n, dtype = len(D), D.dtype
+    start = project(np.random.RandomState(0).standard_normal(n).astype(dtype))
+    A = operator(lambda v: project(problem.flipped(v.ravel())), n, dtype)
+    values, V = eigsh(A, k=k, which="LA", v0=start, tol=problem.tol, ncv=max(3 * k + 1, 20), rng=0)
+    return problem.bound - values[::-1], V[:, ::-1]
+
+
+def ways(case: Case) -> dict[str, Callable[[_ways.Standard, int], Pairs]]:
+    """Those that the kind and the size of a matrix allow."""
+    found: dict[str, Callable] = {}
+    if case.A.shape[0] <= 3000:
+        found["dense"] = _ways.dense
+    if case.A.dtype == np.float64:
+        found["lanczos"] = partial(_ways.lanczos, restarts=100)
+    if sparse.issparse(case.A):
+        found["shift-invert"] = partial(_ways.shift_invert, restarts=1000)
+    if isinstance(case.A, np.ndarray):
+        return found
+    return found | {
+        "block-lanczos": _ways.block_lanczos,
+        "lobpcg": by_lobpcg,
+        "lobpcg, diagonal": partial(by_lobpcg, inverse=1 / case.diagonal),
+        "eigsh": by_eigsh,
+    }
 
 
 def measured(case: Case, way: Callable) -> tuple[np.ndarray, str]:
-    multiplied = 0
+    n, multiplied = case.A.shape[0], 0
 
-    def flipped(V: np.ndarray) -> np.ndarray:
+    def counted(V: np.ndarray) -> np.ndarray:
         nonlocal multiplied
-        multiplied += V.size // case.n
-        return case.bound * V - case.apply(V)
+        multiplied += V.size // n
+        return case.A @ V
 
-    constant = np.full((case.n, 1), case.n**-0.5, dtype=case.dtype)
-    tol = 1e-12 if case.dtype == np.float64 else 1e-5
+    direct = not isinstance(case.A, LinearOperator)  # products of a matrix are not counted: solvers use more than them
+    constant = np.full((n, 0 if isinstance(case.A, np.ndarray) else 1), n**-0.5)
+    problem = _ways.Standard(case.A if direct else operator(counted, n, case.A.dtype), constant, case.bound)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        values, V = way(case, flipped, constant, tol)
-    seconds, products = time.process_time() - start, multiplied
+        try:
+            values, V = way(problem, case.k)
+        except LanczosError:
+            return np.full(case.k, np.inf), f"{time.process_time() - start:9.2f}  failed"
+    seconds, vectors = time.process_time() - start, "" if direct else multiplied
     order = np.argsort(values)
     values, V = values[order], V[:, order]
-    left = case.apply(V).astype(np.float64) - V.astype(np.float64) * values
-    residual = np.linalg.norm(left, axis=0).max() / case.bound
-    return values, f"{seconds:9.2f}{products:9d}{residual:11.1e}"
+    residual = np.linalg.norm(case.A @ V - V * values, axis=0).max() / case.bound
+    return values, f"{seconds:9.2f}{vectors:>9}{residual:11.1e}"
 
 
 def main() -> None:
     print(f"{'case':10}{'':18}{'seconds':>9}{'vectors':>9}{'residual':>11}{'error':>11}")
-    for name in sys.argv[1:] or [name for name in CASES if name != "mnist"]:
+    for name in sys.argv[1:] or [name for name in CASES if name not in BY_NAME]:
         case = CASES[name]()
         with threadpool_limits(1):
-            found = {}
-            for way, function in WAYS.items():
-                try:
-                    found[way] = measured(case, function)
-                except Exception as error:  # what the others do is still of interest
-                    print(f"{name:10}{way:18}  failed: {str(error).splitlines()[0]}")
-        best = case.known if case.known is not None else np.min([values for values, _ in found.values()], axis=0)
+            found = {way: measured(case, function) for way, function in ways(case).items()}
+        if case.known is None:
+            best = np.min([values for values, _ in found.values()], axis=0)
+        else:
+            best = np.sort(case.known, axis=None)[1 : case.k + 1]
         for way, (values, line) in found.items():
-            print(f"{name:10}{way:18}{line}{np.abs(values - best).max() / case.bound:11.1e}", flush=True)
+            error = "" if np.isinf(values).any() else f"{np.abs(values - best).max() / case.bound:11.1e}"
+            print(f"{name:10}{way:18}{line}{error}", flush=True)
 
 
 if __name__ == "__main__":

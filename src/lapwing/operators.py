@@ -7,7 +7,6 @@ addition and scaling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -24,11 +23,10 @@ MOST_ENTRIES = 50_000_000  # of a factor multiplied out
 BLOCK_BYTES = 1 << 23  # of float64 rows: large enough for BLAS, small enough to stay in cache (measured)
 
 
-def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     """Slices over rows so that one float64 block takes about ``BLOCK_BYTES``."""
     step = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,13 +67,22 @@ class Structured:
         return self.sparse is None and not self.factors
 
     @property
+    def is_thin(self) -> bool:
+        """Whether a pass over blocks of rows is enough for it."""
+        return self.sparse is None and (not self.factors or all(self._is_thin(U) for U, _ in self.factors))
+
+    @property
     def thin(self) -> Structured:
         """The part that a pass over blocks of rows is enough for: the diagonal, and factors of few columns."""
+        if not self.factors:
+            return self if self.sparse is None else Structured(self.n, diag=self.diag)
         return Structured(self.n, None, tuple((U, c) for U, c in self.factors if self._is_thin(U)), self.diag)
 
     @property
     def wide(self) -> Structured:
         """The rest: the sparse part, and factors of about as many columns as rows."""
+        if not self.factors:
+            return Structured(self.n, self.sparse)
         return Structured(self.n, self.sparse, tuple((U, c) for U, c in self.factors if not self._is_thin(U)))
 
     def _is_thin(self, U: Array) -> bool:

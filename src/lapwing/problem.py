@@ -45,7 +45,7 @@ class Problem:
     def degrees(self) -> np.ndarray | None:
         """The weights of the constraint's mean, where the constraint is a diagonal matrix."""
         B = self.subject_to
-        return B.diag if isinstance(B, Structured) and B.is_diagonal else None
+        return B.diag if isinstance(B, Structured) and B.sparse is None and not B.factors else None
 
 
 def attraction(terms: Sequence[Term]) -> list[Term]:
@@ -55,7 +55,8 @@ def attraction(terms: Sequence[Term]) -> list[Term]:
 
 def laplacian_sum(terms: Sequence[Term]) -> Structured:
     """The sum of the Laplacians, signs and all."""
-    first, *rest = (term.coefficient * term.laplacian for term in terms)
+    scaled = [t.laplacian if t.coefficient == 1 else t.coefficient * t.laplacian for t in terms]
+    first, *rest = scaled
     return sum(rest, start=first)
 
 

@@ -35,6 +35,7 @@ class Sample:
         self.n_fitted = self.n if n_fitted is None else n_fitted  # rows behind these are new, and searched for only
         self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
         self._kept: dict[Hashable, Any] = {}
+        self.times: dict[str, float] = {}  # seconds of the parts of a fit
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Sample:
@@ -106,7 +107,7 @@ class Sample:
     def centred(self) -> Array:
         """X, moved to its mean where it is so far from the origin that products of its rows drown their distances."""
         few = self.X[: self.n_fitted : max(1, self.n_fitted // 1000)]
-        mean = weighted_mean(few)
+        mean = np.asarray(few.mean(axis=0, dtype=np.float64)).ravel()
         if few.shape[0] * (mean @ mean) <= (1 - FAR**-2) * np.sum(lengths(few) ** 2):
             return self.X
         if not isinstance(self.F, SparseMap):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._validation import check_choice, check_count, check_positive
-from ..neighbors import AMONG, Edges, Search, find, find_fitted, is_named, require_features, within
+from ..neighbors import Edges, Search, find, find_fitted, is_named, require_features, within
 from ..operators import Structured, diagonal
 from ..problem import Term
 from ..rows import Sample, class_members
@@ -178,11 +178,11 @@ class KNN(_Weighted):
         return self._linked(both, find_fitted(both, self._search))
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
-        check_choice("among", self.among, AMONG)
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
-        edges = self._edges(sample)
+        search = self._search
+        edges = find(sample, search)
         values = edge_weights(self.weights, sample, edges, self._heat)
-        W = directed(edges, values, sample, self._search, self.symmetry)
+        W = directed(edges, values, sample, search, self.symmetry)
         if self.symmetry != "and":  # "and" leaves rows alone on purpose
             require_positive_degrees(self.weights, edges.rows, W)
         return W

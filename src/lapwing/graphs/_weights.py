@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_choice, check_positive
-from ..neighbors import Edges, distances_among, is_euclidean, require_features
+from ..neighbors import Edges, distances_among, require_features
 from ..rows import Sample
 
 T_RULES = ("auto", "half-median")
@@ -38,7 +38,8 @@ class Heat(NamedTuple):
             squared = np.median(distances_among(sample, rows, self.metric, self.metric_params)) ** 2 / 2
         mean = float(np.mean(squared)) if np.size(squared) else 0.0
         # Searches by products return about eps times the squared norms for equal rows.
-        size = float(np.mean(sample.squared_norms)) if is_euclidean(self.metric) else float(self.metric == "cosine")
+        named = self.metric if isinstance(self.metric, str) else ""
+        size = float(np.mean(sample.squared_norms)) if named in ("euclidean", "l2") else float(named == "cosine")
         return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
 
 
@@ -87,7 +88,8 @@ def edge_weights(weights: Any, sample: Sample, edges: Edges, heat: Heat) -> np.n
 
 def require_nonnegative(weights: Any, values: np.ndarray, instead: str = 'weights="heat" or "binary"') -> None:
     """A Laplacian with negative weights is not positive semi-definite: refuse it."""
-    refuse_negative(weights, (values < 0).mean() if values.size else 0.0, instead)
+    if values.size and values.min() < 0:
+        refuse_negative(weights, (values < 0).mean(), instead)
 
 
 def refuse_negative(weights: Any, share: float, instead: str) -> None:

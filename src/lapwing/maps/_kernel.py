@@ -86,7 +86,8 @@ class KernelMap(Map):
     """
 
     def __init__(self, K: np.ndarray, name: Any, dtype: Any):
-        self.K, self.name, self.shape, self.dtype = K.astype(np.float64, copy=False), name, K.shape, np.dtype(dtype)
+        super().__init__(K.astype(np.float64, copy=False))
+        self.K, self.name, self.dtype = self.X, name, np.dtype(dtype)
 
     def coordinates(
         self,

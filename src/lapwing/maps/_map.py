@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -65,15 +65,27 @@ class Map:
         Whether there are more columns than rows, so that the Gram matrix of the rows is the smaller one.
     is_large : bool
         Whether F is too large to be decomposed whole, so that forms are operators.
+    n_samples : int
+        How many samples the rows stand for.
     """
 
-    shape: tuple[int, int]
-    dtype: np.dtype
     is_large: bool = False
+
+    def __init__(self, X: Any):
+        self.X, self.shape, self.dtype, self.n_samples = X, X.shape, X.dtype, X.shape[0]
+        self.is_wide = X.shape[0] < X.shape[1]
 
     def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
         """Some rows as dense float64, minus ``shift``; a new array where there is a shift."""
         raise NotImplementedError
+
+    def blocks(self, shift: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray]]:
+        """All rows, some at a time: how every sum below reads F."""
+        n, p = self.shape
+        step = max(1, BLOCK_BYTES // (8 * max(1, p)))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            yield rows, self.block(rows, shift)
 
     def columns(self, columns: Any, shift: np.ndarray | None = None) -> np.ndarray:
         """Some columns of all rows as dense float64, minus their ``shift``."""
@@ -86,15 +98,6 @@ class Map:
     @cached_property
     def plain_mean(self) -> np.ndarray:
         return self.mean()
-
-    @property
-    def n_samples(self) -> int:
-        """How many samples the rows stand for."""
-        return self.shape[0]
-
-    @property
-    def is_wide(self) -> bool:
-        return self.shape[0] < self.shape[1]
 
     @property
     def is_constant(self) -> bool:
@@ -112,27 +115,26 @@ class Map:
         covariance.
         """
         n, p = self.shape
-        thin, wide = [M.thin for M in matrices], [M.wide for M in matrices]
         totals = [np.zeros((p, p)) for _ in matrices]
-        sums = [[np.zeros((U.shape[1], p)) for U, _ in M.factors] for M in thin]
-        constants = [None if M.diag is None or np.ptp(M.diag) else M.diag[0] for M in thin]
+        thin = [[(U, c) for U, c in M.factors if 2 * U.shape[1] <= n and hasattr(U, "__getitem__")] for M in matrices]
+        sums = [[np.zeros((U.shape[1], p)) for U, _ in factors] for factors in thin]
+        constants = [None if M.diag is None or np.ptp(M.diag) else M.diag[0] for M in matrices]
         gram = np.zeros((p, p))
-        for rows in row_blocks(n, p) if any(M.diag is not None or M.factors for M in thin) else ():
-            block = self.block(rows, shift)
+        for rows, block in self.blocks(shift) if any(thin) or any(M.diag is not None for M in matrices) else ():
             if any(constants):
                 gram += block.T @ block
-            for M, total, constant, products in zip(thin, totals, constants, sums, strict=True):
+            for M, total, constant, factors, products in zip(matrices, totals, constants, thin, sums, strict=True):
                 if M.diag is not None and constant is None:
                     total += block.T @ (M.diag[rows, None] * block)
-                for (U, _), UtF in zip(M.factors, products, strict=True):
+                for (U, _), UtF in zip(factors, products, strict=True):
                     UtF += U[rows].T @ block
-        for M, rest, total, constant, products in zip(thin, wide, totals, constants, sums, strict=True):
+        for M, total, constant, factors, products in zip(matrices, totals, constants, thin, sums, strict=True):
             if constant:
                 total += constant * gram
-            for (_, c), UtF in zip(M.factors, products, strict=True):
+            for (_, c), UtF in zip(factors, products, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
-            if not rest.is_diagonal:
-                self._add_wide(total, rest, shift)
+            if M.sparse is not None or len(factors) < len(M.factors):
+                self._add_wide(total, M.wide, shift)
         return [(total + total.T) / 2 for total in totals]
 
     def _add_wide(self, total: np.ndarray, M: Structured, shift: np.ndarray | None) -> None:
@@ -140,8 +142,8 @@ class Map:
         n, p = self.shape
         for columns in row_blocks(p, n // 4):
             product = M @ self.columns(columns, None if shift is None else shift[columns])
-            for rows in row_blocks(n, p):
-                total[:, columns] += self.block(rows, shift).T @ product[rows]
+            for rows, block in self.blocks(shift):
+                total[:, columns] += block.T @ product[rows]
 
     def form_diagonal(self, M: Structured, shift: np.ndarray) -> np.ndarray:
         """The diagonal of the form, a few columns at a time."""
@@ -155,16 +157,14 @@ class Map:
     def spread(self, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The diagonal of ``(F - mean)ᵀ diag(weights) (F - mean)``, each entry centred before it is squared."""
         total = np.zeros(self.shape[1])
-        for rows in row_blocks(*self.shape):
-            block = self.block(rows, mean)
+        for rows, block in self.blocks(mean):
             total += weights[rows] @ np.square(block, out=block)
         return total
 
     def scatter(self, about: np.ndarray) -> np.ndarray:
         """``(F - about)ᵀ (F - about)``."""
         total = np.zeros((self.shape[1],) * 2)
-        for rows in row_blocks(*self.shape):
-            block = self.block(rows, about)
+        for _, block in self.blocks(about):
             total += block.T @ block
         return (total + total.T) / 2
 
@@ -200,8 +200,7 @@ class Map:
     def misfit(self, mean: np.ndarray, Q: np.ndarray, U: np.ndarray) -> float:
         """How far ``Q U`` is from ``F - mean``, as a share of it."""
         total = left = 0.0
-        for rows in row_blocks(*self.shape):
-            block = self.block(rows, mean)
+        for rows, block in self.blocks(mean):
             total += np.vdot(block, block)
             block -= Q[rows] @ U
             left += np.vdot(block, block)
@@ -228,8 +227,8 @@ class Map:
     def _onto(self, about: np.ndarray, N: np.ndarray) -> np.ndarray:
         """``(F - about) N`` in the precision of F, summed in float64."""
         coordinates = np.empty((self.shape[0], N.shape[1]), dtype=self.dtype)
-        for rows in row_blocks(*self.shape):
-            coordinates[rows] = self.block(rows, about) @ N
+        for rows, block in self.blocks(about):
+            coordinates[rows] = block @ N
         return coordinates
 
     def _rounding(self, gram: np.ndarray, about: np.ndarray) -> float:
@@ -253,7 +252,7 @@ class Map:
         These are the columns of F, or, where directions are to be left out or the constraint does not reveal the rank of F,
         its principal coordinates.
         """
-        whole = preprojection.is_whole and constraint is not None and centre.is_seen
+        whole = preprojection.share is None and constraint is not None and centre.is_seen
         matrices = [*matrices] if constraint is None else [*matrices, constraint]
         mean = self.mean_at(centre)
         if whole and (self.is_large or not self.is_wide):
@@ -278,7 +277,7 @@ class Map:
     def _in_one_pass(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> bool:
         """Whether scatter and forms can be had together: of matrices without a wide part, about one mean."""
         about_mean = not (centre.at_origin and centre.is_seen)
-        return about_mean and not self.is_wide and all(M.wide.is_diagonal for M in matrices)
+        return about_mean and not self.is_wide and all(M.is_thin for M in matrices)
 
     def _passed_once(
         self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection, mean: np.ndarray
@@ -308,9 +307,6 @@ def leading(gram: np.ndarray, count: Count, floor: float) -> tuple[np.ndarray, n
 class DenseMap(Map):
     """F = X, an array."""
 
-    def __init__(self, X: np.ndarray):
-        self.X, self.shape, self.dtype = X, X.shape, X.dtype
-
     def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
         if shift is None:
             return np.asarray(self.X[rows], dtype=np.float64)
@@ -325,9 +321,9 @@ class DenseMap(Map):
         """The mean of a constant column is that constant and not a rounding away from it."""
         X, total = self.X, np.zeros(self.shape[1])
         size = float(len(X)) if weights is None else weights.sum()
-        for rows in row_blocks(*self.shape):
+        for rows, block in self.blocks():
             # A plain sum wakes no BLAS threads, which would spin through a search that follows.
-            total += self.block(rows).sum(axis=0) if weights is None else weights[rows] @ self.block(rows)
+            total += block.sum(axis=0) if weights is None else weights[rows] @ block
         mean = total / size
         few = X[:: max(1, len(X) // 100)]
         flat = np.flatnonzero(np.ptp(few, axis=0) <= 1e-4 * np.abs(mean))

@@ -57,12 +57,15 @@ class Preprojection:
             raise ValueError(
                 "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
             )
-        if self.is_whole:
+        if self.share is None:
             return rank
-        kept = int(self.share) if self.at_most is not None else _holding(self.share, values, total)
+        if isinstance(self.share, Integral):
+            kept = int(self.share)
+        else:  # of the descending values as many as hold this share of their total
+            kept = 1 + int(np.searchsorted(np.cumsum(values), self.share * total * (1 - 1e-12)))
         if self.least is not None:
             return min(max(kept, self.least), rank)
-        if self.at_most is not None and kept > rank:
+        if isinstance(self.share, Integral) and kept > rank:
             raise ValueError(
                 f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less"
             )
@@ -72,11 +75,6 @@ class Preprojection:
                 'n_components, or use pca="auto"'
             )
         return min(kept, rank)
-
-
-def _holding(energy: float, values: np.ndarray, total: float) -> int:
-    """How many of the descending eigenvalues hold this share of their total."""
-    return 1 + int(np.searchsorted(np.cumsum(values), energy * total * (1 - 1e-12)))
 
 
 def check_pca(pca: Any) -> None:

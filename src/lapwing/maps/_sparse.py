@@ -23,9 +23,6 @@ class SparseMap(Map):
 
     limit: ClassVar[int] = 4000  # the largest Gram matrix of sparse rows that is formed and decomposed whole
 
-    def __init__(self, X: sparse.csr_array):
-        self.X, self.shape, self.dtype = X, X.shape, X.dtype
-
     @property
     def is_large(self) -> bool:  # type: ignore[override]
         return min(self.shape) > self.limit

@@ -27,8 +27,6 @@ class SummaryMap(Map):
         From one weight per class to the weighted sum of the scatter matrices about the means.
     """
 
-    is_wide = False  # the scatter is known, the rows are not
-
     def __init__(
         self, rows: np.ndarray, means: np.ndarray, counts: np.ndarray, scatter: Callable[[np.ndarray], np.ndarray]
     ):
@@ -36,14 +34,12 @@ class SummaryMap(Map):
         self.counts = np.concatenate([np.ones(len(rows)), counts])
         self.shape = (len(rows) + len(means), rows.shape[1])
         self.dtype = rows.dtype
+        self.n_samples = int(self.counts.sum())
+        self.is_wide = False  # the scatter is known, the rows are not
 
     def __getitem__(self, index: Any) -> np.ndarray:
         """Rows by number, of those that are kept."""
         return self.rows[index]
-
-    @property
-    def n_samples(self) -> int:
-        return int(self.counts.sum())
 
     def total(self, values: np.ndarray) -> float:
         return float(values @ self.counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.utils import check_random_state
 
-from .._times import timed
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
@@ -19,7 +19,7 @@ from ..maps import Coordinates, Map, Preprojection, SparseMap
 from ..neighbors import BlockSample, find
 from ..operators import Array
 from ..problem import Problem, laplacian_sum
-from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, is_sampled
+from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, queried
 from ..rows import canonical, lengths, unit_rows
 from ..solvers import solve
 from ._locality import locality
@@ -147,7 +147,7 @@ class LPI(LinearReducer):
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
         documents, (n, d) = _documents(X), X.shape
-        alone = all(is_sampled(leaf, n) for _, leaf in graphs.graph.signed())
+        alone = all(queried(leaf, n) for _, leaf in graphs.graph.signed())
         if alone and sparse.issparse(X) and d > SparseMap.limit:  # documents without links take no part
             labels = y if graphs.graph.reads_labels else None
             return BlockSample(HeldBlocks(documents), labels, graphs.graph.searches())
@@ -165,7 +165,7 @@ class LPI(LinearReducer):
         return locality(data, graphs)
 
     def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> Solved:
-        if is_sampled(graphs.graph, data.n_samples):
+        if graphs.queries is not None:
             # The eigenvectors of a graph of a few documents say nothing of the others, so the directions are found at once.
             return super()._solve(F, data, problem, graphs)
         self.sampling_, degrees = None, problem.degrees
@@ -173,8 +173,9 @@ class LPI(LinearReducer):
         assert self.n_components is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)
         L, constant = laplacian_sum(problem.minimise).tosparse(), np.ones((data.n, 1))
-        with timed("solve"):
-            graph = solve(L, degrees, self.n_components, deflate=constant, semidefinite=pulling)
+        start = perf_counter()
+        graph = solve(L, degrees, self.n_components, deflate=constant, semidefinite=pulling)
+        data.times["solve"] = perf_counter() - start
         mean = F.mean(degrees)
         trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
         if trace <= 1e-12 * degrees.sum():
@@ -182,8 +183,9 @@ class LPI(LinearReducer):
                 f"all documents are the same up to their length (n_features={F.shape[1]}), so there is nothing to tell apart"
             )
         ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(F.shape)
-        with timed("forms"):
-            directions = _ridge_regression(F, mean, degrees, graph.vectors, ridge)
+        start = perf_counter()
+        directions = _ridge_regression(F, mean, degrees, graph.vectors, ridge)
+        data.times["forms"] = perf_counter() - start
         coordinates = Coordinates([], mean, np.transpose, None)
         return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), Preprojection())
 

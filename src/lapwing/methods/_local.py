@@ -164,7 +164,7 @@ class TangentialMaps(FreeReducer):
     about = About("patches", "misfit of each patch's tangent coordinates", "I")
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        return TangentAlignment(n_neighbors)
+        return TangentAlignment(n_neighbors, n_components=self.n_components)
 
     def _problem(self, data: Sample, graphs: Graphs) -> Problem:
         terms = self._terms(data, graphs)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._times import timed
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..graphs import KNN, Empty, Graph, Sample
 from ..maps import as_map
@@ -68,6 +68,7 @@ class Representation(Problem):
     scales: tuple[float, float] = (1.0, 1.0)  # the largest eigenvalues of the scatter and of L
     beta: float = 0.5
     median_degree: float = 0.0
+    graph_terms: Sequence[Term] = ()  # those of L
 
     @property
     def alpha(self) -> float:
@@ -147,24 +148,22 @@ class GLPCA(_Representing):
         L = laplacian_sum(terms).tosparse()
         lam, xi = _largest_square(data), graph_scale(L, self.beta if self.alpha is None else self.alpha)
         beta = resolved_beta(self.beta, self.alpha, lam, xi)
-        terms = [term.scaled(beta / xi) for term in terms]
+        terms = graph_terms = [term.scaled(beta / xi) for term in terms]
         if beta < 1:
             X = _centred(data) * float(np.sqrt(1 / lam))
             residual = Structured(data.n, factors=((X, np.full(X.shape[1], -1.0)),), diag=np.ones(data.n))
-            terms.append(Term(1 - beta, residual, identity(data.n)))  # I - XXᵀ / lambda
-        return Representation(terms, identity(data.n), (lam, xi), beta, float(np.median(L.diagonal())))  # (2)
-
-    def _graph_terms(self, problem: Problem) -> list[Term]:
-        assert isinstance(problem, Representation)
-        return list(problem.minimise[:-1] if problem.beta < 1 else problem.minimise)
+            terms = [*terms, Term(1 - beta, residual, identity(data.n))]  # I - XXᵀ / lambda
+        degree = float(np.median(L.diagonal()))
+        return Representation(terms, identity(data.n), (lam, xi), beta, degree, graph_terms)  # (2)
 
     def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Solution:
         assert isinstance(problem, Representation)
         if problem.beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
-        A, constant = laplacian_sum(problem.minimise).operator(data.X.dtype), np.ones((data.n, 1))
-        with timed("solve"):
-            return solve(A, None, self.n_components, deflate=constant, bound=1.0)
+        A, start = laplacian_sum(problem.minimise).operator(data.X.dtype), perf_counter()
+        solution = solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
+        data.times["solve"] = perf_counter() - start
+        return solution
 
     def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
@@ -243,8 +242,9 @@ class _Robust(_Representing):
             raise ValueError(f"n_components={k} is more than {data.n} samples leave, {data.n - 1}; use fewer")
         L = laplacian_sum(problem.minimise).tosparse()
         centre = data.mean if self.center == "mean" else np.median(data.X, axis=0).astype(np.float64)
-        with timed("solve"):
-            found = self._minimised(data.X.astype(np.float64) - centre, L, k)
+        start = perf_counter()
+        found = self._minimised(data.X.astype(np.float64) - centre, L, k)
+        data.times["solve"] = perf_counter() - start
         centre = centre + found.offset
         self.mean_, self.alpha_, self.components_ = centre.astype(dtype), found.alpha, found.U.T.astype(dtype)
         self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps

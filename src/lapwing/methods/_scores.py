@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._times import timed
 from ..graphs import KNN, Graph, SameClass, Sample
 from ..maps import Map, as_map
 from ..neighbors import BlockSample
@@ -98,20 +98,23 @@ class LaplacianScore(FeatureSelector):
         return Problem(terms, degree_sum(terms))  # (1)
 
     def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
-        with timed("forms"):
-            scores, varying = _laplacian_scores(F, problem)
+        start = perf_counter()
+        scores, varying = _laplacian_scores(F, problem)
+        data.times["forms"] = perf_counter() - start
         self.sampling_ = self._sampling(F, data, graphs, scores[varying])
         return scores, varying
 
     def _sampling(self, F: Map, data: Sample, graphs: Graphs, scores: np.ndarray) -> dict[str, Any] | None:
         """How certain the scores are: those of two halves differ by twice their error, on average."""
-        n = data.n_samples
-        queries = [search.queries or n for search in graphs.graph.searches() if search.is_sampled(n)]
-        if not queries:
+        if graphs.queries is None:
             return None
         halves = on_halves(data, lambda half: _laplacian_scores(F, self._problem(half, graphs))[0])
         error = np.inf if halves is None else np.sqrt(np.mean(_apart(*halves) ** 2)) / 2
-        return {"queries": min(queries), "samples": n, "error": float(error / (np.sqrt(np.mean(scores**2)) or 1.0))}
+        return {
+            "queries": graphs.queries,
+            "samples": data.n_samples,
+            "error": float(error / (np.sqrt(np.mean(scores**2)) or 1.0)),
+        }
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:

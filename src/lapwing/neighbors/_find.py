@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 
-from .._times import timed
 from .._validation import check_positive
 from ..operators import Array, row_blocks
 from ..rows import Sample
@@ -26,9 +26,9 @@ def find(sample: Sample, search: Search) -> Edges:
 
     Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
     """
-    search = search.checked(sample.n_samples)
-    with timed("search"):
-        edges = sample.once(search.key, lambda: _found(sample, search))
+    search, start = search.checked(sample.n_samples), perf_counter()
+    edges = sample.once(search.key, lambda: _found(sample, search))
+    sample.times["search"] = sample.times.get("search", 0.0) + perf_counter() - start
     if sample.half is None or not search.is_sampled(sample.n_samples):
         return edges
     searched, place = np.unique(edges.rows, return_inverse=True)
@@ -66,7 +66,7 @@ def distances_among(sample: Sample, rows: np.ndarray, metric: Any, metric_params
 def _found(sample: Sample, search: Search) -> Edges:
     if sample.in_blocks:
         raise AssertionError(f"{search} was not announced")
-    if is_named(search.metric, "cosine"):
+    if isinstance(search.metric, str) and search.metric == "cosine":
         sample.require_nonzero_rows('metric="cosine"')
     if search.search is not None:
         return _by_transformer(sample, search)
@@ -75,34 +75,62 @@ def _found(sample: Sample, search: Search) -> Edges:
         require_samplable(search, sample.has_features and search.metric is not KERNEL)
         queried = search.queried(sample.n)
         return Pass(search, sample.X[queried], queried, classes).update(sample.X, 0).edges()
+    if search.among == "all":
+        every = np.arange(sample.n)
+        return _exact(sample, search, every, every)
     parts = groups(search.among, sample.n, classes, classes)
     return Edges.joined(_exact(sample, search, some, some if among is None else among) for some, among in parts)
 
 
 def _exact(sample: Sample, search: Search, queries: np.ndarray, members: np.ndarray) -> Edges:
     """The k nearest of ``members`` to each of ``queries``, itself left out."""
-    X, itself = sample.X, np.array_equal(queries, members)
+    X, itself = sample.X, queries is members or np.array_equal(queries, members)
     k = min(search.n_neighbors, members.size - itself)
     if k == 0:
         return Edges.joined([])
     if is_named(search.metric, "precomputed") and sparse.issparse(X):
         return _among_entries(X, queries, members, k)
     searched = space(sample, search.metric, search.metric_params)
-    if is_named(searched.metric, "precomputed"):
+    by_products = searched.X is sample.__dict__.get("centred") and not sparse.issparse(X)
+    if not by_products and is_named(searched.metric, "precomputed"):
         return Edges.joined(
             _in_matrix(searched, queries[part], members, k) for part in row_blocks(queries.size, X.shape[0])
         )
-    if is_named(searched.metric, "chi2"):
+    if not by_products and is_named(searched.metric, "chi2"):
         others = searched.X[members]
         d, found = chi2_neighbors(others if itself else searched.X[queries], others, k)
         return Edges(np.repeat(queries, k), members[found.ravel()], d.ravel())
     edges, open_, near = _proposed(searched, queries, members, k, itself)
     if not open_.size:
         return edges
-    again = Nearest(X[open_], open_, k, metric=search.metric, metric_params=search.metric_params, within=near)
-    again.update(X, 0, None if members.size == sample.n else members)
-    edges = Edges.joined([edges, again.edges()])
-    return edges.where(np.argsort(edges.rows, kind="stable"))
+    if by_products:
+        again = _settled(sample, searched, open_, members, k, near)
+    else:
+        rest = Nearest(X[open_], open_, k, metric=search.metric, metric_params=search.metric_params, within=near)
+        again = rest.update(X, 0, None if members.size == sample.n else members).edges()
+    rows, cols, d = map(np.concatenate, zip(edges, again, strict=True))
+    order = np.argsort(rows, kind="stable")
+    return Edges(rows[order], cols[order], d[order])
+
+
+def _settled(
+    sample: Sample, searched: Space, queries: np.ndarray, members: np.ndarray, k: int, near: np.ndarray
+) -> Edges:
+    """The k nearest of queries that have more within reach: those by products, in float64, and of these by differences."""
+    X, n, squares, parts = searched.X, members.size, sample.squared_norms, []
+    limit = near**2 + 2 * np.broadcast_to(searched.rounding, X.shape[0]).max()
+    for some in row_blocks(queries.size, n):
+        own, D = queries[some], np.empty((queries[some].size, n))
+        for block in row_blocks(n, X.shape[1]):
+            D[:, block] = X[own].astype(np.float64) @ X[members[block]].T.astype(np.float64)
+        D *= -2
+        D += squares[own][:, None] + squares[members]
+        D[own[:, None] == members] = np.inf
+        rows, cols = np.nonzero(limit[some][:, None] >= D)
+        d = paired(sample.X, own[rows], sample.X, members[cols], "euclidean")
+        chosen = choose(rows, cols, d, k)
+        parts.append((own[rows[chosen]], members[cols[chosen]], d[chosen]))
+    return Edges(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _proposed(
@@ -115,7 +143,7 @@ def _proposed(
     """
     if members.size - itself == k:
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
-    is_angle = is_named(searched.metric, "cosine")
+    is_angle = isinstance(searched.metric, str) and searched.metric == "cosine"
     index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
     with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
         d, found = index.kneighbors(None if itself else searched.of(queries, members), k + 1)
@@ -123,10 +151,10 @@ def _proposed(
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
     found, d = found[clear, :k], d[clear, :k]
-    order = np.lexsort((found, d), axis=1)
-    found, d = (np.take_along_axis(a, order, axis=1).ravel() for a in (found, d))
+    equal = np.flatnonzero((d[:, 1:] == d[:, :-1]).any(axis=1))
+    found[equal] = np.take_along_axis(found[equal], np.lexsort((found[equal], d[equal]), axis=1), axis=1)
     d, near = (np.where(e**2 <= 2 * PARALLEL, 0, e**2 / 2) if is_angle else e for e in (d, near))
-    return Edges(np.repeat(queries[clear], k), members[found], d), queries[~clear], near[~clear]
+    return Edges(np.repeat(queries[clear], k), members[found.ravel()], d.ravel()), queries[~clear], near[~clear]
 
 
 def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:

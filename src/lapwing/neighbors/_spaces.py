@@ -88,7 +88,7 @@ class Space(NamedTuple):
         return self.X[rows][:, members] if is_named(self.metric, "precomputed") else self.X[rows]
 
     def indexed(self, members: np.ndarray) -> NearestNeighbors:
-        if is_named(self.metric, "chi2"):
+        if isinstance(self.metric, str) and self.metric == "chi2":
             raise ValueError(
                 f'metric="chi2" on {self.X.shape[0]} samples can search the nearest, not all within a radius; use KNN, or at '
                 "most 5,000 samples"
@@ -112,7 +112,7 @@ def space(sample: Any, metric: Any, metric_params: dict | None = None) -> Space:
         return space(sample.linked, metric, metric_params)
     if metric is KERNEL or not sample.has_features:
         return _kernel_space(sample, metric, metric_params)
-    if is_euclidean(metric, metric_params):
+    if isinstance(metric, str) and metric in ("euclidean", "l2") and not metric_params:
         return _euclidean_space(sample)
     if is_named(metric, "chi2"):
         return _chi2_space(sample)

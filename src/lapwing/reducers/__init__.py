@@ -6,7 +6,7 @@ A method of your own is a subclass of one of these; :class:`Reducer` says what i
 from ._base import Graphs, Reducer
 from ._feature import FeatureSelector
 from ._free import FreeReducer
-from ._graphs import as_graph, is_sampled, linked, outside
+from ._graphs import as_graph, linked, outside, queried
 from ._kernel import KernelReducer
 from ._linear import LinearReducer
 from ._multilinear import MultilinearReducer
@@ -25,8 +25,8 @@ __all__ = [
     "Reducer",
     "Solved",
     "as_graph",
-    "is_sampled",
     "linked",
     "on_halves",
     "outside",
+    "queried",
 ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral
+from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from .._times import recording, timed
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..graphs import Graph, Repulsion, Sample
 from ..maps import SparseMap
@@ -20,16 +18,17 @@ from ..neighbors import BlockSample, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
 from ..rows import encode_labels
-from ._graphs import QUERIES, as_graph, connected_components, linked, sampled, sized
+from ._graphs import QUERIES, as_graph, connected_components, linked, queried, sampled, sized
 
 DTYPES = [np.float64, np.float32]
 
 
 class Graphs(NamedTuple):
-    """``graph=`` and ``penalty=``, resolved."""
+    """``graph=`` and ``penalty=``, resolved; ``queries`` is how many rows the former searches for, None for all of them."""
 
     graph: Graph
     penalty: Graph | None
+    queries: int | None = None
 
 
 class Reducer(TransformerMixin, BaseEstimator):
@@ -69,14 +68,23 @@ class Reducer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        with self._fitting():
-            data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
-            with timed("graph"):
+        self._forget()
+        start = perf_counter()
+        try:
+            with np.errstate(over="raise"):
+                data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
+                at = perf_counter()
                 problem = self._problem(data, graphs)  # A and B
-            with timed("map"):
+                data.times["graph"] = perf_counter() - at
                 F = self._map(data)  # F
-            solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
-            self._store(F, data, problem, graphs, solution)
+                solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
+                self._store(F, data, problem, graphs, solution)
+                self.fit_times_ = {**data.times, "whole": perf_counter() - start}
+        except BaseException as error:
+            self._forget()  # a fit that fails leaves nothing behind
+            if isinstance(error, FloatingPointError):
+                raise ValueError(OUT_OF_RANGE) from error
+            raise
         return self
 
     def problem(self, X: Any, y: Any = None) -> Problem:
@@ -122,30 +130,12 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Any) -> None:
         """What the fitted estimator keeps; every map adds its own."""
         self.graph_ = graphs.graph
-        self.n_connected_components_ = connected_components(graphs.graph, self._graph_terms(problem), data)
-
-    def _graph_terms(self, problem: Problem) -> list[Term]:
-        """The terms of the problem that are graphs."""
-        return list(problem.minimise)
+        terms = getattr(problem, "graph_terms", problem.minimise)
+        self.n_connected_components_ = None if graphs.queries else connected_components(terms, data)
 
     def _terms(self, data: Sample, graphs: Graphs) -> list[Term]:
         """The terms of ``graph=``, at least one of which links samples."""
         return linked("graph", graphs.graph, data)
-
-    @contextmanager
-    def _fitting(self) -> Iterator[None]:
-        """A fit that fails leaves the estimator unfitted, and neither it nor an earlier one leaves anything behind."""
-        self._forget()
-        try:
-            with recording() as times, timed("other"), np.errstate(over="raise"):
-                yield
-            self.fit_times_ = times
-        except FloatingPointError as error:
-            self._forget()
-            raise ValueError(OUT_OF_RANGE) from error
-        except BaseException:
-            self._forget()
-            raise
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -156,32 +146,35 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
         """The rows as graphs and maps look at them, and the graphs."""
-        blocks = self._as_blocks(X, y)
+        blocks = self._as_blocks(X, y) if self._takes_blocks and not isinstance(X, np.ndarray | Sample) else None
+        if isinstance(X, np.memmap) and self._takes_blocks:
+            blocks = self._as_blocks(X, y)
         if blocks is not None:
             announce(self, blocks)
             self._check_parameters()
             graphs = self._graphs(blocks.shape[0], in_blocks=True)
             return self._block_rows(blocks, y, graphs), graphs
-        shared = X if isinstance(X, Sample) else None
-        if shared is None:
-            X = self._validated(X)
-        else:
-            validate_data(self, shared.X, skip_check_array=True)  # stores how many features there are
+        if isinstance(X, Sample):
+            validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
+            self._check_parameters()
+            graphs = self._graphs(X.n)
+            data = self._shared(X, graphs)
+            data.times = {}
+            return data, graphs
+        accept = "csr" if self._takes_sparse else False
+        X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
-        graphs = self._graphs(X.n if shared is not None else X.shape[0])
-        return (self._rows(X, y, graphs) if shared is None else self._shared(shared, graphs)), graphs
-
-    def _validated(self, X: Any) -> Array:
-        sparse = "csr" if self._takes_sparse else False
-        return validate_data(self, X, accept_sparse=sparse, dtype=DTYPES, ensure_min_samples=2)
+        graphs = self._graphs(X.shape[0])
+        return self._rows(X, y, graphs), graphs
 
     def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
         """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
-        graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
+        graph, penalty = getattr(self, "graph", None), self._resolved_penalty(getattr(self, "penalty", None), in_blocks)
         default = (lambda k: sampled(self.default_graph(k))) if in_blocks else self.default_graph
         resolved = as_graph("graph", graph, default, min(self.n_neighbors, n - 1))
-        resolved = clone(resolved) if resolved is graph else resolved
-        return Graphs(sized(resolved, self._n_components), self._resolved_penalty(penalty, in_blocks))
+        if resolved is graph:
+            resolved = sized(clone(resolved), self._n_components)
+        return Graphs(resolved, penalty, queried(resolved, n))
 
     def _resolved_penalty(self, penalty: Any, in_blocks: bool) -> Graph | None:
         if penalty is None:
@@ -203,11 +196,11 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _as_blocks(self, X: Any, y: Any) -> Blocks | None:
         """X as rows in blocks; None where it is an array, or a memory map whose graph asks for all rows."""
-        blocks = as_blocks(X, y) if self._takes_blocks and not isinstance(X, Sample) else None
+        blocks = as_blocks(X, y)
         if blocks is None or not blocks.is_array:
             return blocks
         try:
-            for graph in filter(None, self._graphs(blocks.shape[0])):
+            for graph in filter(None, self._graphs(blocks.shape[0])[:2]):
                 graph.require_blocks(blocks.shape[0])
         except ValueError:
             return None
@@ -220,7 +213,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         if blocks.is_sparse and d <= SparseMap.limit:
             blocks = DenseBlocks(blocks)
-        given = [graph for graph in graphs if graph is not None]
+        given = [graph for graph in graphs[:2] if graph is not None]
         searches = [search for graph in given for search in graph.searches()]
         try:
             for graph in given:
@@ -235,8 +228,10 @@ class Reducer(TransformerMixin, BaseEstimator):
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
-        with timed("search"):
-            return BlockSample(blocks, y if labelled else None, searches)
+        start = perf_counter()
+        data = BlockSample(blocks, y if labelled else None, searches)
+        data.times["search"] = perf_counter() - start
+        return data
 
     def _require_links(self, graphs: list[Graph]) -> None:
         """Of sparse rows with so many features only those with links are held, and the mean of all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._times import timed
 from .._validation import check_choice, check_count
 from ..blocks import stacked
 from ..graphs import Sample, affine_extension, barycentric_weights
@@ -22,7 +22,7 @@ from ..problem import Problem, laplacian_sum
 from ..rows import alike, row_bytes
 from ..solvers import Solution, fix_signs, solve
 from ._base import DTYPES, Graphs, Reducer
-from ._graphs import is_sampled, outside
+from ._graphs import outside
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -56,7 +56,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
         data, graphs = super()._prepared(X, y)
         graph = graphs.graph
-        if is_sampled(graph, data.n):
+        if graphs.queries is not None:
             raise ValueError(
                 f"graph={graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave queries out, "
                 "or use a linear map such as LPP"
@@ -77,13 +77,15 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 UserWarning,
                 stacklevel=outside(),
             )
-        with timed("forms"):
-            (A,) = F.forms([laplacian_sum(problem.minimise)])
+        start = perf_counter()
+        (A,) = F.forms([laplacian_sum(problem.minimise)])
+        data.times["forms"] = perf_counter() - start
         semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graphs.graph.signed())
         crowded = self._crowded or data.X.shape[1] <= 3  # a surface
-        with timed("solve"):
-            constant = np.ones((data.n, 1))
-            return solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
+        constant, start = np.ones((data.n, 1)), perf_counter()
+        solution = solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
+        data.times["solve"] = perf_counter() - start
+        return solution
 
     def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)

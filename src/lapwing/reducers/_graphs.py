@@ -50,15 +50,14 @@ def sized(graph: Graph, n_components: int | None) -> Graph:
     return graph
 
 
-def is_sampled(graph: Graph, n: int) -> bool:
-    """Whether the graph links a sample of n rows only."""
-    return any(search.is_sampled(n) for search in graph.searches())
+def queried(graph: Graph | None, n: int) -> int | None:
+    """How many of n rows the graph searches for; None where it is all of them."""
+    asked: list[Any] = [] if graph is None else [search.queries for search in graph.searches()]
+    return min((int(q) for q in asked if isinstance(q, Integral) and q < n), default=None)
 
 
-def connected_components(graph: Graph, terms: Sequence[Term], data: Sample) -> int | None:
-    """Of the graph that attracts, or of the one that repels where nothing attracts; unknown where only a sample was built."""
-    if is_sampled(graph, data.n_samples):
-        return None
+def connected_components(terms: Sequence[Term], data: Sample) -> int:
+    """Of the graph that attracts, or of the one that repels where nothing attracts."""
     first, *rest = [term.laplacian for term in attraction(terms) or terms]
     return sum(rest, start=first).n_connected_components(data.counts)
 

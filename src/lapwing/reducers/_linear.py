@@ -46,15 +46,15 @@ class LinearReducer(ProjectingReducer):
         self.center = center
         self.normalize = normalize
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
-        data, graphs = super()._prepared(X, y)
-        for graph in filter(None, graphs):
-            if graph.reads_kernel and data.has_features:
+    def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
+        graphs = super()._graphs(n, in_blocks)
+        for graph in filter(None, graphs[:2]):
+            if graph.reads_kernel:
                 raise ValueError(
                     f"graph={graph!r} takes X for a kernel matrix, and {type(self).__name__} projects features, which its rows "
                     'are not; use KernelLPP(kernel="precomputed"), or features and a graph without kernel='
                 )
-        return data, graphs
+        return graphs
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Points of the original space with the given coordinates: exact for orthogonal directions, else the nearest to

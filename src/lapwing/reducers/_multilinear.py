@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from numbers import Integral
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._times import timed
 from .._validation import check_choice, check_count, check_not_negative
 from ..graphs import Sample
 from ..maps import TensorMap, multiplied, rounding
@@ -161,6 +161,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         sizes = self._sizes(F.mean.ndim)
         modes: list[Any] = [None] * len(sizes)
         solutions: list[Any] = [None] * len(sizes)
+        start = perf_counter()
         with single_blas_thread():  # matrices as small as a side of an image
             for sweep in range(1, int(self.max_iter) + 1):
                 before = list(modes)
@@ -171,6 +172,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                     modes[m] = P / np.linalg.norm(P, axis=1, keepdims=True) if self.scaling == "unit" else P
                 if sweep > 1 and all(_change(P, Q) <= self.tol for P, Q in zip(before, modes, strict=True)):
                     break
+        data.times["solve"] = perf_counter() - start
         return modes, solutions, sweep
 
     def _step(self, F: TensorMap, problem: Problem, modes: list[Any], m: int, size: Any) -> Solution:
@@ -178,19 +180,17 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         terms, constraint = problem.minimise, problem.subject_to
         assert constraint is not ORTHOGONAL
         parts = [laplacian_sum(terms)] if self.normalize is None else [term.laplacian for term in terms]
-        with timed("forms"):
-            *forms, B = F.forms([*parts, constraint], modes, m)
+        *forms, B = F.forms([*parts, constraint], modes, m)
         A = forms[0] if self.normalize is None else normalized(terms, forms)
         squares = np.trace(B) + constraint.diagonal().sum() * np.sum(multiplied(F.mean[None], modes) ** 2)
         floor = rounding(F.dtype, squares)
         automatic = isinstance(size, str)
-        with timed("solve"):
-            try:
-                return solve(A, B, min(AUTO, len(B)) if automatic else size, floor=floor)
-            except RankError as error:
-                if automatic:
-                    return solve(A, B, None, floor=floor)
-                raise RankError(f"mode {m + 1} of the images, of size {len(B)}: {error}") from error
+        try:
+            return solve(A, B, min(AUTO, len(B)) if automatic else size, floor=floor)
+        except RankError as error:
+            if automatic:
+                return solve(A, B, None, floor=floor)
+            raise RankError(f"mode {m + 1} of the images, of size {len(B)}: {error}") from error
 
     @property
     def _n_features_out(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 from numbers import Real
+from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,8 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._times import timed
-from .._validation import check_choice, check_count
+from .._validation import check_choices, check_count
 from ..blocks import as_blocks, projected
 from ..graphs import Graph, Sample
 from ..maps import Centre, Coordinates, Map, Preprojection, check_pca, rounding
@@ -22,6 +22,7 @@ from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..rows import canonical
 from ..solvers import RankError, Solution, solve
 from ._base import DTYPES, Graphs, Reducer
+from ._graphs import queried
 from ._sampling import halved
 
 # On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups, docs/defaults.md):
@@ -44,9 +45,11 @@ class Options(NamedTuple):
         return cls(**{name: given[name] for name in cls._fields if name in given})
 
     def check(self, penalty: Any) -> None:
-        check_choice("normalize", self.normalize, (None, "trace"))
-        check_choice("scaling", self.scaling, ("constraint", "unit"))
-        check_choice("center", self.center, ("auto", "mean", "degree", False))
+        check_choices(
+            normalize=(self.normalize, (None, "trace")),
+            scaling=(self.scaling, ("constraint", "unit")),
+            center=(self.center, ("auto", "mean", "degree", False)),
+        )
         check_pca(self.pca)
         if self.ridge is not None:
             self._check_ridge(penalty)
@@ -140,7 +143,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         graph : Graph, default=None
             ``graph=``, resolved, where it is known.
         """
-        pca, wanted = Options.of(self).pca, self.n_components or 1
+        pca, wanted = getattr(self, "pca", None), self.n_components or 1
         if isinstance(pca, str):
             share = self._automatic(data, graph or self._graphs(data.n).graph)
             return Preprojection(share, wanted, ceil(self._directions * wanted))
@@ -170,75 +173,78 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return few if by_labels and data.has_classes and data.class_sizes.mean() < 10 else usual
 
     def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Solved:
-        preprojection = self.preprojection(data, graphs.graph)
+        options, preprojection = Options.of(self), self.preprojection(data, graphs.graph)
         try:
-            solved = self._solved(F, data, problem, preprojection, self._n_components)
+            solved = self._solved(F, data, problem, preprojection, options, self._n_components)
         except RankError:
-            if preprojection.is_whole or not preprojection.is_automatic or self._is_large(data):
+            if preprojection.share is None or preprojection.least is None or self._is_large(data):
                 raise
             # What the constraint sees may lie outside the directions of large variance: a default must not fail for that.
-            solved = self._solved(F, data, problem, preprojection.whole(), self._n_components)
+            solved = self._solved(F, data, problem, preprojection.whole(), options, self._n_components)
         solved = solved._replace(solution=self._selected(solved.solution))
-        self.sampling_ = self._sampling(F, data, graphs, solved)
+        queries = min(filter(None, [graphs.queries, queried(graphs.penalty, data.n_samples)]), default=None)
+        self.sampling_ = None if queries is None else self._sampling(F, data, graphs, solved, options, queries)
         return solved
 
     def _selected(self, solution: Solution) -> Solution:
         return solution
 
-    def _solved(self, F: Map, data: Sample, problem: Problem, preprojection: Preprojection, k: int | None) -> Solved:
+    def _solved(
+        self, F: Map, data: Sample, problem: Problem, preprojection: Preprojection, options: Options, k: int | None
+    ) -> Solved:
         """The quadratic forms in coordinates, then the eigenproblem."""
-        options, terms = Options.of(self), problem.minimise
+        terms, start = problem.minimise, perf_counter()
         constraint = None if problem.subject_to is ORTHOGONAL else problem.subject_to
         parts = [laplacian_sum(terms)] if options.normalize is None else [term.laplacian for term in terms]
-        with timed("forms"):
-            coordinates = F.coordinates(parts, options.centre(problem), preprojection, constraint)
+        coordinates = F.coordinates(parts, options.centre(problem), preprojection, constraint)
         forms, B = (coordinates.forms, None) if constraint is None else (coordinates.forms[:-1], coordinates.forms[-1])
         A = forms[0] if options.normalize is None else normalized(terms, forms)
-        with timed("solve"):
-            solution = self._eigenpairs(A, B, k, F, data, problem, coordinates)
+        formed = perf_counter()
+        solution = self._eigenpairs(A, B, k, F, data, problem, coordinates, options)
+        data.times["forms"] = data.times.get("forms", 0.0) + formed - start
+        data.times["solve"] = data.times.get("solve", 0.0) + perf_counter() - formed
         return Solved(coordinates, (A, B), solution, preprojection)
 
     def _eigenpairs(
-        self, A: Any, B: Any, k: int | None, F: Map, data: Sample, problem: Problem, coordinates: Coordinates
+        self,
+        A: Any,
+        B: Any,
+        k: int | None,
+        F: Map,
+        data: Sample,
+        problem: Problem,
+        found: Coordinates,
+        options: Options,
     ) -> Solution:
-        constraint = problem.subject_to
+        """The eigenproblem; under a constraint B, with a ridge in units of its mean eigenvalue."""
+        constraint, mean, large = problem.subject_to, found.mean, isinstance(B, LinearOperator)
         if not isinstance(constraint, Structured):
             return solve(A, None, k)
-        mean, b, large = coordinates.mean, constraint.diagonal(), isinstance(B, LinearOperator)
+        b = constraint.diagonal()
         diagonal = F.form_diagonal(constraint, mean) if large else np.diagonal(B)
-        ridge = self._ridge(large)
+        ridge = (LARGE_RIDGE if large else self._auto_ridge) if isinstance(options.ridge, str) else options.ridge or 0.0
         return solve(
             A,
             B,
             k,
-            ridge=ridge * diagonal.sum() / min(data.n_samples, mean.size),
+            ridge=float(ridge) * diagonal.sum() / min(data.n_samples, mean.size),
             shift=data.total(np.abs(laplacian_sum(problem.minimise).diagonal())) / data.total(b) if ridge else 0.0,
             floor=rounding(data.X.dtype, diagonal.sum() + data.total(b) * (mean @ mean)),
             diagonal=diagonal,
-            tol=1e-3 if data.is_half else 1e-8,
+            tol=1e-8 if data.half is None else 1e-3,
         )
 
-    def _ridge(self, large: bool) -> float:
-        """``ridge=``, in units of the constraint's mean eigenvalue."""
-        ridge = Options.of(self).ridge
-        if isinstance(ridge, str):
-            return LARGE_RIDGE if large else self._auto_ridge
-        return float(ridge or 0.0)
-
-    def _sampling(self, F: Any, data: Sample, graphs: Graphs, solved: Solved) -> dict[str, Any] | None:
-        """How certain the result of a sampled graph is, by its two halves; None where all rows were searched for."""
-        n = data.n_samples
-        searches = [search for graph in graphs if graph is not None for search in graph.searches()]
-        queries = [search.queries or n for search in searches if search.is_sampled(n)]
-        if not queries:
-            return None
+    def _sampling(
+        self, F: Any, data: Sample, graphs: Graphs, solved: Solved, options: Options, queries: int
+    ) -> dict[str, Any]:
+        """How certain the result of a sampled graph is, by its two halves."""
         k = solved.solution.values.size
 
         def fitted(half: Sample) -> tuple[np.ndarray, tuple[Any, Any]]:
-            found = self._solved(F, half, self._problem(half, graphs), solved.preprojection, k)
+            found = self._solved(F, half, self._problem(half, graphs), solved.preprojection, options, k)
             return found.solution.vectors, found.pencil
 
-        return {"queries": min(queries), "samples": n, **halved(data, fitted)}
+        return {"queries": queries, "samples": data.n_samples, **halved(data, fitted)}
 
     def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solved) -> None:
         super()._store(F, data, problem, graphs, solution)
@@ -247,8 +253,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.rank_ = found.rank
         self.solver_ = found.solver
         self.eigenvalues_ = found.values
-        V = vectors / np.linalg.norm(vectors, axis=0) if Options.of(self).scaling == "unit" else vectors
-        self._store_map(data, solution.coordinates, V)
+        unit = getattr(self, "scaling", "constraint") == "unit"
+        self._store_map(data, solution.coordinates, vectors / np.linalg.norm(vectors, axis=0) if unit else vectors)
         self._report(data, problem, solution)
 
     def _store_map(self, data: Sample, coordinates: Coordinates, V: np.ndarray) -> None:

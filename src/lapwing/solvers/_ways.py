@@ -36,12 +36,27 @@ class Standard:
         return float(abs(self.M).sum(axis=1).max() if self._bound is None else self._bound)
 
     @cached_property
+    def invariant(self) -> bool:
+        """Whether M maps what is deflated onto itself, as it does eigenvectors: then it keeps all else orthogonal to that."""
+        D, n = self.deflated, len(self.deflated)
+        image = self.M @ D
+        other = self.M @ (np.random.RandomState(0).standard_normal(n) / np.sqrt(n)).astype(D.dtype)
+        scale = max(abs(self.bound), float(np.linalg.norm(other)))
+        return bool(np.linalg.norm(image - D @ (D.T @ image)) <= RESIDUALS[D.dtype.name] * scale)
+
+    @cached_property
     def flipped(self) -> Apply:
-        """Products with ``bound I - M``, whose largest eigenvalues are the smallest of M."""
+        """Products with ``bound I - M``, whose largest eigenvalues are the smallest of M; symmetric once they are deflated."""
         bound, M = self.bound, self.M
         if sparse.issparse(M):
-            return sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M).__matmul__
-        return lambda V: bound * V - M @ V
+            apply = sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M).__matmul__
+        else:
+            apply = lambda V: bound * V - M @ V  # noqa: E731
+        return apply if self.invariant else self.after_deflation(apply)
+
+    def after_deflation(self, apply: Apply) -> Apply:
+        D = self.deflated
+        return lambda V: apply(V - D @ (D.T @ V))
 
 
 def is_operator(M: Any) -> bool:
@@ -66,13 +81,13 @@ def whole(M: Any) -> np.ndarray:
 def dense(problem: Standard, k: int) -> Pairs:
     M, deflated = whole(problem.M), problem.deflated.astype(np.float64, copy=False)
     if not deflated.shape[1]:
-        return _decomposed(M, k)
+        return decomposed(M, k)
     Q = np.linalg.qr(deflated, mode="complete")[0][:, deflated.shape[1] :]
-    values, vectors = _decomposed(Q.T @ M @ Q, k)
+    values, vectors = decomposed(Q.T @ M @ Q, k)
     return values, Q @ vectors
 
 
-def _decomposed(M: np.ndarray, k: int) -> Pairs:
+def decomposed(M: np.ndarray, k: int) -> Pairs:
     # All eigenvectors of a small matrix, or many of them, cost no more; and NumPy's BLAS has just been at work, while SciPy
     # brings threads of its own that wait for each other.
     if M.shape[0] < 500 or 3 * k > M.shape[0]:
@@ -94,7 +109,8 @@ def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
         factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError as error:  # SuperLU's word for a singular matrix
         raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
-    _, V = largest(factor.solve, problem.deflated, k, restarts, problem.tol)
+    # The inverse is huge along the constant, so what rounding leaves of it must not come back.
+    _, V = largest(problem.after_deflation(factor.solve), problem.deflated, k, restarts, problem.tol)
     # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
     values, rotation = np.linalg.eigh(V.T @ (M @ V))
     return values, V @ rotation

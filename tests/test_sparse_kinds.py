@@ -1,0 +1,69 @@
+"""Every kind of sparse matrix that a user may pass gives the same result, and is left as it was."""
+
+import numpy as np
+import oracles as o
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+
+from lapwing import LPDP, LPP, NPE, OLPP, LaplacianScore
+from lapwing.graphs import KNN, ClosestPairs, CodingLength, Reconstruction, Repulsion, SameClass, Sample
+
+RNG = np.random.RandomState(0)
+TIED = (RNG.rand(90, 30) < 0.15).astype(float)  # many equal distances
+TIED[~TIED.any(axis=1), 0] = 1.0
+Y = np.arange(90) % 3
+GRAPHS = [
+    KNN(5),
+    KNN(5, metric="manhattan"),
+    KNN(5, metric="cosine", weights="cosine"),
+    KNN(5, weights="dot"),
+    KNN(5, queries=50),
+    KNN(5, metric="manhattan", queries=50),
+    KNN(3, among="same_class"),
+    SameClass("heat"),
+    Repulsion(5),
+    ClosestPairs(7),
+]
+
+
+def parts(X):
+    """What a sparse matrix is made of."""
+    names = ("indices", "indptr", "data") if X.format in ("csr", "csc") else ("row", "col", "data")
+    return [getattr(X, name).copy() for name in names]
+
+
+@pytest.fixture
+def given(sparse_kind):
+    X = sparse_kind(TIED)
+    before = parts(X)
+    yield X
+    for old, new in zip(before, parts(X), strict=True):
+        assert old.dtype == new.dtype
+        assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=repr)
+def test_graphs(graph, given):
+    found, expected = (graph.adjacency(Sample.validated(X, Y)) for X in (given, TIED))
+    assert_allclose(found.toarray(), expected.toarray(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("graph", [Reconstruction(5), CodingLength(5)], ids=repr)
+def test_graphs_without_a_list_of_edges(graph, given):
+    (found,), (expected,) = (graph.build(X, Y) for X in (given, TIED))
+    assert_allclose(found.laplacian.toarray(), expected.laplacian.toarray(), atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [LPP(3), LPDP(3), NPE(3), OLPP(3), LPP(3, graph=KNN(5, queries=50))], ids=repr)
+def test_linear_maps(estimator, given):
+    expected = o.gap_fit(estimator, sparse.csr_array(TIED), Y)
+    found = clone(expected).fit(given, Y)
+    assert o.angle(found.components_, expected.components_) < 1e-7
+    assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-8, atol=1e-10)
+
+
+def test_scores(given):
+    found, expected = (LaplacianScore(3).fit(X) for X in (given, TIED))
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
