@@ -38,7 +38,7 @@ from speed import memory
 from lapwing import LPP
 from lapwing._replacing import write_whole
 from lapwing.graphs import KNN, Sample
-from lapwing.graphs._search import Search
+from lapwing.neighbors import Search, find
 from lapwing.papers.datasets import load
 
 NEIGHBORS = (5, 15)
@@ -71,7 +71,7 @@ def measure(name: str, search: str | None, k: int, file: str) -> dict:
     before, seconds, processor = memory("VmRSS"), [], []
     for _ in range(1 if search is None else 2):
         start, used = time.perf_counter(), time.process_time()
-        edges = Sample(X).neighbors(Search(k, search=search))
+        edges = find(Sample(X), Search(k, search=search))
         seconds.append(time.perf_counter() - start)
         processor.append(time.process_time() - used)
     peak = memory("VmHWM") - before
@@ -99,7 +99,7 @@ def recall(exact: Any, found: Any) -> float:
 
 
 def nearest_of(links: Found, X: np.ndarray, k: int) -> sparse.csr_array:
-    edges = Sample(X).neighbors(Search(k, search=links))
+    edges = find(Sample(X), Search(k, search=links))
     return sparse.csr_array((edges.distances, (edges.rows, edges.cols)), shape=(len(X), len(X)))
 
 

@@ -188,9 +188,9 @@ def against_exact(name: str, X: np.ndarray, X_new: np.ndarray, y: np.ndarray, y_
 
     from lapwing import LPP
     from lapwing.graphs import KNN
-    from lapwing.graphs._sample import Sample
     from lapwing.problem import Problem
     from lapwing.reducers._sampling import objective
+    from lapwing.rows import Sample
 
     sample = Sample(X)
     (term,) = KNN(5, symmetry="mean").terms(sample)
@@ -241,8 +241,8 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
     """Operations a second of one core: of the sums of products in the first pass, and of the search in the second."""
     from threadpoolctl import threadpool_limits
 
-    from lapwing.graphs._blocks import Moments
-    from lapwing.graphs._nearest import Nearest
+    from lapwing.maps import Moments
+    from lapwing.neighbors import Nearest
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, d), dtype=np.float32) * np.geomspace(1, 0.1, d, dtype=np.float32)
@@ -257,7 +257,7 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
 
     with threadpool_limits(1):
         moments = best(lambda: Moments(X[:1000].mean(axis=0, dtype=np.float64), 0).add(X, None))
-        search = best(lambda: Nearest(X[:q], np.arange(q), 5, n_threads=1).update(X, 0))
+        search = best(lambda: Nearest(X[:q], np.arange(q), 5).update(X, 0))
     return {"moments": 2 * n_rows * d * d / moments, "search": 2 * q * n_rows * d / search}
 
 

@@ -10,7 +10,8 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing import operators
 from lapwing.graphs import KNN
-from lapwing.operators import Structured, diagonal, identity, laplacian, row_blocks, weighted_mean
+from lapwing.maps import form, weighted_mean
+from lapwing.operators import Structured, diagonal, identity, laplacian, row_blocks
 from lapwing.problem import ORTHOGONAL, Problem, Term, attraction, degree_sum, laplacian_sum
 
 N = 23
@@ -111,7 +112,7 @@ def test_quadratic(parts, kind, shift):
     before = given.copy()
     F = (given.toarray() if sparse.issparse(given) else given).astype(np.float64)
     F = F if shift is None else F - shift
-    result = Structured(N, **parts).quadratic(given, shift)
+    result = form(Structured(N, **parts), given, shift)
     assert result.dtype == np.float64
     close(result, F.T @ to_dense(parts) @ F, 1e-6 if kind is np.float32 else 1e-12)
     close(result, result.T, 0)
@@ -123,7 +124,7 @@ def test_quadratic_of_integers(kind):
     """Counts of words are integers; the matrix between them is not."""
     F = np.random.RandomState(33).randint(0, 5, (N, 5))
     parts = PARTS["all"]
-    close(Structured(N, **parts).quadratic(kind(F)), F.T @ to_dense(parts) @ F)
+    close(form(Structured(N, **parts), kind(F)), F.T @ to_dense(parts) @ F)
 
 
 def big(n=50_000):
@@ -148,7 +149,7 @@ def test_float32_accumulates_in_float64(name, offset, make):
     double = single.astype(np.float64)
     shift = double.mean(axis=0)
     expected = (double - shift).T @ (A @ (double - shift))
-    assert np.abs(A.quadratic(make(single), shift) - expected).max() < 1e-6 * np.abs(expected).max()
+    assert np.abs(form(A, make(single), shift) - expected).max() < 1e-6 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize(

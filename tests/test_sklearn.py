@@ -55,7 +55,7 @@ SPECIAL = [
     LPP(1, graph=SameClass(), pca=None),
     LPP(1, graph=KNN(3), scaling="constraint"),
     LPP(1, graph=3, penalty=Complete()),
-    LPP(1, graph=KNN(2) + 0.5 * SameClass(), solver="dense"),
+    LPP(1, graph=KNN(2) + 0.5 * SameClass()),
     OLPP(1, graph=SameClass() - 0.2 * Complete(), normalize="trace"),
     OLPP(1, graph=-1 * Complete(), pca=None),
     NPE(1, graph=Reconstruction(3, among="same_class"), pca=None),

@@ -72,7 +72,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown. They act only through graphs that read them.
 
@@ -81,8 +81,8 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         self
         """
         self.__dict__.pop("labels_", None)  # bad input leaves it unfitted
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        k = check_clusters(self.n_clusters, len(X))
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        k = check_clusters(self.n_clusters, X.shape[0])
         n_init = check_count("n_init", self.n_init)
         self.maps_ = LaplacianEigenmaps(max(k - 1, 1), graph=self.graph).fit(X, y)
         self.embedding_ = self.maps_.embedding_
@@ -95,7 +95,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
             Weights that tie the rows to the fitted ones, instead of a search.
 
@@ -104,8 +104,13 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return self.kmeans_.predict(self.maps_.transform(X, links))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -7,7 +7,7 @@ addition and scaling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -31,7 +31,7 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n_rows))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Structured:
     r"""The symmetric matrix :math:`S + \sum_i U_i \mathrm{diag}(c_i) U_i^\top + \mathrm{diag}(g)`.
 
@@ -54,6 +54,12 @@ class Structured:
 
     __array_ufunc__ = None  # so that ``np.float64(2) * A`` comes to __rmul__
 
+    def __repr__(self) -> str:
+        parts = [] if self.sparse is None else [f"{self.sparse.nnz} sparse entries"]
+        parts += [f"a factor of rank {c.size}" for _, c in self.factors]
+        parts += [] if self.diag is None else ["a diagonal"]
+        return f"<{self.n} x {self.n} matrix: {', '.join(parts) or 'zero'}>"
+
     @property
     def shape(self) -> tuple[int, int]:
         return (self.n, self.n)
@@ -65,12 +71,15 @@ class Structured:
     @property
     def thin(self) -> Structured:
         """The part that a pass over blocks of rows is enough for: the diagonal, and factors of few columns."""
-        return Structured(self.n, None, tuple((U, c) for U, c in self.factors if 2 * U.shape[1] <= self.n), self.diag)
+        return Structured(self.n, None, tuple((U, c) for U, c in self.factors if self._is_thin(U)), self.diag)
 
     @property
     def wide(self) -> Structured:
         """The rest: the sparse part, and factors of about as many columns as rows."""
-        return Structured(self.n, self.sparse, tuple((U, c) for U, c in self.factors if 2 * U.shape[1] > self.n))
+        return Structured(self.n, self.sparse, tuple((U, c) for U, c in self.factors if not self._is_thin(U)))
+
+    def _is_thin(self, U: Array) -> bool:
+        return 2 * U.shape[1] <= self.n and not isinstance(U, LinearOperator)
 
     def __add__(self, other: Structured) -> Structured:
         if not isinstance(other, Structured):
@@ -114,8 +123,8 @@ class Structured:
             product += U @ (c[:, None] * (U.T @ columns))
         return product.reshape(Y.shape)
 
-    def products(self, dtype: Any) -> Callable[[np.ndarray], np.ndarray]:
-        """Products with blocks of vectors in this precision, for iterations that take many; factors keep their own."""
+    def operator(self, dtype: Any = np.float64) -> LinearOperator:
+        """The matrix as an operator in this precision, for iterations that take many products; factors keep their own."""
         S = None if self.sparse is None else self.sparse.astype(dtype)
         diag = None if self.diag is None else self.diag.astype(dtype)[:, None]
         factors = [(U, c.astype(dtype)[:, None]) for U, c in self.factors]
@@ -129,7 +138,7 @@ class Structured:
                 product += U @ (c * (U.T @ columns))
             return product.reshape(V.shape)
 
-        return apply
+        return LinearOperator(self.shape, matvec=apply, matmat=apply, dtype=dtype)
 
     def repeated(self, counts: np.ndarray) -> Structured:
         """The matrix whose form on rows is this one's where row i occurs ``counts[i]`` times, in its diagonal and factors."""

@@ -49,7 +49,7 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
 )
-from lapwing.graphs._blocks import Moments
+from lapwing.maps import Moments, SparseMap
 
 N, D = 1000, 6
 NEAR = KNN(4, queries=40)
@@ -370,9 +370,7 @@ def sparse_blocks(X, folder):
 @pytest.fixture(params=[500, 20], ids=["few features", "many features"])
 def limit(request, monkeypatch):
     """As if there were more rows than are decomposed whole, and more features too, or not."""
-    for module in ("_base", "_linear", "_principal"):
-        monkeypatch.setattr(f"lapwing.reducers.{module}.DENSE_LIMIT", request.param)
-    monkeypatch.setattr("lapwing.methods._documents.DENSE_LIMIT", request.param)
+    monkeypatch.setattr(SparseMap, "limit", request.param)
     return request.param
 
 

@@ -21,8 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from lapwing import LPP, KernelLPP
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, neighborhood_preservation
 from lapwing.comparison._run import _worthwhile
-from lapwing.graphs import KNN, _sample
+from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy
+from lapwing.neighbors import _find
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +162,10 @@ def test_graph_facts(digits, found):
 
 def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
     searches, fits = [], []
-    for among, search in list(_sample.AMONG.items()):
-        monkeypatch.setitem(_sample.AMONG, among, lambda *a, _s=search: searches.append(a[1]) or _s(*a))
+    found = _find._found
+    monkeypatch.setattr(
+        _find, "_found", lambda sample, search: searches.append(search.n_neighbors) or found(sample, search)
+    )
     solve = LPP._solve
     monkeypatch.setattr(LPP, "_solve", lambda self, *a: fits.append(self.n_components) or solve(self, *a))
     compare(*digits, methods=["LPP", "OLPP", "NPE"], dimensions=[1, 2, 4, 8], cv=2)

@@ -1,7 +1,7 @@
 """Graphs combine: + - * &, nested parameters, and what a bad parameter says."""
 
 import pickle
-from operator import add, and_, mul, sub
+from operator import add, and_, mul, sub, truediv
 
 import numpy as np
 import oracles as o
@@ -27,6 +27,7 @@ from lapwing.graphs import (
     SameClass,
     Scaled,
 )
+from lapwing.maps import form
 from lapwing.problem import attraction, degree_sum, laplacian_sum
 
 X, Y = toy(4)
@@ -125,15 +126,83 @@ def test_degrees_need_attraction():
         degree_sum((-KNN5 - REPULSION).build(X, Y))
 
 
-@pytest.mark.parametrize("graph", [Reconstruction(5), KNN5 + KNN7, Pairs([[0, 1]])], ids=named)
-def test_not_everything_can_filter(graph):
-    with pytest.raises(ValueError, match=f"{type(graph).__name__} .*&|& takes a sum .* on its left only"):
-        (KNN5 & graph).build(X, Y)
-
-
-def test_reconstruction_has_no_edges_to_keep():
+@pytest.mark.parametrize(
+    "graph", [KNN5 & Reconstruction(5), Reconstruction(5) & KNN5, KNN5 & (KNN7 + Reconstruction(5))]
+)
+def test_reconstruction_has_no_edges(graph):
     with pytest.raises(ValueError, match=r"Reconstruction .*& .*\+ and -"):
-        (Reconstruction(5) & KNN5).build(X, Y)
+        graph.build(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("graph", "W"),
+    [
+        (KNN7 & (SAME + OTHER), at(W_KNN7, W_SAME + W_OTHER)),
+        (KNN7 & (KNN5 + RADIUS), at(W_KNN7, W_KNN5 + W_RADIUS)),
+        (KNN7 & (KNN5 - 0.5 * RADIUS), at(W_KNN7, W_KNN5 + W_RADIUS)),
+        (KNN7 & (KNN5 - KNN5), at(W_KNN7, W_KNN5)),  # edges of either, though the weights add up to nothing
+        (KNN7 & (KNN5 + 0 * SAME), at(W_KNN7, W_KNN5)),
+        (KNN7 & (0 * SAME), 0 * W_KNN7),
+        (SAME & (KNN5 - RADIUS), at(W_SAME, W_KNN5 + W_RADIUS)),
+        (SAME & (0 * RADIUS), 0 * W_SAME),
+        (KNN7 & ((KNN5 - SAME) & RADIUS), at(W_KNN7, at(W_KNN5 + W_SAME, W_RADIUS))),
+        (KNN7 & -(KNN5 + (SAME & RADIUS)), at(W_KNN7, W_KNN5 + at(W_SAME, W_RADIUS))),
+    ],
+    ids=named,
+)
+def test_a_sum_filters_by_the_edges_of_any_of_its_graphs(graph, W):
+    (term,) = graph.build(X, Y)
+    assert term.coefficient == 1
+    check_term(term, W)
+
+
+def test_pairs_of_either_kind_filter():
+    i, j = np.argwhere(W_KNN5)[0]
+    k, m = np.argwhere(W_KNN5)[-1]
+    a, b = np.argwhere((W_KNN5 == 0) & ~np.eye(N, dtype=bool))[0]
+    given = o.pairs_weights(N, [(i, j), (k, m), (a, b)])
+    (term,) = (KNN5 & Pairs([[i, j], [a, b]], [[k, m], [i, j]])).build(X)
+    check_term(term, at(W_KNN5, given))
+    (term,) = (SAME & Pairs([[i, j], [a, b]], [[k, m]])).build(X, Y)
+    check_term(term, at(W_SAME, given))
+
+
+def test_a_stored_zero_is_no_edge():
+    W = sparse.csr_array(np.ones((N, N)))
+    W.data[:N] = 0.0
+    W = W.minimum(W.T)
+    stored = sparse.csr_array((np.where(W.toarray().ravel() > 0, 1.0, 0.0), np.indices((N, N)).reshape(2, -1)))
+    (term,) = (SAME & Precomputed(stored)).build(X, Y)
+    check_term(term, at(W_SAME, W.toarray()))
+
+
+@pytest.mark.parametrize(
+    ("graph", "signed"),
+    [
+        (sum([KNN5, SAME, RADIUS]), [(1, W_KNN5), (1, W_SAME), (1, W_RADIUS)]),
+        (sum([KNN5]), [(1, W_KNN5)]),
+        (sum((KNN5 for _ in range(2)), start=np.float64(0)), [(1, W_KNN5), (1, W_KNN5)]),
+        (np.sum([KNN5, SAME]), [(1, W_KNN5), (1, W_SAME)]),
+        (KNN5 / 2, [(0.5, W_KNN5)]),
+        (KNN5 / np.float32(4), [(0.25, W_KNN5)]),
+        (6 * KNN5 / np.int64(3), [(2, W_KNN5)]),
+        ((KNN5 - SAME) / 2, [(0.5, W_KNN5), (-0.5, W_SAME)]),
+        (+KNN5, [(1, W_KNN5)]),
+        (+(KNN5 - SAME), [(1, W_KNN5), (-1, W_SAME)]),
+    ],
+    ids=named,
+)
+def test_arithmetic(graph, signed):
+    terms = graph.build(X, Y)
+    assert [term.coefficient for term in terms] == [c for c, _ in signed]
+    for term, (_, W) in zip(terms, signed, strict=True):
+        check_term(term, W)
+
+
+def test_division_by_zero():
+    for zero in (0, 0.0, np.float64(0)):
+        with pytest.raises(ZeroDivisionError):
+            KNN5 / zero
 
 
 def test_pairs_are_filtered_on_either_side_of_their_sign():
@@ -160,11 +229,20 @@ def test_a_part_that_is_no_graph(graph, name):
         clone(graph).set_params(**{name: 7}).build(X, Y)
 
 
-@pytest.mark.parametrize(("operation", "other"), [(add, 1.0), (sub, "a"), (mul, "a"), (mul, KNN()), (and_, SameClass)])
+@pytest.mark.parametrize(
+    ("operation", "other"),
+    [(add, 1.0), (add, 0), (sub, "a"), (mul, "a"), (mul, KNN()), (truediv, KNN()), (truediv, "a"), (and_, SameClass)],
+)
 @pytest.mark.parametrize("graph", [KNN(), 2 * KNN(), KNN() - SameClass(), KNN() & SameClass()], ids=named)
 def test_operand_of_another_kind(graph, operation, other):
     with pytest.raises(TypeError):
         operation(graph, other)
+
+
+@pytest.mark.parametrize(("other", "operation"), [(1, add), ("a", add), (0, sub), (2, truediv), (1, and_)])
+def test_operand_of_another_kind_on_the_left(other, operation):
+    with pytest.raises(TypeError):
+        operation(other, KNN())
 
 
 @pytest.mark.parametrize("scale", [np.nan, np.inf, "a", None])
@@ -263,10 +341,10 @@ def test_identities_of_the_class_graphs():
     y = np.where(Y < 0, 2, Y)
     within, total = SameClass().build(X, y)[0].laplacian, Complete().build(X, y)[0].laplacian
     centred = X - X.mean(axis=0)
-    close(total.quadratic(X), centred.T @ centred)
+    close(form(total, X), centred.T @ centred)
     S_w = sum(np.cov(X[y == c].T, bias=True) * (y == c).sum() for c in range(3))
-    close(within.quadratic(X), S_w)
+    close(form(within, X), S_w)
     other = OtherClass().build(X, y)[0].laplacian
     equal = sum((y == c).sum() / N * (np.cov(X[y == c].T, bias=True) * (y == c).sum()) for c in range(3))
-    close(total.quadratic(X), other.quadratic(X) + equal)
+    close(form(total, X), form(other, X) + equal)
     assert sparse.issparse(within.factors[0][0])

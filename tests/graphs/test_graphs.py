@@ -25,6 +25,7 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
 )
+from lapwing.maps import form
 
 DATA = {"plain": toy(0), "twins": toy(1, twins=True)}
 SEUCLIDEAN = {"metric": "seuclidean", "metric_params": {"V": o.VARIANCES}}
@@ -276,9 +277,7 @@ def test_reconstruction_of_equal_rows_and_of_exact_combinations():
     M = Reconstruction(4).build(X)[0].laplacian
     assert np.abs(M @ X).max() < 1e-10
     line = np.arange(12.0)[:, None] * [1.0, 2.0]
-    assert (
-        np.abs(Reconstruction(2, reg=1e-10).build(line)[0].laplacian.quadratic(line[:, :1])) < 25
-    )  # only the two ends
+    assert np.abs(form(Reconstruction(2, reg=1e-10).build(line)[0].laplacian, line[:, :1])) < 25  # only the two ends
 
 
 def test_pairs_that_repel():
@@ -317,7 +316,7 @@ def test_nothing_n_by_n_is_dense(graph):
     try:
         (term,) = graph.build(X, y)
         total = term.laplacian + 2.0 * term.degrees
-        total.quadratic(X, X.mean(axis=0)), total.diagonal(), total @ X, total.n_connected_components()
+        form(total, X, X.mean(axis=0)), total.diagonal(), total @ X, total.n_connected_components()
         assert tracemalloc.get_traced_memory()[1] < 80e6
     finally:
         tracemalloc.stop()

@@ -26,7 +26,8 @@ from lapwing.graphs import (
     TangentAlignment,
     align,
 )
-from lapwing.metrics import chi2_distances, chi2_neighbors, procrustes_error
+from lapwing.metrics import chi2_distances, procrustes_error
+from lapwing.neighbors import _spaces, chi2_neighbors
 from lapwing.papers.datasets import make_patch, make_perturbed_line, make_scherk
 
 RNG = np.random.RandomState(0)
@@ -308,13 +309,11 @@ def test_chi2_neighbors_are_exact_in_float32_too(repeated):
 
 
 def test_chi2_graph_of_many_rows(monkeypatch):
-    from lapwing.graphs import _sample
-
     S = RNG.poisson(2.0, (300, 20)).astype(float)
     small = KNN(5, metric="chi2").adjacency(sample(S)).toarray()
     y = np.arange(300) % 3
     among = KNN(4, metric="chi2", among="other_class").adjacency(Sample.validated(S, y)).toarray()
-    monkeypatch.setattr(_sample, "GRAM_LIMIT", 100)
+    monkeypatch.setattr(_spaces, "GRAM_LIMIT", 100)
     np.testing.assert_allclose(KNN(5, metric="chi2").adjacency(sample(S)).toarray(), small, atol=1e-9)
     large = KNN(4, metric="chi2", among="other_class").adjacency(Sample.validated(S, y)).toarray()
     np.testing.assert_allclose(large, among, atol=1e-9)
@@ -509,11 +508,11 @@ def test_threads_and_bits():
     assert fits[1][1].components_.tobytes() == fits[2][1].components_.tobytes()
 
 
-@pytest.mark.parametrize("n_outliers", [5, 10])
-def test_figure_7(n_outliers):
-    """A few points off the Scherk surface: coding-length weights recover the parameters better than LTSA, over 20 seeds."""
-    errors = np.empty((20, 2))
-    for seed in range(20):
+@pytest.mark.parametrize(("n_outliers", "seeds"), [(5, 20), (10, 10)])
+def test_figure_7(n_outliers, seeds):
+    """A few points off the Scherk surface: coding-length weights recover the parameters better than LTSA."""
+    errors = np.empty((seeds, 2))
+    for seed in range(seeds):
         S, truth = make_scherk(1200, n_outliers=n_outliers, random_state=seed)
         on = slice(0, 1200 - n_outliers)
         for j, weights in enumerate(("uniform", "coding_length")):

@@ -20,9 +20,9 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
-    Sample,
     TangentAlignment,
 )
+from lapwing.maps import SparseMap
 
 
 class Case(NamedTuple):
@@ -269,7 +269,7 @@ def test_pca_is_a_projection_about_the_plain_mean(estimator, regime, share):
     energies = np.cumsum(scores.explained_variance_ratio_)
     p = share if isinstance(share, int) else rank if share == 1 else 1 + np.sum(energies < share)
     N = scores.components_[:p].T
-    problem = clone(estimator)._problem(Sample.validated(X, y))
+    problem = estimator.problem(X, y)
     B = problem.subject_to.toarray() if hasattr(problem.subject_to, "toarray") else None
     terms = [(term.coefficient, term.laplacian.toarray()) for term in problem.minimise]
     values, V = o.solve((o.dense(X) - scores.mean_) @ N, terms, B)
@@ -315,8 +315,7 @@ def test_ridge(name, regime, ridge):
 @pytest.fixture
 def small_is_large(monkeypatch):
     """Sparse X as small as the tests' takes the route of one too large for a dense Gram matrix."""
-    for module in ("_linear", "_principal"):
-        monkeypatch.setattr(f"lapwing.reducers.{module}.DENSE_LIMIT", 5)
+    monkeypatch.setattr(SparseMap, "limit", 5)
 
 
 @pytest.mark.usefixtures("small_is_large")

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lapwing.graphs import KNN, CodingLength, Complete, OtherClass, Precomputed, Reconstruction, Repulsion, SameClass
+from lapwing.maps import form
 from lapwing.methods._scores import FisherScore, LaplacianScore
 from lapwing.problem import degree_sum, laplacian_sum
 
@@ -320,7 +321,7 @@ def test_same_as_the_frame():
     """The diagonals of the matrices LPP solves for."""
     (term,) = KNN(5).build(X)
     mean = degree_sum([term]).diag @ X / degree_sum([term]).diag.sum()
-    A, B = (M.quadratic(X, mean) for M in (laplacian_sum([term]), degree_sum([term])))
+    A, B = (form(M, X, mean) for M in (laplacian_sum([term]), degree_sum([term])))
     np.testing.assert_allclose(LaplacianScore().fit(X).scores_, np.diagonal(A) / np.diagonal(B))
 
 

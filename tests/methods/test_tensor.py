@@ -3,6 +3,7 @@
 import os
 import pickle
 import tracemalloc
+from functools import cache
 from pathlib import Path
 
 import helpers as h
@@ -153,15 +154,22 @@ CASES = {  # parameters, and L and B of the rows by double loops
 }
 
 
-@FORMS
-@ORDERS
-@pytest.mark.parametrize("case", CASES)
-def test_definition(case, X, form):
+@cache
+def definition(case, order):
+    """The images, their labels, and the directions and eigenvalues of each mode."""
     parameters, define = CASES[case]
+    images = {2: X, 3: CUBES}[order]
     y = o.unlabelled(Y) if case == "unlabelled" else Y
-    order, shape = X.ndim - 1, X.shape[1:]
     options = {"scaling": parameters.get("scaling", "unit"), "sweeps": parameters.get("max_iter", 3)}
-    expected, values = DEFINITIONS[order](X, *define(X.reshape(N, -1), y), SIZES[order], **options)
+    return images, y, *DEFINITIONS[order](images, *define(images.reshape(N, -1), y), SIZES[order], **options)
+
+
+@FORMS
+@pytest.mark.parametrize("order", [2, 3], ids=["images", "cubes"])
+@pytest.mark.parametrize("case", CASES)
+def test_definition(case, order, form):
+    X, y, expected, values = definition(case, order)
+    parameters, shape = CASES[case][0], X.shape[1:]
     model = form.make(shape, SIZES[order], **parameters).fit(form.take(X), y)
     for P, V, found, value in zip(model.components_, expected, model.eigenvalues_, values, strict=True):
         np.testing.assert_allclose(found, value, rtol=1e-7, atol=1e-10)

@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from lapwing import LPP, LaplacianEigenmaps
-from lapwing.graphs import KNN, SameClass, Sample, _approximate
-from lapwing.graphs._search import Search
+from lapwing.graphs import KNN, SameClass, Sample
+from lapwing.neighbors import Search, _approximate, find
 from lapwing.persistence import load, save
 
 pytest.importorskip("pynndescent")
@@ -44,7 +44,7 @@ def no_pynndescent(monkeypatch):
 
 def found(X, k=K, metric="euclidean"):
     """Neighbours and distances, one row a row; there are k of each, nearest first, none of them the row itself."""
-    edges = Sample(X).neighbors(Search(k, metric, search="approximate"))
+    edges = find(Sample(X), Search(k, metric, search="approximate"))
     np.testing.assert_array_equal(edges.rows, np.repeat(np.arange(X.shape[0]), k))
     cols, d = edges.cols.reshape(-1, k), edges.distances.reshape(-1, k)
     assert (cols != np.arange(X.shape[0])[:, None]).all()

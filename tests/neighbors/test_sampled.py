@@ -40,8 +40,8 @@ from lapwing.graphs import (
     SameClass,
     Sample,
 )
-from lapwing.graphs import _nearest as nearest_module
-from lapwing.graphs._nearest import Nearest, first_copies, rounded
+from lapwing.maps import form
+from lapwing.neighbors import find
 
 N, K, Q = 60, 4, 17
 
@@ -200,8 +200,8 @@ def test_of_equally_distant_rows_the_first_wins(d, step, metric):
 def test_the_whole_graph_breaks_ties_alike(d):
     """The same rule as that of the search for all rows: the links of sampled rows are among those of all."""
     X, queries = lattice(d), 40
-    whole = Sample(X).neighbors(KNN(K)._search)
-    some = Sample(X).neighbors(KNN(K, queries=queries)._search)
+    whole = find(Sample(X), KNN(K)._search)
+    some = find(Sample(X), KNN(K, queries=queries)._search)
     ours = np.isin(whole.rows, chosen(len(X), queries, 0))
     pairs = set(zip(whole.rows[ours], whole.cols[ours], strict=True))
     assert pairs == set(zip(some.rows, some.cols, strict=True))
@@ -325,53 +325,6 @@ def test_the_number_of_threads_changes_nothing():
     assert found[0] == found[1]
 
 
-def searched(X, k, queried, metric, pieces, n_threads=None, keep_rows=True):
-    near = Nearest(
-        X[queried], queried, k, metric=metric, centre=X[queried].mean(axis=0), keep_rows=keep_rows, n_threads=n_threads
-    )
-    for start, stop in pieces:
-        near.update(X[start:stop], start)
-    return near
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
-@pytest.mark.parametrize("d", [3, 20])
-def test_blocks_of_rows_may_be_cut_and_merged_anyhow(monkeypatch, d, metric):
-    """Whatever the blocks, their order and the number of threads, the same rows are found; and kept beside their numbers."""
-    monkeypatch.setattr(nearest_module, "QUERIES", 7)
-    monkeypatch.setattr(nearest_module, "ROWS", 16)
-    monkeypatch.setattr(nearest_module, "FIRST", 4)
-    X, queried = lattice(d, n=140) + 1, chosen(140, 30, 0)
-    whole = searched(X, K, queried, metric, [(0, 140)], n_threads=1)
-    expected = directed(X, np.zeros(140), K, queried, metric)
-    assert list(whole.indices.ravel()) == [j for _, j, _ in expected]
-    np.testing.assert_allclose(whole.distances.ravel(), [d for *_, d in expected], atol=1e-12)
-    pieces = [(0, 1), (1, 1), (1, 60), (60, 61), (61, 140)]
-    for some in (pieces, pieces[::-1]):
-        near = searched(X, K, queried, metric, some, n_threads=3)
-        np.testing.assert_array_equal(near.indices, whole.indices)
-        np.testing.assert_array_equal(near.rows.take(np.arange(queried.size * K)), X[near.indices.ravel()])
-    parts = [searched(X, K, queried, metric, [piece], keep_rows=False) for piece in pieces[::-1]]
-    merged = parts[0]
-    for part in parts[1:]:
-        merged = merged.merge(part)
-    np.testing.assert_array_equal(merged.indices, whole.indices)
-
-
-def test_fewer_rows_than_neighbours_leave_places_empty():
-    X = np.random.RandomState(0).rand(6, 20)
-    near = searched(X, 9, np.array([0, 3]), "euclidean", [(0, 4), (4, 6)])
-    assert (np.sort(near.indices, axis=1)[:, 4:] == [[1, 2, 3, 4, 5], [0, 1, 2, 4, 5]]).all()
-    assert np.isinf(near.distances[:, 5:]).all()
-
-
-def test_equal_rows_are_thinned():
-    X = np.array([[1, 2], [0, 0], [1, 2], [1, 2], [0, 0], [3, 1]])
-    np.testing.assert_array_equal(first_copies(X, 2), [0, 1, 2, 4, 5])
-    assert rounded(np.array([0.3, 0.1 + 0.2, 0.300001])).tolist() == [0.3, 0.3, 0.300001]
-    assert np.isinf(rounded(np.array([np.inf])))
-
-
 # What a sampled graph estimates.
 
 
@@ -380,7 +333,7 @@ def by_seeds(graph, X, y, queries, seeds=range(120)):
     found = []
     for seed in seeds:
         (term,) = clone(graph).set_params(queries=queries, random_state=seed).build(X, y)
-        found.append(np.concatenate([term.laplacian.quadratic(X), term.degrees.quadratic(X)]))
+        found.append(np.concatenate([form(term.laplacian, X), form(term.degrees, X)]))
     return np.array(found)
 
 
@@ -396,7 +349,7 @@ def exact(graph, X, y):
         D = np.diag(W.sum(axis=1))
         return np.concatenate([X.T @ (D - W) @ X, X.T @ D @ X])
     (term,) = (clone(graph).set_params(symmetry="mean") if isinstance(graph, KNN) else graph).build(X, y)
-    return np.concatenate([term.laplacian.quadratic(X), term.degrees.quadratic(X)])
+    return np.concatenate([form(term.laplacian, X), form(term.degrees, X)])
 
 
 GRAPHS = [
@@ -436,9 +389,9 @@ def test_links_that_classes_filter_are_unbiased_too():
         found = []
         for seed in range(200):
             (term,) = (KNN(K, weights="binary", queries=20, random_state=seed) & other).build(X, y)
-            found.append(term.laplacian.quadratic(X))
+            found.append(form(term.laplacian, X))
         (whole,) = (clone(near).set_params(symmetry="mean") & other).build(X, y)
-        error = np.linalg.norm(np.mean(found, axis=0) - whole.laplacian.quadratic(X))
+        error = np.linalg.norm(np.mean(found, axis=0) - form(whole.laplacian, X))
         assert error < 3 * np.sqrt(np.var(found, axis=0).sum() / 200)
 
 
@@ -470,7 +423,7 @@ def excesses(queries, seeds):
     (term,) = KNN(5, symmetry="mean").build(X)
     degrees = term.degrees.diagonal()
     F = X - degrees @ X / degrees.sum()
-    A, B = term.laplacian.quadratic(F), term.degrees.quadratic(F)
+    A, B = form(term.laplacian, F), form(term.degrees, F)
 
     def objective(model):
         V = model.components_.T
@@ -578,7 +531,7 @@ def test_landmarks_are_drawn_once():
         Z = model.transform(X)
         (term,) = KNN(5, symmetry="mean").build(X)
         Z = Z - term.degrees.diagonal() @ Z / term.degrees.diagonal().sum()
-        objectives.append(np.trace(np.linalg.solve(term.degrees.quadratic(Z), term.laplacian.quadratic(Z))))
+        objectives.append(np.trace(np.linalg.solve(form(term.degrees, Z), form(term.laplacian, Z))))
         assert np.isfinite(model.sampling_["held_out"])
     assert objectives[0] == pytest.approx(objectives[1], rel=0.3)
 

@@ -274,7 +274,6 @@ BAD_PARAMETERS = {
     "n_components": [0, -1, 1.5, "two", True, np.nan],
     "pca": [0, -1, 0.0, 1.5, -0.5, "all", True, np.nan, np.inf, 7, 1],
     "center": ["median", True, 0, None, 1.5],
-    "solver": ["magic", None, 3],
     "scaling": ["none", None, 1.0],
     "normalize": ["norm", True, 2],
     "graph": ["knn", 2.5, True, [1, 2], KNN],
@@ -299,11 +298,6 @@ def test_bad_parameter(estimator, name, value):
 @pytest.mark.parametrize("estimator", [OLPP(), ONPP(), MMC(), DNE(), MFA(), LPP(penalty=Complete())], ids=str)
 def test_degree_centre_needs_degrees(estimator):
     refused(clone(estimator).set_params(center="degree"), X, Y, 'center="degree"')
-
-
-@pytest.mark.parametrize("estimator", DEFAULT, ids=str)
-def test_lanczos_cannot_find_all(estimator):
-    refused(clone(estimator).set_params(solver="lanczos", n_components=6, pca=None), X, Y, "solver=.lanczos.*6")
 
 
 def test_dne_without_a_negative_direction():

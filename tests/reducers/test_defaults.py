@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import KNN, Complete, Repulsion, SameClass
+from lapwing.maps import SparseMap
 from lapwing.solvers import fix_signs
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -56,8 +57,7 @@ def test_all_components_of_an_automatic_projection():
 @pytest.fixture
 def text(monkeypatch):
     """Sparse data that counts as large."""
-    for module in ("_linear", "_principal"):
-        monkeypatch.setattr(f"lapwing.reducers.{module}.DENSE_LIMIT", 100)
+    monkeypatch.setattr(SparseMap, "limit", 100)
     rows = sparse.random(300, 400, density=0.05, format="csr", random_state=0)
     return rows + sparse.csr_matrix((np.ones(300), (np.arange(300), MANY)), shape=rows.shape)
 

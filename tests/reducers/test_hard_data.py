@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import KNN, ClosestPairs, Complete, Repulsion, SameClass, Sample
-from lapwing.reducers import _principal
+from lapwing.maps import SparseMap, _map, _sparse
 
 RNG = np.random.RandomState(0)
 DIGITS = load_digits()
@@ -119,19 +119,6 @@ def test_collinear_columns_of_float32(estimator, shape, offset):
     assert clone(estimator).fit(X, np.arange(n) % 3).rank_ == 5
 
 
-@pytest.mark.parametrize(("n_classes", "shape"), [(20, (200, 400)), (10, (60, 90)), (4, (200, 30))])
-@pytest.mark.parametrize("estimator", [OLPP(pca=None), LPP(pca=None)], ids=repr)
-def test_lanczos_finds_repeated_eigenvalues(estimator, n_classes, shape):
-    """The class graph of fewer samples than features has eigenvalue 0 as often as there are classes, less one."""
-    X, y = o.blobs(*shape, n_classes=n_classes)
-    k = n_classes - 1
-    dense, lanczos = (
-        clone(estimator).set_params(graph=SameClass(), n_components=k, solver=solver).fit(X, y)
-        for solver in ("dense", "lanczos")
-    )
-    assert o.angle(dense.components_, lanczos.components_) < 1e-8
-
-
 @pytest.mark.parametrize("estimator", [LPP(3), NPE(3), OLPP(3)], ids=repr)
 def test_entries_of_a_sparse_matrix_stored_in_parts(estimator):
     X, _ = o.blobs(60, 9)
@@ -193,17 +180,17 @@ def test_squares_out_of_range(estimator, scale):
 def test_truncation_doubles_until_the_energy_is_held(monkeypatch):
     rng = np.random.RandomState(0)
     X = sparse.random_array((700, 600), density=0.05, rng=rng, format="csr")
-    monkeypatch.setattr(_principal, "DENSE_LIMIT", 500)
+    monkeypatch.setattr(SparseMap, "limit", 500)
     asked = []
-    eigsh = _principal.eigsh
-    monkeypatch.setattr(_principal, "eigsh", lambda *a, **k: asked.append(k["k"]) or eigsh(*a, **k))
+    eigsh = _sparse.seeded_eigsh
+    monkeypatch.setattr(_sparse, "seeded_eigsh", lambda A, k, **o: asked.append(k) or eigsh(A, k, **o))
     truncated = OLPP(3, pca=0.8).fit(X)
     assert asked == [128, 256, 512][: len(asked)]
     assert len(asked) > 1
     dense = OLPP(3, pca=0.8).fit(X.toarray())
     assert truncated.n_pca_ == dense.n_pca_
     assert o.angle(truncated.components_, dense.components_) < 1e-6
-    monkeypatch.setattr(_principal, "MOST_DIRECTIONS", 128)
+    monkeypatch.setattr(_sparse, "MOST_DIRECTIONS", 128)
     with pytest.raises(ValueError, match=r"first 128 directions.*pca=300"):
         OLPP(3, pca=0.8).fit(X)
 
@@ -211,7 +198,7 @@ def test_truncation_doubles_until_the_energy_is_held(monkeypatch):
 def test_few_directions_of_sparse_data_are_found_by_lanczos(monkeypatch):
     X = sparse.random_array((900, 700), density=0.05, rng=np.random.RandomState(0), format="csr")
     dense = LPP(3, pca=10).fit(X.toarray())
-    monkeypatch.setattr(_principal, "leading", None)  # not to be used
+    monkeypatch.setattr(_map, "leading", None)  # not to be used
     assert o.angle(LPP(3, pca=10).fit(X).components_, dense.components_) < 1e-6
 
 

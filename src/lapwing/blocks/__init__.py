@@ -1,6 +1,16 @@
 """Rows that do not fit in memory, read a block at a time: memory-mapped arrays, Parquet, Zarr, dask."""
 
 from ._arrays import HeldBlocks
-from ._blocks import Blocks, DenseBlocks, Fold, as_blocks, projected, working_memory
+from ._blocks import Blocks, DenseBlocks, Fold, as_blocks, projected, stacked, taking, working_memory
 
-__all__ = ["Blocks", "DenseBlocks", "Fold", "HeldBlocks", "as_blocks", "projected", "working_memory"]
+__all__ = [
+    "Blocks",
+    "DenseBlocks",
+    "Fold",
+    "HeldBlocks",
+    "as_blocks",
+    "projected",
+    "stacked",
+    "taking",
+    "working_memory",
+]

@@ -11,8 +11,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
-from ..graphs._sample import encode_labels
 from ..operators import Array
+from ..rows import encode_labels
 from ._fits import SharedFits, why_it_failed
 from ._plan import Plan
 from ._scores import Judge

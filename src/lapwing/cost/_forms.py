@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from ..operators import BLOCK_BYTES
-from ..solvers._free import DENSE_SAMPLES
+from ..solvers import FEW as DENSE_SAMPLES
 from ._sizes import Data, Matrix, Part, Work, add, times
 
 # What depends on the data, as it mostly is (benchmarks/cost.py):
@@ -77,7 +77,7 @@ def lanczos(k: int, n: float, matvec: Work, bases: float) -> tuple[Work, float]:
 
 
 def graph_solution(matrix: Matrix, data: Data, k: int, *, crowded: bool) -> Part:
-    """Eigenvectors of the sparse matrix of a graph: :func:`lapwing.solvers.solve_free`."""
+    """Eigenvectors of the sparse matrix of a graph: :func:`lapwing.solvers.solve`."""
     n, entries = data.n, matrix.entries + matrix.wide**2 / data.n + data.n
     if n <= DENSE_SAMPLES or 3 * k > n:
         return Part("solve", add(eigen(n), {"products64": 4.0 * n**3}), 0.0, 56.0 * n * n)

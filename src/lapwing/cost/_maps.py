@@ -12,7 +12,7 @@ from ..graphs import Sample
 from ..methods import GLPCA, LPI, FisherScore, LaplacianScore
 from ..operators import BLOCK_BYTES
 from ..reducers import FreeReducer, KernelReducer, LinearReducer
-from ..solvers._free import DENSE_SAMPLES
+from ..solvers import FEW as DENSE_SAMPLES
 from ._forms import by_products, eigen, forms, graph_solution, lanczos, leading, matrix_free, regression, solve
 from ._linear import COVARIANCE, n_directions, reduced
 from ._problem import Fit, Problem, problem_of, with_halves

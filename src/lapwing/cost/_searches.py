@@ -7,13 +7,11 @@ from collections.abc import Iterable
 import joblib
 
 from ..graphs import Graph
-from ..graphs._nearest import FIRST, QUERIES
-from ..graphs._sample import GRAM_LIMIT, TREE_DIMENSIONS
-from ..graphs._search import Search
+from ..neighbors import FIRST, GRAM_LIMIT, QUERIES, TREE_DIMENSIONS, Search
 from ..operators import BLOCK_BYTES
 from ._sizes import Data, Part, Work
 
-DENSE_CHUNK = 128 << 20  # bytes of distances that a search by all pairs holds, see graphs/_search.py
+DENSE_CHUNK = 128 << 20  # bytes of distances that a search by all pairs holds, see neighbors/_find.py
 
 Found = tuple[Work, float]  # operations, and bytes on the way
 
@@ -40,7 +38,7 @@ def touched(searches: list[Search], n: int) -> int:
 
 
 def is_by_gram(search: Search, data: Data) -> bool:
-    """Whether few long rows are searched, by their Gram matrix: see :meth:`lapwing.graphs.Sample.space`."""
+    """Whether few long rows are searched, by their Gram matrix: see neighbors/_spaces.py."""
     few = TREE_DIMENSIONS < data.d > data.n <= GRAM_LIMIT and not data.is_sparse
     return few and search.metric in ("euclidean", "l2") and not search.is_sampled(data.n)
 

@@ -1,31 +1,72 @@
-"""Graphs as parameter objects: who pulls whom, and how graphs combine.
-
-A graph holds parameters only. ``build(X, y)`` turns it into signed terms, each with its Laplacian and its degrees.
-"""
+"""Graphs as parameter objects: who pulls whom, how graphs combine, and how they print."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from inspect import Parameter, signature
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn import get_config
+from sklearn.base import clone
 
+from ..neighbors import Search, require_samplable
 from ..operators import laplacian
 from ..problem import Term
-from ._sample import Sample
-from ._search import Search, require_samplable
+from ..rows import Sample
+
+LONGEST = 200  # characters of a parameter that are printed
+
+Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
 
 
-class Graph(BaseEstimator):
-    """Base of all graphs. Combine them by ``+``, ``-``, ``*`` with a number, and ``&``.
+class Graph:
+    """Base of all graphs: parameters that say who pulls whom. ``build(X, y)`` makes Laplacians and degrees of them.
 
-    ``&`` binds weaker than ``-`` in Python, so bracket it: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``.
+    Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, and ``&``, which binds weaker than ``-`` in Python, so
+    bracket it: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph prints as it is typed.
+
+    **A subclass must write**
+
+    - ``adjacency(sample)``: the weights as a symmetric sparse matrix, n x n and not negative; or, where the edges are too many
+      to list or the matrix is no Laplacian of weights, ``terms(sample)``: a list of :class:`lapwing.problem.Term`. The rows
+      are ``sample.X`` (an array, or sparse), their number ``sample.n``, and their labels ``sample.classes``, -1 where unknown.
+    - ``__init__``, if it has parameters: it stores each under its own name and does nothing else.
+
+    **It may write**
+
+    - ``reads_labels``, ``reads_features``, ``reads_kernel``, ``indexes_rows``, ``is_laplacian``, ``is_semidefinite``, as
+      attributes or properties, where the values below are not its own;
+    - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
+    - ``searches`` and ``require_blocks``, where rows that are read in blocks can be enough;
+    - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
+
+    **It must not** write to X, y or its own parameters: estimators share graphs, and build them again in every fold. The
+    operators, ``signed`` and ``links`` are not its business.
+
+    :func:`lapwing.testing.check_graph` says whether all this holds.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from lapwing import LPP
+    >>> from lapwing.graphs import KNN, Graph
+    >>> class Chain(Graph):
+    ...     "Each sample linked to the next one in time."
+    ...     reads_features, indexes_rows = False, True
+    ...     def adjacency(self, sample):
+    ...         return sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(sample.n, sample.n))
+    >>> LPP(1, graph=KNN(2) + 0.5 * Chain()).fit([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [4.0, 1.0]])
+    LPP(graph=KNN(2) + 0.5 * Chain(), n_components=1)
     """
 
-    reads_labels: Any = False
-    reads_features: Any = True  # whether it looks at X at all
+    reads_labels: Any = False  # whether it looks at y
+    reads_features: Any = True  # whether it looks at X
+    reads_kernel: Any = False  # whether it takes X for a kernel matrix
+    indexes_rows: Any = False  # whether it knows rows by their place, and so fits one data set and no fold of it
+    is_laplacian: Any = True  # whether the rows of its matrix add up to 0, so that moving all samples costs nothing
     is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
 
@@ -41,11 +82,47 @@ class Graph(BaseEstimator):
         return self.terms(Sample.validated(X, y))
 
     def terms(self, sample: Sample) -> list[Term]:
-        raise NotImplementedError
+        """What :meth:`build` returns."""
+        if self._parts() is not None:
+            return [term.scaled(coefficient) for coefficient, leaf in self.signed() for term in leaf.terms(sample)]
+        W = _listed(self, sample)
+        if W is None:
+            raise NotImplementedError(f"{type(self).__name__} must write adjacency(sample) or terms(sample)")
+        return [self.term(W)]
 
-    def signed(self) -> list[tuple[float, Graph]]:
-        """The graphs that this one adds up, with their coefficients."""
-        return [(1.0, self)]
+    def adjacency(self, sample: Sample) -> Any:
+        """The weights as a sparse matrix; None where the graph is too dense to list its edges."""
+        return None
+
+    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """The weights of given pairs; 0 where the graph has no edge."""
+        W = _listed(self, sample)
+        if W is None:
+            raise ValueError(
+                f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
+            )
+        return np.asarray(W[rows, cols]).ravel()
+
+    def term(self, W: sparse.csr_array) -> Term:
+        """The term of this graph's weights W, or of those of them that ``&`` keeps."""
+        return Term(1.0, *laplacian(W))
+
+    def signed(self) -> Signed:
+        """The graphs that this one adds up, with their coefficients. Sums may be as long as they like."""
+        found: Signed = []
+        open_: Signed = [(1.0, self)]
+        while open_:
+            coefficient, graph = open_.pop()
+            parts = graph._parts()
+            if parts is None:
+                found.append((coefficient, graph))
+            else:
+                open_ += [(coefficient * c, part) for c, part in reversed(parts)]
+        return found
+
+    def _parts(self) -> Signed | None:
+        """One level of :meth:`signed`; None where the graph is no sum."""
+        return None
 
     def searches(self) -> list[Search]:
         """The neighbour searches that building it takes."""
@@ -53,43 +130,76 @@ class Graph(BaseEstimator):
 
     def require_blocks(self, n: int) -> None:
         """Raise where it needs all rows at once, and so cannot be built on rows that are read a block at a time."""
-        raise ValueError(
-            f"{type(self).__name__} needs all rows of X in memory, and X is read in blocks; use graphs of classes (SameClass) or "
-            "of sampled neighbours (KNN with queries=), or pass X as an array"
-        )
-
-    def adjacency(self, sample: Sample) -> sparse.csr_array | None:
-        """The weights as a sparse matrix; None where the graph is too dense to list its edges."""
-        return None
-
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """The weights of given pairs; 0 where the graph has no edge."""
-        raise ValueError(
-            f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
-        )
+        if "queries" not in self.get_params(deep=False):
+            raise ValueError(
+                f"{type(self).__name__} needs all rows of X in memory, and X is read in blocks; use graphs of classes "
+                "(SameClass) or of sampled neighbours (KNN with queries=), or pass X as an array"
+            )
+        for search in self.searches():
+            _require_queries(type(self).__name__, search)
 
     def resolved(self, sample: Sample) -> Graph:
         """The graph with the parameters that it takes from the data written out, for :meth:`links`."""
         return self
 
-    @property
-    def has_links(self) -> bool:
-        """Whether :meth:`links` knows how."""
-        return False
-
     def links(self, both: Sample) -> sparse.csr_array:
-        """Weights from the rows of ``both`` behind the fitted ones to those: how new samples are tied to fitted ones."""
-        raise ValueError(
-            f"{type(self).__name__} has no links for new rows: it is no search among features; give links= to transform, or use "
-            "KNN or Radius"
-        )
+        """How new samples are tied to fitted ones: weights from the rows of ``both`` behind ``both.n_fitted`` to those before.
 
-    def term(self, W: sparse.csr_array) -> Term:
-        """The term of this graph's weights W, or of those of them that ``&`` keeps."""
-        return Term(1.0, *laplacian(W))
+        Of what attracts, and without labels and pairs, which new rows have not.
+        """
+        pulling = [(c, leaf.new_links(both)) for c, leaf in self.signed() if c > 0]
+        found = [c * W for c, W in pulling if W is not None]
+        if not found:
+            raise ValueError(
+                f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
+                'transform, or use KNN or Radius, without search= and metric="precomputed"'
+            )
+        return sum(found[1:], start=found[0])
+
+    def new_links(self, both: Sample) -> sparse.csr_array | None:
+        """:meth:`links` of a graph that is no sum; None where it knows none."""
+        return None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with ``deep`` also those of parameters that have some, as ``left__n_neighbors``."""
+        params = {name: getattr(self, name) for name in signature(type(self)).parameters}
+        for name, value in list(params.items()) if deep else ():
+            if hasattr(value, "get_params") and not isinstance(value, type):
+                params |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Graph:
+        """Set parameters by the names of :meth:`get_params`."""
+        names = list(signature(type(self)).parameters)
+        for key in sorted(params, key=lambda key: "__" in key):  # a part first, then what is in it
+            name, _, inner = key.partition("__")
+            if name not in names:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names) or 'none'}"
+                )
+            if inner:
+                getattr(self, name).set_params(**{inner: params[key]})
+            else:
+                setattr(self, name, params[key])
+        return self
+
+    def __repr__(self) -> str:
+        """As it is typed: sizes, and what is not the default."""
+        words = []
+        for i, parameter in enumerate(signature(type(self)).parameters.values()):
+            value = getattr(self, parameter.name)
+            first = i == 0 and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+            shown = (first and isinstance(value, Real)) or not get_config()["print_changed_only"]
+            if shown or not _is_default(value, parameter.default):
+                words.append(_printed(value) if first else f"{parameter.name}={_printed(value)}")
+        return f"{type(self).__name__}({', '.join(words)})"
 
     def __add__(self, other: Graph) -> Graph:
         return _combined(self, other, 1.0)
+
+    def __radd__(self, other: Any) -> Graph:
+        """For ``sum``, which begins with 0."""
+        return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __sub__(self, other: Graph) -> Graph:
         return _combined(self, other, -1.0)
@@ -97,12 +207,19 @@ class Graph(BaseEstimator):
     def __mul__(self, scale: float) -> Graph:
         if not isinstance(scale, Real):
             return NotImplemented
-        return Scaled(self, float(scale))
+        graph, own = (self.graph, self.scale) if isinstance(self, Scaled) else (self, 1.0)
+        return Scaled(graph, float(scale) * own)
 
     __rmul__ = __mul__
 
+    def __truediv__(self, scale: float) -> Graph:
+        return self * (1.0 / float(scale)) if isinstance(scale, Real) else NotImplemented
+
     def __neg__(self) -> Graph:
         return self * -1.0
+
+    def __pos__(self) -> Graph:
+        return self
 
     def __and__(self, other: Graph) -> Graph:
         return Intersection(self, other) if isinstance(other, Graph) else NotImplemented
@@ -116,80 +233,66 @@ def _combined(left: Graph, right: Graph, sign: float) -> Graph:
     return Combination(left, right, sign)
 
 
-def require_queries(graph: Graph, search: Search) -> None:
-    """Of rows that are read in blocks, the neighbours of a few can be had."""
-    require_samplable(search)
-    if search.queries is None:
-        name = type(graph).__name__
-        raise ValueError(
-            f"{name}({search.n_neighbors}) searches for the neighbours of every row, and X is read in blocks; search for those "
-            f"of a sample: {name}({search.n_neighbors}, queries=20_000)"
-        )
+def _of_any_leaf(name: str) -> Any:
+    return property(lambda self: any(getattr(leaf, name) for leaf in self._leaves()))
 
 
-class SparseGraph(Graph):
-    """A graph that is the list of its edges."""
+class _Operation(Graph):
+    """A graph made of others, whose properties are those of its leaves, all in this one place."""
 
-    def terms(self, sample: Sample) -> list[Term]:
-        W = self.adjacency(sample)
-        assert W is not None
-        return [self.term(W)]
+    def _leaves(self) -> Iterator[Graph]:
+        """The graphs that are no operations, on both sides of ``&`` too, from left to right."""
+        open_: list[Graph] = [self]
+        while open_:
+            graph = open_.pop()
+            if isinstance(graph, _Operation):
+                open_ += [part for part in reversed(vars(graph).values()) if isinstance(part, Graph)]
+            else:
+                yield graph
 
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        W = self.adjacency(sample)
-        assert W is not None
-        return lookup(W, rows, cols)
+    reads_labels = _of_any_leaf("reads_labels")
+    reads_features = _of_any_leaf("reads_features")
+    reads_kernel = _of_any_leaf("reads_kernel")
+    indexes_rows = _of_any_leaf("indexes_rows")
+
+    @property
+    def is_laplacian(self) -> bool:
+        return all(leaf.is_laplacian for _, leaf in self.signed())
+
+    @property
+    def is_semidefinite(self) -> bool:
+        """An Intersection alone is the Laplacian of weights; what has none raises when it is built."""
+        return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
+
+    def searches(self) -> list[Search]:
+        return [search for leaf in self._leaves() for search in leaf.searches()]
+
+    def require_blocks(self, n: int) -> None:
+        for leaf in self._leaves():
+            leaf.require_blocks(n)
+
+    def resolved(self, sample: Sample) -> Graph:
+        graph = clone(self)
+        for leaf in graph._leaves():
+            leaf.set_params(**leaf.resolved(sample).get_params(deep=False))
+        return graph
 
 
-class Scaled(Graph):
+class Scaled(_Operation):
     """``scale * graph``."""
 
     def __init__(self, graph: Graph, scale: float = 1.0):
         self.graph = graph
         self.scale = scale
 
-    @property
-    def reads_labels(self) -> bool:
-        return _any_reads_labels(self.graph)
+    def _parts(self) -> Signed:
+        return [(_finite(self.scale), _graph("graph", self.graph))]
 
-    def terms(self, sample: Sample) -> list[Term]:
-        return [term.scaled(_finite(self.scale)) for term in _graph("graph", self.graph).terms(sample)]
-
-    def signed(self) -> list[tuple[float, Graph]]:
-        return [(_finite(self.scale) * coefficient, leaf) for coefficient, leaf in _graph("graph", self.graph).signed()]
-
-    def searches(self) -> list[Search]:
-        return self.graph.searches()
-
-    def require_blocks(self, n: int) -> None:
-        self.graph.require_blocks(n)
-
-    def adjacency(self, sample: Sample) -> sparse.csr_array | None:
-        W = self.graph.adjacency(sample)
-        return None if W is None else W * self.scale
-
-    def resolved(self, sample: Sample) -> Graph:
-        return Scaled(self.graph.resolved(sample), self.scale)
-
-    @property
-    def has_links(self) -> bool:
-        return self.graph.has_links
-
-    def links(self, both: Sample) -> sparse.csr_array:
-        return self.scale * self.graph.links(both)
-
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return self.scale * self.graph.weights_at(sample, rows, cols)
-
-    def __mul__(self, scale: float) -> Graph:
-        if not isinstance(scale, Real):
-            return NotImplemented
-        return Scaled(self.graph, float(scale) * self.scale)
-
-    __rmul__ = __mul__
+    def __repr__(self) -> str:
+        return f"-{_operand(self.graph)}" if self.scale == -1 else f"{_number(self.scale)} * {_operand(self.graph)}"
 
 
-class Combination(Graph):
+class Combination(_Operation):
     """``left + scale * right``; a negative scale repels.
 
     In a grid search: ``graph__left__...``, ``graph__right__...`` and ``graph__scale``.
@@ -200,63 +303,57 @@ class Combination(Graph):
         self.right = right
         self.scale = scale
 
-    @property
-    def reads_labels(self) -> bool:
-        return _any_reads_labels(self.left, self.right)
+    def _parts(self) -> Signed:
+        return [(1.0, _graph("left", self.left)), (_finite(self.scale), _graph("right", self.right))]
 
-    def terms(self, sample: Sample) -> list[Term]:
-        return _graph("left", self.left).terms(sample) + self._scaled_right().terms(sample)
+    def _chain(self) -> list[Combination]:
+        """The sum, the sum on its left, and so on: many graphs are a loop, not recursion."""
+        chain = [self]
+        while isinstance(chain[-1].left, Combination):
+            chain.append(chain[-1].left)
+        return chain
 
-    def signed(self) -> list[tuple[float, Graph]]:
-        return _graph("left", self.left).signed() + self._scaled_right().signed()
+    def __sklearn_clone__(self) -> Combination:
+        chain = self._chain()
+        graph = clone(chain[-1].left, safe=False)
+        for part in reversed(chain):
+            graph = Combination(graph, clone(part.right, safe=False), clone(part.scale, safe=False))
+        return graph
 
-    def searches(self) -> list[Search]:
-        return _graph("left", self.left).searches() + _graph("right", self.right).searches()
-
-    def require_blocks(self, n: int) -> None:
-        self.left.require_blocks(n)
-        self.right.require_blocks(n)
-
-    def resolved(self, sample: Sample) -> Graph:
-        return Combination(self.left.resolved(sample), self.right.resolved(sample), self.scale)
-
-    @property
-    def has_links(self) -> bool:
-        return any(coefficient > 0 and leaf.has_links for coefficient, leaf in self.signed())
-
-    def links(self, both: Sample) -> sparse.csr_array:
-        """Of what attracts: new rows have no label."""
-        pulling = [(coefficient, leaf) for coefficient, leaf in self.signed() if coefficient > 0]
-        found = [coefficient * leaf.links(both) for coefficient, leaf in pulling if leaf.has_links]
-        return sum(found[1:], start=found[0]) if found else super().links(both)
-
-    def _scaled_right(self) -> Scaled:
-        return Scaled(_graph("right", self.right), self.scale)
-
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        raise ValueError("& takes a sum of graphs on its left only: (A + B) & C, not C & (A + B)")
+    def __repr__(self) -> str:
+        chain = self._chain()
+        first = chain[-1].left
+        words = [_operand(first) if isinstance(first, Intersection) else repr(first)]
+        for part in reversed(chain):
+            negative = isinstance(part.scale, Real) and part.scale < 0
+            times = "" if part.scale in (1, -1) else f"{_number(-part.scale if negative else part.scale)} * "
+            words.append(f"{'-' if negative else '+'} {times}{_operand(part.right)}")
+        return " ".join(words)
 
 
-class Intersection(Graph):
-    """``left & right``: left's weights on the edges that right has too."""
+class Intersection(_Operation):
+    """``left & right``: left's weights on the edges that right has too.
+
+    Of a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
+    has, whatever their coefficients, unless they are 0.
+    """
 
     def __init__(self, left: Graph, right: Graph):
         self.left = left
         self.right = right
 
-    @property
-    def reads_labels(self) -> bool:
-        return _any_reads_labels(self.left, self.right)
+    def _parts(self) -> Signed | None:
+        right = _graph("right", self.right)
+        if _graph("left", self.left)._parts() is None:
+            return None
+        return [(coefficient, Intersection(leaf, right)) for coefficient, leaf in self.left.signed()]
 
-    def terms(self, sample: Sample) -> list[Term]:
-        return [part.term(part.adjacency(sample)).scaled(coefficient) for coefficient, part in self.signed()]
+    @property
+    def is_laplacian(self) -> bool:
+        return self.left.is_laplacian
 
     def term(self, W: sparse.csr_array) -> Term:
         return self.left.term(W)
-
-    def signed(self) -> list[tuple[float, Graph]]:
-        right = _graph("right", self.right)
-        return [(coefficient, Intersection(leaf, right)) for coefficient, leaf in _graph("left", self.left).signed()]
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         if any(search.is_sampled(sample.n_samples) for search in self.right.searches()):
@@ -264,45 +361,53 @@ class Intersection(Graph):
                 f"{self.right!r} has links of a sample of the rows, and cannot say which links of another graph to keep; put it "
                 "on the left of &"
             )
-        W = self.left.adjacency(sample)
-        edges = W if W is not None else self.right.adjacency(sample)
-        if edges is None:
-            raise ValueError(
-                f"{type(self.left).__name__} & {type(self.right).__name__}: neither graph is sparse, so their common "
-                "edges cannot be listed; one side must be a sparse graph such as KNN, Radius or Precomputed"
-            )
-        edges = sparse.coo_array(edges)
-        other = self.right if W is not None else self.left
-        weights = other.weights_at(sample, edges.row, edges.col)
-        kept = np.where(weights != 0, edges.data, 0.0) if W is not None else weights
+        filters = [leaf for coefficient, leaf in self.right.signed() if coefficient != 0]
+        W = _listed(self.left, sample)
+        edges = sparse.coo_array(self._edges(filters, sample) if W is None else W)
+        if W is None:
+            kept = self.left.weights_at(sample, edges.row, edges.col)
+        else:
+            has = [leaf.weights_at(sample, edges.row, edges.col) != 0 for leaf in filters]
+            kept = np.where(np.any(has, axis=0), edges.data, 0.0)
         common = sparse.csr_array((kept, (edges.row, edges.col)), shape=edges.shape)
         common.eliminate_zeros()
         return common
 
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return lookup(self.adjacency(sample), rows, cols)
+    def _edges(self, filters: list[Graph], sample: Sample) -> sparse.csr_array:
+        """Where the left side is too dense to list its edges: those of the right."""
+        found = [_listed(leaf, sample) for leaf in filters]
+        if any(W is None for W in found):
+            raise ValueError(
+                f"{type(self.left).__name__} & {type(self.right).__name__}: neither graph is sparse, so their common "
+                "edges cannot be listed; one side must be a sparse graph such as KNN, Radius or Precomputed"
+            )
+        edges: Any = sum((abs(W) for W in found if W is not None), start=sparse.csr_array((sample.n, sample.n)))
+        edges.eliminate_zeros()
+        return edges
 
-    def searches(self) -> list[Search]:
-        return _graph("left", self.left).searches() + _graph("right", self.right).searches()
-
-    def require_blocks(self, n: int) -> None:
-        self.left.require_blocks(n)
-        self.right.require_blocks(n)
-
-    def resolved(self, sample: Sample) -> Graph:
-        return Intersection(self.left.resolved(sample), self.right)
-
-    @property
-    def has_links(self) -> bool:
-        return self.left.has_links
-
-    def links(self, both: Sample) -> sparse.csr_array:
+    def new_links(self, both: Sample) -> sparse.csr_array | None:
         """Those of the left side: what filters it reads labels or pairs, which new rows have not."""
-        return self.left.links(both)
+        return self.left.new_links(both)
+
+    def __repr__(self) -> str:
+        left = repr(self.left) if isinstance(self.left, Intersection) else _operand(self.left)
+        return f"{left} & {_operand(self.right)}"
 
 
-def lookup(W: sparse.csr_array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    return np.asarray(W[rows, cols]).ravel()
+def _listed(graph: Graph, sample: Sample) -> sparse.csr_array | None:
+    """The graph's adjacency in the one format that is computed with."""
+    W = graph.adjacency(sample)
+    return None if W is None else sparse.csr_array(W, dtype=np.float64)
+
+
+def _require_queries(name: str, search: Search) -> None:
+    """Of rows that are read in blocks, the neighbours of a few can be had."""
+    require_samplable(search)
+    if search.queries is None:
+        raise ValueError(
+            f"{name}({search.n_neighbors}) searches for the neighbours of every row, and X is read in blocks; search for those "
+            f"of a sample: {name}({search.n_neighbors}, queries=20_000)"
+        )
 
 
 def _graph(name: str, graph: Any) -> Graph:
@@ -311,11 +416,31 @@ def _graph(name: str, graph: Any) -> Graph:
     return graph
 
 
-def _any_reads_labels(*graphs: Any) -> bool:
-    return any(graph.reads_labels for graph in graphs if isinstance(graph, Graph))
-
-
 def _finite(scale: float) -> float:
     if not (isinstance(scale, Real) and np.isfinite(float(scale))):
         raise ValueError(f"scale={scale!r} must be a finite number")
     return float(scale)
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and np.ndim(value) == 0 and bool(value == default))
+
+
+def _operand(graph: Any) -> str:
+    return f"({graph!r})" if isinstance(graph, _Operation) else repr(graph)
+
+
+def _number(scale: Any) -> str:
+    scale = float(scale) if isinstance(scale, Real) else scale
+    return repr(int(scale)) if isinstance(scale, float) and scale.is_integer() and abs(scale) < 1e15 else repr(scale)
+
+
+def _printed(value: Any) -> str:
+    """A parameter on one line: a function by its name, a number without its type, a large array by its shape."""
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
+    value = value.item() if isinstance(value, np.generic) else value
+    text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
+    if len(text) <= LONGEST:
+        return text
+    return f"<{type(value).__name__} of shape {value.shape}>" if hasattr(value, "shape") else text[:LONGEST] + "..."

@@ -9,11 +9,10 @@ from scipy import sparse
 
 from .._validation import check_choice
 from ..maps import weighted_mean
-from ..operators import Array, Structured, diagonal, laplacian, row_blocks
+from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph, lookup
-from ._sample import Sample
-from ._search import class_members
+from ..rows import Sample, class_members
+from ._base import Graph
 from ._weights import Heat, refuse_negative, require_nonnegative, require_positive_degrees
 
 
@@ -56,7 +55,7 @@ class SameClass(Graph):
 
     def terms(self, sample: Sample) -> list[Term]:
         if self._is_heat():
-            return [Term(1.0, *laplacian(self._heat_blocks(sample)))]
+            return super().terms(sample)
         known = (sample.classes >= 0).astype(np.float64)
         Z = _indicators(sample.classes)
         factor = (Z, -1.0 / sample.class_sizes)
@@ -67,7 +66,7 @@ class SameClass(Graph):
 
     def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         if self._is_heat():
-            return lookup(self._heat_blocks(sample), rows, cols)
+            return super().weights_at(sample, rows, cols)
         classes = sample.classes
         same = (classes[rows] >= 0) & (classes[rows] == classes[cols])
         return np.where(same, 1.0 / sample.class_sizes[classes[rows]], 0.0)

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from ..neighbors import Edges
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ._base import Graph, SparseGraph
-from ._sample import Sample
-from ._search import Edges
+from ..rows import Sample
+from ._base import Graph, Signed
 from ._weights import symmetric
 
 
@@ -25,7 +25,7 @@ class Empty(Graph):
         return [Term(1.0, Structured(sample.n), diagonal(np.zeros(sample.n)))]
 
 
-class Precomputed(SparseGraph):
+class Precomputed(Graph):
     """A weight matrix: hyperlinks, a social network, another program's graph.
 
     ``graph=W`` in an estimator is short for ``graph=Precomputed(W)``.
@@ -33,16 +33,19 @@ class Precomputed(SparseGraph):
     Parameters
     ----------
     W : array-like or sparse matrix of shape (n_samples, n_samples)
-        Symmetric, finite, not negative. It indexes rows of X, so it fits one data set and no cross-validation fold of it.
+        Symmetric up to the rounding of its own precision, finite, not negative. It indexes rows of X, so it fits one data set
+        and no cross-validation fold of it.
     """
 
     reads_features = False
+    indexes_rows = True
 
     def __init__(self, W: Any):
         self.W = W
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
-        W = sparse.csr_array(check_array(self.W, accept_sparse="csr", dtype=np.float64, input_name="W"))
+        given = check_array(self.W, accept_sparse="csr", input_name="W")
+        W = sparse.csr_array(given, dtype=np.float64)
         if W.shape != (sample.n, sample.n):
             raise ValueError(
                 f"W has shape {W.shape}, but X has {sample.n} samples: a precomputed graph needs one row and one column a "
@@ -55,17 +58,19 @@ class Precomputed(SparseGraph):
                 "and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
             )
         largest = abs(W - W.T).max() if W.nnz else 0.0
-        if largest > 1e-10 * (abs(W).max() if W.nnz else 1.0):
+        rounding = np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps
+        if largest > max(1e-10, 100 * rounding) * (W.max() if W.nnz else 1.0):
             raise ValueError(
                 f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)"
             )
-        return W
+        return W if largest == 0 else (W + W.T) / 2
 
 
-class _Links(SparseGraph):
+class _Links(Graph):
     """One kind of pairs."""
 
     reads_features = False
+    indexes_rows = True
 
     def __init__(self, name: str, pairs: Any):
         self.name = name
@@ -87,22 +92,24 @@ class Pairs(Graph):
     """
 
     reads_features = False
+    indexes_rows = True
 
     def __init__(self, must_link: Any = None, cannot_link: Any = None):
         self.must_link = must_link
         self.cannot_link = cannot_link
 
-    def signed(self) -> list[tuple[float, Graph]]:
+    @property
+    def is_semidefinite(self) -> bool:
+        return self.cannot_link is None or np.size(self.cannot_link) == 0
+
+    def _parts(self) -> Signed:
         given = {"must_link": (1.0, self.must_link), "cannot_link": (-1.0, self.cannot_link)}
-        links: list[tuple[float, Graph]] = [
+        links: Signed = [
             (sign, _Links(name, pairs)) for name, (sign, pairs) in given.items() if pairs is not None and np.size(pairs)
         ]
         if not links:
             raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
         return links
-
-    def terms(self, sample: Sample) -> list[Term]:
-        return [term.scaled(sign) for sign, links in self.signed() for term in links.terms(sample)]
 
 
 def _pair_matrix(name: str, pairs: Any, n: int) -> sparse.csr_array:

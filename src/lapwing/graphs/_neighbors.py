@@ -9,14 +9,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._validation import check_choice, check_count, check_positive
+from ..neighbors import AMONG, Edges, Search, find, find_fitted, is_named, require_features, within
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ._base import Graph, SparseGraph, require_queries
-from ._sample import Sample
-from ._search import Edges, Search, class_members, is_precomputed, nearest
+from ..rows import Sample, class_members
+from ._base import Graph
 from ._weights import SYMMETRY, WEIGHTS, Heat, edge_weights, require_positive_degrees, symmetric
-
-AMONG = ("all", "same_class", "other_class")
 
 
 def require_mean(search: Search, symmetry: str, n: int) -> None:
@@ -32,10 +30,10 @@ def directed(edges: Edges, values: np.ndarray, sample: Sample, search: Search, s
     if not search.is_sampled(sample.n_samples):
         return symmetric(edges, values, sample.n, "or" if symmetry == "auto" else symmetry)
     require_mean(search, symmetry, sample.n_samples)
-    return sample.scale(search) * symmetric(edges, values, sample.n, "mean")
+    return search.scale(sample) * symmetric(edges, values, sample.n, "mean")
 
 
-class _Weighted(SparseGraph):
+class _Weighted(Graph):
     """Graphs whose edges are weighted by their length."""
 
     weights: Any
@@ -56,10 +54,6 @@ class _Weighted(SparseGraph):
         edges = self._edges(sample)
         return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, sample, edges.rows))
 
-    def _check_rows(self, sample: Sample) -> None:
-        if isinstance(self.metric, str) and self.metric == "cosine":
-            sample.require_nonzero_rows('metric="cosine"')
-
     def _linked(self, both: Sample, edges: Edges) -> sparse.csr_array:
         values = edge_weights(self.weights, both, edges, self._heat)
         shape = (both.n - both.n_fitted, both.n_fitted)
@@ -72,10 +66,6 @@ class _Weighted(SparseGraph):
             apart = edges.distances.astype(np.float64) ** 2 - nearest_of[rows] ** 2
             values = np.where(dead, 1e-100 * np.exp(-apart / float(self.t)), values)
         return sparse.csr_array((values, (rows, edges.cols)), shape=shape)
-
-    @property
-    def has_links(self) -> bool:
-        return not is_precomputed(self.metric) and getattr(self, "search", None) is None
 
 
 class KNN(_Weighted):
@@ -171,7 +161,7 @@ class KNN(_Weighted):
         return [self._search]
 
     def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search)
+        super().require_blocks(n)
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
         if not callable(self.weights):
             check_choice("weights", self.weights, WEIGHTS)
@@ -180,16 +170,12 @@ class KNN(_Weighted):
         require_mean(self._search, self.symmetry, n)
 
     def _edges(self, sample: Sample) -> Edges:
-        return sample.neighbors(self._search)
+        return find(sample, self._search)
 
-    def links(self, both: Sample) -> sparse.csr_array:
-        if not self.has_links:
-            raise ValueError(
-                'KNN with metric="precomputed" or search= cannot place new rows; give links= to transform, or name a metric'
-            )
-        self._check_rows(both)
-        new, fitted = np.arange(both.n_fitted, both.n), np.arange(both.n_fitted)
-        return self._linked(both, nearest(both.space(self.metric, self.metric_params), new, fitted, self.n_neighbors))
+    def new_links(self, both: Sample) -> sparse.csr_array | None:
+        if is_named(self.metric, "precomputed") or self.search is not None:
+            return None
+        return self._linked(both, find_fitted(both, self._search))
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         check_choice("among", self.among, AMONG)
@@ -230,23 +216,10 @@ class Radius(_Weighted):
         self.metric_params = metric_params
 
     def _edges(self, sample: Sample) -> Edges:
-        self._check_rows(sample)
-        radius = check_positive("radius", self.radius)
-        index = sample.space(self.metric, self.metric_params).indexed(np.arange(sample.n))
-        found = sparse.coo_array(index.radius_neighbors_graph(radius=radius, mode="distance"))
-        return Edges(found.row, found.col, found.data)
+        return within(sample, self.radius, self.metric, self.metric_params)
 
-    def links(self, both: Sample) -> sparse.csr_array:
-        if is_precomputed(self.metric):
-            return super().links(both)
-        self._check_rows(both)
-        space, fitted = both.space(self.metric, self.metric_params), np.arange(both.n_fitted)
-        found = sparse.coo_array(
-            space.indexed(fitted).radius_neighbors_graph(
-                space.of(np.arange(both.n_fitted, both.n), fitted), radius=self.radius, mode="distance"
-            )
-        )
-        return self._linked(both, Edges(found.row + both.n_fitted, found.col, found.data))
+    def new_links(self, both: Sample) -> sparse.csr_array | None:
+        return None if is_named(self.metric, "precomputed") else self._linked(both, self._edges(both))
 
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         edges = self._edges(sample)
@@ -260,7 +233,7 @@ class Radius(_Weighted):
         return W
 
 
-class Repulsion(SparseGraph):
+class Repulsion(Graph):
     r"""Near rows of different classes: what a projection should keep apart.
 
     Of the k nearest neighbours among *all* rows, those of another class (both labels known), linked in either direction
@@ -306,6 +279,10 @@ class Repulsion(SparseGraph):
         self.random_state = random_state
 
     @property
+    def is_laplacian(self) -> bool:
+        return not self.normalized
+
+    @property
     def _search(self) -> Search:
         return Search(self.n_neighbors, self.metric, queries=self.queries, random_state=self.random_state)
 
@@ -313,7 +290,7 @@ class Repulsion(SparseGraph):
         return [self._search]
 
     def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search)
+        super().require_blocks(n)
         check_choice("weights", self.weights, ("inverse", "binary"))
         check_positive("sigma", self.sigma)
         self._require_degrees(n)
@@ -327,7 +304,7 @@ class Repulsion(SparseGraph):
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
         self._require_degrees(sample.n_samples)
-        classes, edges = sample.classes, sample.neighbors(self._search)
+        classes, edges = sample.classes, find(sample, self._search)
         known = (classes[edges.rows] >= 0) & (classes[edges.cols] >= 0)
         edges = edges.where(known & (classes[edges.rows] != classes[edges.cols]))
         values = np.ones(edges.rows.size) if self.weights == "binary" else self._inverse(sample, edges)
@@ -335,7 +312,7 @@ class Repulsion(SparseGraph):
 
     def _inverse(self, sample: Sample, edges: Edges) -> np.ndarray:
         """Eq. 12; two zero vectors are at relative distance 0."""
-        sample.require_features(self.metric, 'weights="inverse"')
+        require_features(self.metric, 'weights="inverse"')
         squares = sample.norms[edges.rows] ** 2 + sample.norms[edges.cols] ** 2
         apart = squares - 2 * sample.dots(edges.rows, edges.cols)
         relative = np.divide(apart, squares, out=np.zeros_like(apart), where=squares > 0)
@@ -351,7 +328,7 @@ class Repulsion(SparseGraph):
         return Term(1.0, Structured(n, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))
 
 
-class ClosestPairs(SparseGraph):
+class ClosestPairs(Graph):
     """For each class its closest pairs with any other class, with weight 1: the margin of MFA.
 
     Parameters
@@ -378,7 +355,7 @@ class ClosestPairs(SparseGraph):
     def adjacency(self, sample: Sample) -> sparse.csr_array:
         n_pairs = check_count("n_pairs", self.n_pairs)
         # A class's n closest pairs hold a row at most n times, so n neighbours of each row are candidates enough.
-        edges = sample.neighbors(Search(min(n_pairs, sample.n - 1), self.metric, among="other_class"))
+        edges = find(sample, Search(min(n_pairs, sample.n - 1), self.metric, among="other_class"))
         kept = []
         for members in class_members(sample.classes):
             own = np.flatnonzero(np.isin(edges.rows, members))

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_choice, check_count, check_positive
+from ..neighbors import KERNEL, Search, find, require_features
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph, require_queries
-from ._sample import KERNEL, Sample
-from ._search import Search
+from ..rows import Sample, gathered
+from ._base import Graph
 
 ENTRIES = 1 << 22  # of local matrices that are aligned at a time
 LARGE = 1e9  # patches this much larger than the distortion need care
@@ -112,10 +112,18 @@ class Alignment(Graph):
     """
 
     reads_features = False
+    indexes_rows = True
 
     def __init__(self, patches: Any, matrices: Any):
         self.patches = patches
         self.matrices = matrices
+
+    @property
+    def is_laplacian(self) -> bool:
+        return all(
+            np.abs(local.sum(axis=2)).max() <= 1e-10 * np.abs(local).max()
+            for _, local in _stacks(self.patches, self.matrices)
+        )
 
     @property
     def is_semidefinite(self) -> bool:
@@ -181,14 +189,18 @@ class _Patched(Graph):
         if self._by_kernel(sample):
             metric: Any = KERNEL
         else:
-            sample.require_features(self.metric, type(self).__name__)
+            require_features(self.metric, type(self).__name__)
             metric = self.metric
-        edges = sample.neighbors(self._search(metric))
+        edges = find(sample, self._search(metric))
         return np.column_stack([edges.rows[::k], edges.cols.reshape(-1, k)])
 
     def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
         yield from patch_grams(sample, rows, self._by_kernel(sample))
+
+    @property
+    def reads_kernel(self) -> bool:
+        return self.kernel is not None
 
     def _by_kernel(self, sample: Sample) -> bool:
         return self.kernel is not None or not sample.has_features
@@ -254,60 +266,76 @@ def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: f
 
     :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
     :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
-    :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \cdot \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
+    :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \, (1 - u_r)`, where
+    :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
     """
     m = G.shape[1]
     means, Gc = G.mean(axis=2), centred_grams(G)
     total = means.mean(axis=1)
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
     total_less = (m**2 * total[:, None] - 2 * m * means + np.diagonal(G, axis1=1, axis2=2)) / (m - 1) ** 2
-    if a_less * np.trace(Gc, axis1=1, axis2=2).max(initial=0) > LARGE:
-        determinants = _determinants_by_modes(Gc, a, a_less)
-    else:
-        determinants = _determinants(Gc, a, a_less)
+    is_large = a_less * np.trace(Gc, axis1=1, axis2=2).max(initial=0) > LARGE
+    determinants = (_determinants_by_modes if is_large else _determinants)(Gc, a, a_less)
     return _from_determinants(*determinants, total, total_less, dimension, squared_distortion)
+
+
+def _log_determinants(M: np.ndarray) -> np.ndarray:
+    """``log det(I + M)`` of positive semidefinite matrices, however small: their part is not rounded off beside I.
+
+    Off its diagonal the Cholesky factor C of I + M is as accurate as M, and its pivots are 1 + (M_kk - sum of C_kj^2, j < k).
+    """
+    below = np.tril(np.linalg.cholesky(np.eye(M.shape[1]) + M), -1)
+    pivots = np.diagonal(M, axis1=1, axis2=2) - np.einsum("bij,bij->bi", below, below)
+    return np.log1p(pivots).sum(axis=1)
+
+
+def _log_rest(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """``log(1 - u)`` by whichever of u and 1 - u did not cancel."""
+    return np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
 
 
 def _determinants(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
     """Logarithms of the determinants with all points and without each."""
     m = Gc.shape[1]
-    whole = np.linalg.slogdet(np.eye(m) + a * Gc)[1]
     # e is an eigenvector of B of value 1; moved among the others, B^-1 - e e^T / m does not cancel.
     tau = a_less * np.trace(Gc, axis1=1, axis2=2) / m
-    B = np.eye(m) + a_less * Gc + tau[:, None, None] / m
-    inverse = np.diagonal(np.linalg.inv(B), axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None]
-    return whole, (np.linalg.slogdet(B)[1] - np.log1p(tau))[:, None] + np.log(m / (m - 1) * inverse)
+    inverse = np.linalg.inv(np.eye(m) + a_less * Gc + tau[:, None, None] / m)
+    u = a_less * np.einsum("bij,bij->bi", Gc, inverse)
+    rest = np.diagonal(inverse, axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None]
+    less = _log_determinants(a_less * Gc)[:, None] + _log_rest(m / (m - 1) * u, m / (m - 1) * rest)
+    return _log_determinants(a * Gc), less
 
 
 def _determinants_by_modes(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
     """The same by eigenvectors: slower, and nothing cancels however large the patches are."""
     m = Gc.shape[1]
     trace = np.trace(Gc, axis1=1, axis2=2)
-    values, Q = np.linalg.eigh(Gc + 10 * np.maximum(trace, 1.0)[:, None, None] / m)  # so that e comes last
-    values, Q = values[:, :-1], Q[:, :, :-1]
+    values, Q = np.linalg.eigh(Gc + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)  # so that e comes last
+    values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
     values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
-    inverse = np.einsum("bij,bj->bi", Q**2, 1 / (1 + a_less * values))
-    less = np.log1p(a_less * values).sum(axis=1)[:, None] + np.log(m / (m - 1) * np.maximum(inverse, 1e-300))
-    return np.log1p(a * values).sum(axis=1), less
+    inverse = 1 / (1 + a_less * values)
+    u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
+    return np.log1p(a * values).sum(axis=1), np.log1p(a_less * values).sum(axis=1)[:, None] + _log_rest(u, rest)
 
 
 def coding_length_weights_of_points(points: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
     r"""The same by the smaller D x D scatter S of patches with more points than dimensions.
 
-    Here the determinant without point r is :math:`\det B \, (1 - a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r)`.
+    Here :math:`u_r = a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r`.
     """
     m, d = points.shape[1:]
     mean = points.mean(axis=1, keepdims=True)
     centred = points - mean
     S = centred.transpose(0, 2, 1) @ centred
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
-    whole = np.linalg.slogdet(np.eye(d) + a * S)[1]
-    B = np.eye(d) + a_less * S
-    leverage = a_less * np.sum((centred @ np.linalg.inv(B)) * centred, axis=2)
-    less = np.linalg.slogdet(B)[1][:, None] + np.log(np.maximum(1 - m / (m - 1) * leverage, 1e-300))
+    if a_less * np.trace(S, axis1=1, axis2=2).max(initial=0) > LARGE:
+        return coding_length_weights(points @ points.transpose(0, 2, 1), dimension, squared_distortion)
+    inverse = np.linalg.inv(np.eye(d) + a_less * S)
+    u = a_less * m / (m - 1) * np.sum((centred @ inverse) * centred, axis=2)
+    less = _log_determinants(a_less * S)[:, None] + _log_rest(u, 1 - u)
     total = np.sum(mean[:, 0] ** 2, axis=1)
     total_less = np.sum((mean - centred / (m - 1)) ** 2, axis=2)
-    return _from_determinants(whole, less, total, total_less, dimension, squared_distortion)
+    return _from_determinants(_log_determinants(a * S), less, total, total_less, dimension, squared_distortion)
 
 
 def _from_determinants(
@@ -318,9 +346,10 @@ def _from_determinants(
     length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
     length_less = (m - 1 + D) / 2 * less + D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
     change = np.abs(length[:, None] - length_less)
+    change /= np.maximum(change.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)  # squares must not vanish
     apart = change - change.mean(axis=1, keepdims=True)
     variance = np.mean(apart**2, axis=1, keepdims=True)
-    equal = variance <= (1e-10 * change.max(axis=1, keepdims=True)) ** 2
+    equal = variance <= 1e-20
     return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
 
 
@@ -358,7 +387,7 @@ class CodingLength(_Patched):
         Further parameters of the metric.
     kernel : {None, "precomputed"}, default=None
         ``"precomputed"``: X is a kernel matrix, neighbours are by kernel distances, and ``dimension`` and ``distortion`` must
-        be given.
+        be given. For free and kernel maps; linear ones read features, which the rows of a kernel matrix are not, and refuse.
     queries, random_state
         As in :class:`KNN`: the rows that have a patch, times n / queries.
 
@@ -400,13 +429,10 @@ class CodingLength(_Patched):
         self.queries = queries
         self.random_state = random_state
 
-    def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search(self.metric))
-
     def _scaled(self, sample: Sample) -> Patches:
         """The patches; those of a few rows stand for all."""
         rows, weights = self.patches(sample)
-        return Patches(rows, sample.scale(self._search(self.metric)) * weights)
+        return Patches(rows, self._search(self.metric).scale(sample) * weights)
 
     def terms(self, sample: Sample) -> list[Term]:
         rows, weights = self._scaled(sample)
@@ -422,9 +448,6 @@ class CodingLength(_Patched):
         W.setdiag(0)
         W.eliminate_zeros()
         return W
-
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return np.asarray(self.adjacency(sample)[rows, cols]).ravel()
 
 
 def _selection(rows: np.ndarray, values: np.ndarray, n: int) -> sparse.csr_array:
@@ -534,12 +557,12 @@ class TangentAlignment(_Patched):
     def _n_components(self, sample: Sample) -> int:
         check_count("n_neighbors", self.n_neighbors)
         check_choice("include_self", self.include_self, (True, False))
-        d = sample.n_components if self.n_components is None else check_count("n_components", self.n_components)
-        if d is None:
+        if self.n_components is None:
             raise ValueError(
                 "TangentAlignment needs the dimension of the tangent spaces: give its n_components, or use it in an estimator "
                 "that has n_components"
             )
+        d = check_count("n_components", self.n_components)
         if d >= self.n_neighbors:
             raise ValueError(
                 f"n_components={d} must be smaller than n_neighbors={self.n_neighbors}, or every map fits the patches; use more "
@@ -585,15 +608,16 @@ def tangent_matrices(coordinates: np.ndarray, weights: np.ndarray) -> np.ndarray
     return R - cross - cross.transpose(0, 2, 1) + sums.sum(axis=1)[:, None, None] * u[:, :, None] * u[:, None, :]
 
 
-def affine_extension(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+def affine_extension(X: Array, Y: np.ndarray, X_new: Array, neighbors: np.ndarray) -> np.ndarray:
     """New rows placed by the affine map from tangent coordinates to Y on the patch of their neighbours."""
-    placed, d = np.empty((len(X_new), Y.shape[1])), Y.shape[1]
-    for part in row_blocks(len(X_new), 4 * neighbors.shape[1] * X.shape[1]):
-        points, targets = X[neighbors[part]].astype(np.float64), Y[neighbors[part]]
-        means, centres = points.mean(axis=1, keepdims=True), targets.mean(axis=1, keepdims=True)
-        _, _, Vt = np.linalg.svd(points - means, full_matrices=False)
+    placed, d = np.empty((X_new.shape[0], Y.shape[1])), Y.shape[1]
+    for part in row_blocks(X_new.shape[0], 4 * neighbors.shape[1] * X.shape[1]):
+        patches, targets = gathered(X, neighbors[part]), Y[neighbors[part]]
+        means, centres = patches.mean(axis=1, keepdims=True), targets.mean(axis=1, keepdims=True)
+        _, _, Vt = np.linalg.svd(patches - means, full_matrices=False)
         axes = Vt[:, :d].transpose(0, 2, 1)
-        C = (points - means) @ axes
+        C = (patches - means) @ axes
         slope = np.linalg.pinv(C, rcond=1e-6) @ (targets - centres)
-        placed[part] = (((X_new[part, None] - means) @ axes) @ slope + centres)[:, 0]
+        new = gathered(X_new, np.arange(X_new.shape[0])[part, None])
+        placed[part] = (((new - means) @ axes) @ slope + centres)[:, 0]
     return placed

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_choice, check_not_negative
+from ..neighbors import Search, find, require_features
 from ..operators import Structured, diagonal, row_blocks
 from ..problem import Term
-from ._base import Graph, require_queries
-from ._sample import Sample
-from ._search import Search
+from ..rows import Sample
+from ._base import Graph
 
 
 class Reconstruction(Graph):
@@ -65,9 +65,6 @@ class Reconstruction(Graph):
     def searches(self) -> list[Search]:
         return [self._search]
 
-    def require_blocks(self, n: int) -> None:
-        require_queries(self, self._search)
-
     @property
     def reads_labels(self) -> bool:
         return self.among != "all"
@@ -76,7 +73,7 @@ class Reconstruction(Graph):
         W = self.weights_matrix(sample)
         taking_part = (np.diff(W.indptr) > 0).astype(np.float64)
         residual = sparse.csr_array(sparse.diags_array(taking_part) - W)[np.flatnonzero(taking_part)]
-        scale = sample.scale(self._search)
+        scale = self._search.scale(sample)
         factor = (sparse.csr_array(residual.T), np.full(residual.shape[0], scale))
         return [Term(1.0, Structured(sample.n, factors=(factor,)), diagonal(scale * taking_part))]
 
@@ -84,8 +81,8 @@ class Reconstruction(Graph):
         """W, one row of weights a sample."""
         check_choice("among", self.among, ("all", "same_class"))
         check_not_negative("reg", self.reg)
-        sample.require_features(self.metric, "Reconstruction")
-        edges = sample.neighbors(self._search)
+        require_features(self.metric, "Reconstruction")
+        edges = find(sample, self._search)
         counts = np.bincount(edges.rows, minlength=sample.n)
         if self.among == "same_class" and not self._search.is_sampled(sample.n_samples):
             _require_companions(sample.classes, counts)

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_choice, check_positive
-from ..metrics import chi2_distances
-from ._sample import Sample, is_euclidean
-from ._search import Edges
+from ..neighbors import Edges, distances_among, is_euclidean, require_features
+from ..rows import Sample
 
 T_RULES = ("auto", "half-median")
 
@@ -35,20 +34,12 @@ class Heat(NamedTuple):
         if check_choice("t", self.t, T_RULES) == "half-median":
             sampled = self.queries is not None and self.queries < sample.n_samples
             rows = np.unique(rows) if sampled and rows is not None else np.arange(sample.n)
-            squared = _median_distance(sample, rows, self.metric, self.metric_params) ** 2 / 2
+            rows = rows[np.sort(np.random.RandomState(0).permutation(rows.size)[:1000])]
+            squared = np.median(distances_among(sample, rows, self.metric, self.metric_params)) ** 2 / 2
         mean = float(np.mean(squared)) if np.size(squared) else 0.0
         # Searches by products return about eps times the squared norms for equal rows.
         size = float(np.mean(sample.squared_norms)) if is_euclidean(self.metric) else float(self.metric == "cosine")
         return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
-
-
-def _median_distance(sample: Sample, rows: np.ndarray, metric: Any, metric_params: dict | None) -> np.ndarray:
-    rows = rows[np.sort(np.random.RandomState(0).permutation(rows.size)[:1000])]
-    if isinstance(metric, str) and metric == "chi2":
-        distances = chi2_distances(sample.X[rows])
-        return np.median(distances[np.triu_indices(rows.size, 1)])
-    distances, _ = sample.space(metric, metric_params).indexed(rows).kneighbors(n_neighbors=rows.size - 1)
-    return np.median(distances)
 
 
 def _binary(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
@@ -61,14 +52,14 @@ def _heat(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
 
 
 def _dot(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
-    sample.require_features(heat.metric, 'weights="dot"')
+    require_features(heat.metric, 'weights="dot"')
     return sample.dots(edges.rows, edges.cols)
 
 
 def _cosine(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
-    sample.require_features(heat.metric, 'weights="cosine"')
+    require_features(heat.metric, 'weights="cosine"')
     sample.require_nonzero_rows('weights="cosine"')
-    return sample.dots(edges.rows, edges.cols) / (sample.norms[edges.rows] * sample.norms[edges.cols])
+    return sample.cosines(edges.rows, edges.cols)
 
 
 WEIGHTS: dict[str, Callable[[Sample, Edges, Heat], np.ndarray]] = {

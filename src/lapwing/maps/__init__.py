@@ -16,21 +16,24 @@ from ..operators import Structured
 from ._free import FreeMap
 from ._kernel import Kernel, KernelMap
 from ._map import Centre, Coordinates, DenseMap, Map, rounding
+from ._moments import ColumnSums, Moments, Rest
 from ._preprojection import Preprojection, check_pca
-from ._sparse import DENSE_LIMIT, SparseMap
+from ._sparse import SparseMap
 from ._summary import SummaryMap
 from ._tensor import TensorMap, multiplied
 
 __all__ = [
-    "DENSE_LIMIT",
     "Centre",
+    "ColumnSums",
     "Coordinates",
     "DenseMap",
     "FreeMap",
     "Kernel",
     "KernelMap",
     "Map",
+    "Moments",
     "Preprojection",
+    "Rest",
     "SparseMap",
     "SummaryMap",
     "TensorMap",

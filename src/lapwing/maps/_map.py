@@ -96,6 +96,11 @@ class Map:
     def is_wide(self) -> bool:
         return self.shape[0] < self.shape[1]
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows are equal."""
+        raise NotImplementedError
+
     def total(self, values: np.ndarray) -> float:
         """The sum over samples of what is given for rows."""
         return float(values.sum())
@@ -333,6 +338,10 @@ class DenseMap(Map):
                 total += weights[rows] @ np.subtract(X[rows, flat], X[0, flat], dtype=np.float64)
             mean[flat] = X[0, flat] + total / size
         return mean
+
+    @property
+    def is_constant(self) -> bool:
+        return not np.ptp(self.X, axis=0).any()
 
     def gram_about(self, mean: np.ndarray) -> np.ndarray:
         n, d = self.shape

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
 from ..operators import Structured, row_blocks
-from ..solvers import single_blas_thread
+from ..solvers import seeded_eigsh
 from ._map import Centre, DenseMap, Map, Principal, centred_operator, rounding
 from ._preprojection import Preprojection
 
-DENSE_LIMIT = 4000  # the largest Gram matrix of sparse rows that is formed and decomposed whole
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
 LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
 
@@ -22,12 +21,14 @@ LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 2
 class SparseMap(Map):
     """F = X, a sparse array by rows."""
 
+    limit: ClassVar[int] = 4000  # the largest Gram matrix of sparse rows that is formed and decomposed whole
+
     def __init__(self, X: sparse.csr_array):
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
 
     @property
     def is_large(self) -> bool:  # type: ignore[override]
-        return min(self.shape) > DENSE_LIMIT
+        return min(self.shape) > self.limit
 
     @property
     def full_columns(self) -> np.ndarray:
@@ -52,6 +53,10 @@ class SparseMap(Map):
         full, dense = self._full()  # others are about the zero row
         mean[full] = dense.mean(weights)
         return mean
+
+    @property
+    def is_constant(self) -> bool:
+        return not (self.X.max(axis=0) != self.X.min(axis=0)).nnz
 
     def gram_about(self, mean: np.ndarray) -> np.ndarray:
         """A column that is mostly its mean would cancel in the expanded product, so it is centred as a dense one."""
@@ -129,11 +134,10 @@ class SparseMap(Map):
         Xc, total = self.centred(about), float(self.X.astype(np.float64).power(2).sum() - n * (about @ about))
         gram = Xc @ Xc.T if self.is_wide else Xc.T @ Xc
         floor = rounding(self.dtype, total + n * (about @ about))
-        start, size = np.random.RandomState(0).standard_normal(min(n, d)), preprojection.at_most or 128
+        size = preprojection.at_most or 128
         while True:
             size = min(size, min(n, d) - 1)
-            with single_blas_thread():
-                values, vectors = eigsh(gram, k=size, which="LA", v0=start, tol=1e-10)
+            values, vectors = seeded_eigsh(gram, size, tol=1e-10)
             values, vectors = values[::-1], vectors[:, ::-1]
             found = int((values > max(10 * min(n, d) * np.finfo(np.float64).eps * values[0], floor)).sum())
             p = preprojection.count(values[:found], total)

@@ -9,20 +9,19 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import KNeighborsTransformer
-from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_random_state
 
 from .._times import timed
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph, Sample
-from ..graphs._blocks import BlockSample
-from ..graphs._nearest import lengths
-from ..maps import DENSE_LIMIT, Coordinates, Map, Preprojection
+from ..maps import Coordinates, Map, Preprojection, SparseMap
+from ..neighbors import BlockSample, find
 from ..operators import Array
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, is_sampled
-from ..solvers import solve_free
+from ..rows import canonical, lengths, unit_rows
+from ..solvers import solve
 from ._locality import locality
 from .about import About
 
@@ -149,9 +148,9 @@ class LPI(LinearReducer):
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
         documents, (n, d) = _documents(X), X.shape
         alone = all(is_sampled(leaf, n) for _, leaf in graphs.graph.signed())
-        if alone and sparse.issparse(X) and d > DENSE_LIMIT:  # documents without links take no part
+        if alone and sparse.issparse(X) and d > SparseMap.limit:  # documents without links take no part
             labels = y if graphs.graph.reads_labels else None
-            return BlockSample(HeldBlocks(documents), labels, self._n_components, graphs.graph.searches())
+            return BlockSample(HeldBlocks(documents), labels, graphs.graph.searches())
         return super()._rows(documents, y, graphs)
 
     def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
@@ -169,13 +168,13 @@ class LPI(LinearReducer):
         if is_sampled(graphs.graph, data.n_samples):
             # The eigenvectors of a graph of a few documents say nothing of the others, so the directions are found at once.
             return super()._solve(F, data, problem, graphs)
-        self.sampling_ = None
-        degrees = problem.degrees
+        self.sampling_, degrees = None, problem.degrees
         assert degrees is not None
+        assert self.n_components is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)
-        L = laplacian_sum(problem.minimise).tosparse()
+        L, constant = laplacian_sum(problem.minimise).tosparse(), np.ones((data.n, 1))
         with timed("solve"):
-            graph = solve_free(L, degrees, self.n_components, semidefinite=pulling, crowded=False)
+            graph = solve(L, degrees, self.n_components, deflate=constant, semidefinite=pulling)
         mean = F.mean(degrees)
         trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
         if trace <= 1e-12 * degrees.sum():
@@ -205,6 +204,7 @@ class LPI(LinearReducer):
 
 def _documents(X: Array, first: int = 0) -> Array:
     """Rows of unit length; ``first`` is the number of the first."""
+    X = canonical(X)
     if X.min() < 0:
         raise ValueError(
             f"Negative values in data passed to LPI: X must hold weights of terms, and the least is {X.min():.3g}; "
@@ -252,7 +252,7 @@ def _conjugate_gradients(apply: Any, B: np.ndarray, tol: float = 1e-8, most: int
 
 def _recall(sample: Sample, graph: Any) -> float:
     """The share of exact neighbours among those found, on a few documents."""
-    found = graph._edges(sample)
+    found = find(sample, *graph.searches())
     probes = np.sort(check_random_state(0).permutation(sample.n)[:PROBES])
     similar = _dense_products(sample.X, probes)
     similar[np.arange(probes.size), probes] = -np.inf

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_count
-from ..graphs import CodingLength, Graph, Sample, TangentAlignment
-from ..graphs._patches import Local, local_subspaces
+from ..graphs import CodingLength, Graph, Local, Sample, TangentAlignment, local_subspaces
 from ..operators import diagonal
 from ..problem import ORTHOGONAL, Problem, degree_sum
 from ..reducers import FreeReducer, Graphs, LinearReducer, Solved

@@ -22,7 +22,7 @@ from ..maps import as_map
 from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer, Graphs, outside
-from ..solvers import Solution, fix_signs, largest_value, solve_operator
+from ..solvers import Solution, fix_signs, largest_value, solve
 from .about import About
 
 NEAR_POLE = 0.05  # of the median over the fitted rows
@@ -162,10 +162,9 @@ class GLPCA(_Representing):
         assert isinstance(problem, Representation)
         if problem.beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
-        dtype = data.X.dtype
-        products = laplacian_sum(problem.minimise).products(dtype)
+        A, constant = laplacian_sum(problem.minimise).operator(data.X.dtype), np.ones((data.n, 1))
         with timed("solve"):
-            return solve_operator(lambda V: V - products(V), data.n, self.n_components, dtype)
+            return solve(A, None, self.n_components, deflate=constant, bound=1.0)
 
     def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
@@ -179,7 +178,7 @@ class GLPCA(_Representing):
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         if self.beta_ == 0:
-            return self._by_links(X, self._no_links(len(X)))
+            return self._by_links(X, self._no_links(X.shape[0]))
         return self._by_links(X, self._links(X))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
@@ -190,7 +189,7 @@ class GLPCA(_Representing):
         beta, (lam, xi), Q = self.beta_, self.scales_, self.embedding_.astype(np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
         pulled = W @ Q
-        by_x = (X - self.mean_).astype(np.float64) @ self.components_.T.astype(np.float64)
+        by_x = as_map(X.astype(np.float64)).projected(self.mean_, self.components_)
         left = (1 - beta) + beta / xi * degrees[:, None] - self.eigenvalues_
         typical = (1 - beta) + beta / xi * self._median_degree - self.eigenvalues_
         safe = (typical > 0) & (left > NEAR_POLE * typical)
@@ -211,7 +210,7 @@ def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
 
 def graph_scale(L: sparse.csr_array, weight: Any) -> float:
     """The largest eigenvalue of L; for a graph that neither draws samples together nor counts, 1."""
-    xi = largest_value(L.__matmul__, L.shape[0]) if L.nnz else 0.0
+    xi = largest_value(L) if L.nnz else 0.0
     if xi > 1e-12 * abs(L).max():
         return xi
     if weight:
@@ -221,6 +220,8 @@ def graph_scale(L: sparse.csr_array, weight: Any) -> float:
 
 class _Robust(_Representing):
     """Minimises a sum of norms by augmented Lagrange multipliers; ``_weight`` says how much the graph counts."""
+
+    _takes_sparse: ClassVar[bool] = False  # errors fill the rows
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         raise NotImplementedError
@@ -269,7 +270,7 @@ class _Robust(_Representing):
         return state.oriented()
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
-        return self._by_links(X, self._links(X) if self.alpha_ else self._no_links(len(X)))
+        return self._by_links(X, self._links(X) if self.alpha_ else self._no_links(X.shape[0]))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""
@@ -392,7 +393,7 @@ class _Multipliers:
         self.X, self.L, self.alpha, self.moves = X, L, alpha, moves
         self.offset = np.zeros(X.shape[1])
         self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
-        self.Q = solve_operator(self._matrix(X, mu), len(X), k).vectors
+        self.Q = self._solved(self._matrix(X, mu), k).vectors
         self.size = np.linalg.norm(X)
         self.n_steps = 0
 
@@ -424,12 +425,18 @@ class _Multipliers:
         """The products of ``A Aᵀ - 2 alpha / mu L``."""
         return lambda V: A @ (A.T @ V) - 2 * self.alpha / mu * (self.L @ V)
 
+    def _solved(self, apply: Callable[[np.ndarray], np.ndarray], k: int) -> Solution:
+        """The largest k eigenpairs of the matrix, the constant left out; with the signs of what is minimised."""
+        n = len(self.X)
+        A = LinearOperator((n, n), matvec=lambda V: -apply(V), matmat=lambda V: -apply(V), dtype=np.float64)
+        return solve(A, None, k, deflate=np.ones((n, 1)), bound=0.0)
+
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
         """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
         n, k = self.Q.shape
         if 3 * k + ROOM > n:  # hardly less than all of the space
-            found = solve_operator(apply, n, k)
-            self.Q, self.values = found.vectors, found.values - 1
+            found = self._solved(apply, k)
+            self.Q, self.values = found.vectors, found.values
             return
         basis, image = self.Q, apply(self.Q)
         for _ in range(2):
@@ -521,5 +528,8 @@ def _largest_square(data: Sample) -> float:
     """The largest eigenvalue of the scatter of the centred X."""
     X, total = _centred(data), float(np.sum(data.norms**2))
     A = X if data.n < data.X.shape[1] else X.T
-    root = np.sqrt(1 / total).astype(data.X.dtype)  # squares of single precision may leave its range
-    return total * largest_value(lambda V: A @ (A.T @ V * root) * root, A.shape[0], data.X.dtype)
+    A = A * float(np.sqrt(1 / total))  # squares of single precision may leave its range
+    gram = LinearOperator(
+        (A.shape[0],) * 2, matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype
+    )
+    return total * largest_value(gram)

@@ -9,6 +9,7 @@ import numpy as np
 from .._times import timed
 from ..graphs import KNN, Graph, SameClass, Sample
 from ..maps import Map, as_map
+from ..neighbors import BlockSample
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector, Graphs, on_halves
@@ -187,7 +188,7 @@ class FisherScore(FeatureSelector):
     def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
         shares = (data.classes >= 0) / data.class_sizes.sum()
         mean = F.mean(shares)
-        if data.in_blocks:  # L of the class graph is the scatter about the class means
+        if isinstance(data, BlockSample):  # L of the class graph is the scatter about the class means
             between = data.class_sizes @ (data.class_means - mean) ** 2 / data.class_sizes.sum()
             within = F.form_diagonal(laplacian_sum(problem.minimise), mean) / data.class_sizes.sum()
         else:

@@ -15,12 +15,12 @@ from sklearn.utils.validation import validate_data
 from .._times import recording, timed
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..graphs import Graph, Repulsion, Sample
-from ..graphs._blocks import BlockSample, require_room
-from ..graphs._sample import encode_labels
-from ..maps import DENSE_LIMIT
+from ..maps import SparseMap
+from ..neighbors import BlockSample, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
-from ._graphs import QUERIES, as_graph, connected_components, linked, sampled
+from ..rows import encode_labels
+from ._graphs import QUERIES, as_graph, connected_components, linked, sampled, sized
 
 DTYPES = [np.float64, np.float32]
 
@@ -180,7 +180,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         default = (lambda k: sampled(self.default_graph(k))) if in_blocks else self.default_graph
         resolved = as_graph("graph", graph, default, min(self.n_neighbors, n - 1))
-        return Graphs(clone(resolved) if resolved is graph else resolved, self._resolved_penalty(penalty, in_blocks))
+        resolved = clone(resolved) if resolved is graph else resolved
+        return Graphs(sized(resolved, self._n_components), self._resolved_penalty(penalty, in_blocks))
 
     def _resolved_penalty(self, penalty: Any, in_blocks: bool) -> Graph | None:
         if penalty is None:
@@ -189,11 +190,10 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
         """Validated rows in memory."""
-        return Sample(X, y, self._n_components)
+        return Sample(X, y)
 
     def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
         """Rows that other estimators are fitted to as well."""
-        rows.n_components = self._n_components
         return rows
 
     @property
@@ -216,9 +216,9 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Sample:
         """Rows in blocks, read in passes; all rows, where they fit in memory and a graph needs them."""
         n, d = blocks.shape
-        if blocks.is_sparse and n <= DENSE_LIMIT:
+        if blocks.is_sparse and n <= SparseMap.limit:
             return self._rows(blocks.load(), blocks.labels(y), graphs)
-        if blocks.is_sparse and d <= DENSE_LIMIT:
+        if blocks.is_sparse and d <= SparseMap.limit:
             blocks = DenseBlocks(blocks)
         given = [graph for graph in graphs if graph is not None]
         searches = [search for graph in given for search in graph.searches()]
@@ -235,7 +235,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
-        return BlockSample(blocks, y if labelled else None, self._n_components, searches)
+        with timed("search"):
+            return BlockSample(blocks, y if labelled else None, searches)
 
     def _require_links(self, graphs: list[Graph]) -> None:
         """Of sparse rows with so many features only those with links are held, and the mean of all."""
@@ -246,7 +247,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         )
         if not self._takes_sparse_blocks or unlinked or truncated:
             raise ValueError(
-                f"X has sparse rows in blocks, of more than {DENSE_LIMIT:,} features; LPP, LPI and LaplacianScore take them, "
+                f"X has sparse rows in blocks, of more than {SparseMap.limit:,} features; LPP, LPI and LaplacianScore take them, "
                 f"with graphs of neighbours and without pca=, penalty= and normalize=, and {self!r} is something else; use one "
                 "of these, or X in memory"
             )

@@ -13,15 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._times import timed
 from .._validation import check_choice, check_count
-from ..graphs import Sample
-from ..graphs._patches import affine_extension
-from ..graphs._reconstruction import barycentric_weights
-from ..graphs._search import is_precomputed, nearest
+from ..blocks import stacked
+from ..graphs import Sample, affine_extension, barycentric_weights
 from ..maps import FreeMap
-from ..operators import OUT_OF_RANGE
+from ..neighbors import Search, find_fitted, is_named
+from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, laplacian_sum
-from ..solvers import Solution, fix_signs, solve_free
-from ._base import Graphs, Reducer
+from ..rows import alike, row_bytes
+from ..solvers import Solution, fix_signs, solve
+from ._base import DTYPES, Graphs, Reducer
 from ._graphs import is_sampled, outside
 
 
@@ -82,14 +82,16 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graphs.graph.signed())
         crowded = self._crowded or data.X.shape[1] <= 3  # a surface
         with timed("solve"):
-            return solve_free(A, b, self.n_components, semidefinite=semidefinite, crowded=crowded)
+            constant = np.ones((data.n, 1))
+            return solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
 
     def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
         self.X_fit_ = data.X
-        self._linked = np.flatnonzero(problem.subject_to.diagonal())
+        assert problem.degrees is not None
+        self._linked = np.flatnonzero(problem.degrees)
         self.embedding_ = fix_signs(solution.vectors.T).T.astype(data.X.dtype)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
@@ -97,7 +99,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
 
         Returns
@@ -111,7 +113,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
             Weights that tie all rows of X to the fitted ones, instead of a search; needed where the graph has none, such as
             ``Precomputed``.
@@ -121,15 +123,16 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        sparse_ok = "csr" if self._takes_sparse else False
+        X = alike(validate_data(self, X, accept_sparse=sparse_ok, dtype=DTYPES, reset=False), self.X_fit_)
         if links is not None:
-            return self._by_links(X, self._checked_links(links, len(X))).astype(X.dtype)
+            return self._by_links(X, self._checked_links(links, X.shape[0])).astype(X.dtype)
         known, group = _places(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
         sizes = np.bincount(known)
         stored = np.stack(
             [np.bincount(known, column) / sizes for column in self.embedding_.T.astype(np.float64)], axis=1
         )
-        Y = np.empty((len(X), self.embedding_.shape[1]), dtype=X.dtype)
+        Y = np.empty((X.shape[0], self.embedding_.shape[1]), dtype=X.dtype)
         Y[group >= 0] = stored[group[group >= 0]]
         new = np.flatnonzero(group < 0)
         if new.size:
@@ -138,47 +141,46 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
         W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
-        if W.shape != (n, len(self.X_fit_)) or (W.nnz and W.data.min() < 0):
+        if W.shape != (n, len(self.embedding_)) or (W.nnz and W.data.min() < 0):
             raise ValueError(
-                f"links must be of shape {(n, len(self.X_fit_))}, new by fitted samples, and not negative; got shape {W.shape}"
+                f"links must be of shape {(n, len(self.embedding_))}, new by fitted samples, and not negative; got shape "
+                f"{W.shape}"
             )
         return W
 
-    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
+    def _by_links(self, X: Array, W: sparse.csr_array) -> np.ndarray:
         """The mean of the linked samples."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
         W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W
         return W @ self.embedding_.astype(np.float64)
 
-    def _extended(self, X: np.ndarray) -> np.ndarray:
+    def _extended(self, X: Array) -> np.ndarray:
         pulling = [graph for coefficient, graph in self.graph_.signed() if coefficient > 0]
         searching = [graph for graph in pulling if _searches_features(graph)]
         if not searching:
             raise ValueError(
-                f"X has {len(X)} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour search "
-                "among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
+                f"X has {X.shape[0]} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour "
+                "search among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
             )
         k, metric = searching[0].n_neighbors, searching[0].metric
-        n, both = self._linked.size, self._both(X)
-        if isinstance(metric, str) and metric == "cosine":
-            both.require_nonzero_rows('metric="cosine"')
-        new, fitted = np.arange(n, n + len(X)), np.arange(n)
-        space = both.space(metric, getattr(searching[0], "metric_params", None))
-        neighbors = nearest(space, new, fitted, k).cols.reshape(len(X), k)
+        both = self._both(X)
+        search = Search(k, metric, getattr(searching[0], "metric_params", None))
+        neighbors = find_fitted(both, search).cols.reshape(-1, k)
         Y = self.embedding_[self._linked].astype(np.float64)
         if self.extension == "barycentric":
-            return np.einsum("bi,bid->bd", barycentric_weights(both, new, neighbors, 1e-3), Y[neighbors])
+            weights = barycentric_weights(both, np.arange(both.n_fitted, both.n), neighbors, 1e-3)
+            return np.einsum("bi,bid->bd", weights, Y[neighbors])
         return affine_extension(self.X_fit_[self._linked], Y, X, neighbors)
 
-    def _both(self, X: np.ndarray) -> Sample:
+    def _both(self, X: Array) -> Sample:
         """Fitted rows that have a place, and new ones behind them."""
         fitted = self.X_fit_[self._linked]
-        return Sample(np.vstack([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=len(fitted))
+        return Sample(stacked([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=fitted.shape[0])
 
-    def _links(self, X: np.ndarray) -> sparse.csr_array:
+    def _links(self, X: Array) -> sparse.csr_array:
         """The graph's own links of new rows."""
         W = self.graph_.links(self._both(X))
-        return sparse.csr_array((W.data, self._linked[W.indices], W.indptr), shape=(len(X), len(self.X_fit_)))
+        return sparse.csr_array((W.data, self._linked[W.indices], W.indptr), shape=(X.shape[0], len(self.embedding_)))
 
     @property
     def _n_features_out(self) -> int:
@@ -189,7 +191,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
 
 def _check_features(sample: Sample) -> None:
-    if not np.ptp(sample.X, axis=0).any():
+    if sample.F.is_constant:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
     with np.errstate(over="ignore"):
         if not 1e-280 < np.sum(sample.norms**2) < np.inf:
@@ -197,12 +199,14 @@ def _check_features(sample: Sample) -> None:
 
 
 def _searches_features(graph: Any) -> bool:
-    plain = not is_precomputed(getattr(graph, "metric", "precomputed")) and getattr(graph, "search", None) is None
+    plain = (
+        not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
+    )
     return hasattr(graph, "n_neighbors") and plain and getattr(graph, "kernel", None) is None
 
 
-def _places(fitted: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _places(fitted: Array, X: Array) -> tuple[np.ndarray, np.ndarray]:
     """Number equal fitted rows alike; the number of each row of X, -1 where it is no fitted row."""
     numbers: dict[bytes, int] = {}
-    known = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in fitted + 0.0])  # + 0.0: -0 is 0
-    return known, np.array([numbers.get(row.tobytes(), -1) for row in X + 0.0])
+    known = np.array([numbers.setdefault(row, len(numbers)) for row in row_bytes(fitted)])
+    return known, np.array([numbers.get(row, -1) for row in row_bytes(X)])

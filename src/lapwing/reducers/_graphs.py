@@ -42,6 +42,14 @@ def sampled(graph: Graph) -> Graph:
     return graph.set_params(**dict.fromkeys(places, QUERIES))
 
 
+def sized(graph: Graph, n_components: int | None) -> Graph:
+    """The graph, its parts that leave ``n_components`` to the estimator being told."""
+    for part in (graph, *graph.get_params().values()):
+        if isinstance(part, Graph) and getattr(part, "n_components", 0) is None:
+            part.set_params(n_components=n_components)
+    return graph
+
+
 def is_sampled(graph: Graph, n: int) -> bool:
     """Whether the graph links a sample of n rows only."""
     return any(search.is_sampled(n) for search in graph.searches())

@@ -10,9 +10,9 @@ from sklearn.kernel_approximation import Nystroem
 from .._validation import check_count
 from ..blocks import Blocks, working_memory
 from ..graphs import Graph, Sample
-from ..graphs._sample import KernelSample
 from ..maps import Coordinates, Kernel, KernelMap, Map, as_map
 from ..operators import Array, row_blocks
+from ..rows import KernelSample
 from ..solvers import fix_signs
 from ._base import Graphs
 from ._projecting import ProjectingReducer
@@ -82,7 +82,7 @@ class KernelReducer(ProjectingReducer):
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
         self._require_room(X)
-        return (KernelSample if self._kernel.is_precomputed else Sample)(X, y, self._n_components)
+        return (KernelSample if self._kernel.is_precomputed else Sample)(X, y)
 
     def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
         self._require_room(rows.X)

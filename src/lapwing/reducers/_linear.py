@@ -12,6 +12,7 @@ from ..graphs import Sample
 from ..maps import Coordinates, as_map
 from ..operators import Array
 from ..solvers import fix_signs
+from ._base import Graphs
 from ._projecting import ProjectingReducer
 
 
@@ -44,6 +45,16 @@ class LinearReducer(ProjectingReducer):
         self.pca = pca
         self.center = center
         self.normalize = normalize
+
+    def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
+        data, graphs = super()._prepared(X, y)
+        for graph in filter(None, graphs):
+            if graph.reads_kernel and data.has_features:
+                raise ValueError(
+                    f"graph={graph!r} takes X for a kernel matrix, and {type(self).__name__} projects features, which its rows "
+                    'are not; use KernelLPP(kernel="precomputed"), or features and a graph without kernel='
+                )
+        return data, graphs
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Points of the original space with the given coordinates: exact for orthogonal directions, else the nearest to

@@ -19,6 +19,7 @@ from ..graphs import Graph, Sample
 from ..maps import Centre, Coordinates, Map, Preprojection, check_pca, rounding
 from ..operators import Array, Structured
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
+from ..rows import canonical
 from ..solvers import RankError, Solution, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._sampling import halved
@@ -122,7 +123,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         blocks = as_blocks(X, columns=getattr(self, "feature_names_in_", None))
         if blocks is not None:
             return projected(self, blocks, self._projected, self._n_features_out)
-        return self._projected(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False))
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
+        return self._projected(canonical(X))
 
     def _projected(self, X: Array) -> np.ndarray:
         """:meth:`transform` of validated rows in memory."""

@@ -79,12 +79,11 @@ def program(comparison: Comparison, method: str) -> str:
 class Expressions:
     """Estimators and graphs as the Python that makes them, and the imports it needs.
 
-    ``sizes=True`` writes numbers of neighbours even where they are the default. What cannot be written gets a name, and a line
+    What cannot be written gets a name, and a line
     among the imports that says so: classes and functions of the program itself, large arrays.
     """
 
-    def __init__(self, *, sizes: bool = False) -> None:
-        self.sizes = sizes
+    def __init__(self) -> None:
         self.names: dict[str, set[str]] = {}
         self.unwritten: dict[str, Any] = {}
 
@@ -131,7 +130,7 @@ class Expressions:
         parameters = list(inspect.signature(type(estimator)).parameters.values())
         for i, parameter in enumerate(parameters):
             name, value = parameter.name, getattr(estimator, parameter.name)
-            if not _same(value, parameter.default) or (self.sizes and name == "n_neighbors"):
+            if not _same(value, parameter.default):
                 named = i > 0 or parameter.kind is parameter.KEYWORD_ONLY
                 arguments.append(f"{name}={self(value, name)}" if named else self(value, name))
         return f"{self._named(type(estimator), '')}({', '.join(arguments)})"

@@ -15,7 +15,7 @@ from .._extras import require
 from ..comparison import Comparison, class_codes, spread_rows, standard_error
 from ..plots import directions
 from ..selection import reducer_of
-from ._code import Expressions, program
+from ._code import program
 
 THUMBNAIL = 40  # pixels of the longer side of an image, at most
 TEXT = 280  # characters of a document
@@ -282,7 +282,7 @@ def _graph(facts: dict[str, Any]) -> dict[str, Any]:
     degrees = facts["degrees"]
     counts = np.bincount(degrees)
     return {
-        "graph": Expressions(sizes=True)(facts["graph"]),
+        "graph": repr(facts["graph"]),
         **{key: facts[key] for key in ("methods", "n_edges", "n_connected_components")},
         "least": int(degrees.min()),
         "median": float(np.median(degrees)),

@@ -1,18 +1,19 @@
 """The eigenproblem: ``A v = lambda B v`` for the smallest lambda, symmetric throughout."""
 
-from ._free import largest_value, solve_free, solve_operator
-from ._lanczos import single_blas_thread
-from ._solve import SOLVERS, RankError, Solution, fix_signs, numerical_rank, solve
+from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
+from ._rank import RankError, numerical_rank, whitening
+from ._solve import FEW, Solution, fix_signs, largest_value, solve
 
 __all__ = [
-    "SOLVERS",
+    "FEW",
+    "LanczosError",
     "RankError",
     "Solution",
     "fix_signs",
     "largest_value",
     "numerical_rank",
+    "seeded_eigsh",
     "single_blas_thread",
     "solve",
-    "solve_free",
-    "solve_operator",
+    "whitening",
 ]

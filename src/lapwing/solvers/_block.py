@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -61,9 +62,17 @@ def _search(
             f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {RESTARTS} restarts, above {tol:.2g}; they "
             "are used as they are",
             ConvergenceWarning,
-            stacklevel=7,  # who called fit
+            stacklevel=_outside(),
         )
     return values[:k], krylov.rotated(rotation[:, :k])
+
+
+def _outside() -> int:
+    """How many frames up the first one outside of lapwing is: who called fit."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("lapwing."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class _Krylov:

@@ -1,16 +1,20 @@
-"""Lanczos that is sure of repeated eigenvalues."""
+"""Lanczos by SciPy's ARPACK: the same bits each time, and sure of repeated eigenvalues."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from threadpoolctl import threadpool_limits
 
 Apply = Callable[[np.ndarray], np.ndarray]
-SHORT, LONG = 100, 1000  # restarts: before a factorisation is tried, and where what is left is slower
 ORTHONORMAL = 1e-8
+# Where a Krylov space ends, ARPACK goes on from a random vector: since SciPy 1.17 from one of the operating system's entropy,
+# unless it is told otherwise.
+SEED = {"rng": 0} if "rng" in signature(eigsh).parameters else {}
 
 
 class LanczosError(ArithmeticError):
@@ -24,28 +28,43 @@ def single_blas_thread() -> threadpool_limits:
     return threadpool_limits(limits=1, user_api="blas")
 
 
+def seeded_eigsh(
+    A: Any, k: int, *, start: np.ndarray | None = None, which: str = "LA", **options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """SciPy's ``eigsh`` with a seed, on one BLAS thread: eigenvalues ascending, the largest unless ``which`` says otherwise.
+
+    Raises :class:`LanczosError` where ARPACK gives up.
+    """
+    start = np.random.RandomState(0).standard_normal(A.shape[0]) if start is None else start
+    try:
+        with single_blas_thread():
+            return eigsh(A, k=k, which=which, v0=start, **SEED, **options)
+    except ArpackError as error:
+        raise LanczosError(f"Lanczos found no {k} eigenvectors of {A.shape[0]} rows: {error}") from error
+
+
 def largest(
-    apply: Apply, n: int, deflated: np.ndarray, k: int, restarts: int, tol: float = 1e-12
+    apply: Apply, deflated: np.ndarray, k: int, restarts: int, tol: float = 1e-12
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are.
 
     Raises :class:`LanczosError` rather than return what are no eigenpairs.
     """
-    random = np.random.RandomState(0)
+    random, n = np.random.RandomState(0), len(deflated)
     values, vectors = krylov(apply, random.standard_normal(n), deflated, k, restarts, tol)
     for _ in range(k + 1):
         # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger. What is
         # left is looked for from another start, which is not orthogonal to it; a Ritz value is right to the tolerance squared.
         start, found = random.standard_normal(n), np.hstack([deflated, vectors])
         if np.abs(found.T @ vectors - np.eye(found.shape[1], k, k - found.shape[1])).max() > ORTHONORMAL:
-            break
+            raise LanczosError(f"Lanczos found {k} vectors of {n} rows that are not orthogonal to each other")
         value, vector = krylov(apply, start, found, 1, restarts, 1e-4)
         if value[0] <= values[-1] + max(1e-8, 10 * tol) * abs(values[-1]) + 1e-15 * abs(values[0]):
             return values, vectors
         value, vector = krylov(apply, start, found, 1, restarts, tol)
         order = np.argsort(-np.append(values, value), kind="stable")[:k]
         values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]
-    raise LanczosError
+    raise LanczosError(f"eigenvalues of a matrix of {n} rows repeat too often for Lanczos to find the first {k}")
 
 
 def krylov(
@@ -60,17 +79,12 @@ def krylov(
         return project(apply(np.ravel(v)))  # the start has been projected, and so has all that follows from it
 
     n = start.size
-    try:
-        with single_blas_thread():
-            values, vectors = eigsh(
-                LinearOperator((n, n), matvec=matvec, dtype=np.float64),
-                k=k,
-                which="LA",
-                v0=project(start),
-                ncv=min(n, max(3 * k + 1, 20)),
-                tol=tol,
-                maxiter=restarts,
-            )
-    except ArpackError as error:
-        raise LanczosError from error
+    values, vectors = seeded_eigsh(
+        LinearOperator((n, n), matvec=matvec, dtype=np.float64),
+        k,
+        start=project(start),
+        ncv=min(n, max(3 * k + 1, 20)),
+        tol=tol,
+        maxiter=restarts,
+    )
     return values[::-1], vectors[:, ::-1]

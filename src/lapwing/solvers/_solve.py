@@ -1,24 +1,54 @@
+"""``A v = lambda B v`` for the smallest lambda: B is made the identity, and a table says how the rest is solved."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, eigsh
+from scipy.linalg import orth
+from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 
-from ._lanczos import LONG, largest, single_blas_thread
+from ._block import block_largest
+from ._lanczos import LanczosError, krylov, seeded_eigsh
+from ._rank import RankError, whitening
+from ._ways import Pairs, Standard, block_lanczos, dense, is_operator, lanczos, precision, shift_invert, whole
 
-Matrix = Any  # an ndarray or a LinearOperator
+
+class Way(NamedTuple):
+    """A solver, and the name that it goes by."""
+
+    name: str
+    pairs: Callable[[Standard, int], Pairs]
 
 
-class RankError(ValueError):
-    """More directions are asked for than there are."""
+FEW, MANY = 400, 2000
+BRIEFLY, PATIENTLY = 100, 1000  # restarts
+DENSE = Way("dense", dense)
+BRIEF = Way("lanczos", partial(lanczos, restarts=BRIEFLY))
+PATIENT = Way("lanczos", partial(lanczos, restarts=PATIENTLY))
+INVERTED = Way("shift-invert", partial(shift_invert, restarts=PATIENTLY))
+BLOCKS = Way("block-lanczos", block_lanczos)
+
+# fmt: off
+TABLE = {
+    "array":      ([DENSE], [DENSE],                  [DENSE]),
+    "crowded":    ([DENSE], [INVERTED, DENSE],        [INVERTED, BLOCKS]),
+    "apart":      ([DENSE], [BRIEF, INVERTED, DENSE], [BRIEF, INVERTED, BLOCKS]),
+    "indefinite": ([DENSE], [BRIEF, DENSE],           [PATIENT, BLOCKS]),
+    "operator":   ([DENSE], [BRIEF, DENSE],           [PATIENT, BLOCKS]),
+    "single":     ([DENSE], [BLOCKS],                 [BLOCKS]),
+}
+# fmt: on
 
 
 class Solution(NamedTuple):
-    """Eigenvalues in ascending order, eigenvectors in columns, the rank of B, and the solver that was used."""
+    """Eigenvalues in ascending order, eigenvectors in columns, how many there are in all (None where that is not known), and
+    the solver that was used.
+    """
 
     values: np.ndarray
     vectors: np.ndarray
@@ -26,108 +56,175 @@ class Solution(NamedTuple):
     solver: str
 
 
-def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:
-    """How many of the eigenvalues (ascending) of a positive semi-definite matrix are not rounding.
-
-    ``floor`` is what the rounding of the data can add to an eigenvalue before any product is formed.
-    """
-    largest = values[-1] if values.size else 0.0
-    return int((values > max(10 * values.size * np.finfo(np.float64).eps * largest, floor)).sum()) if largest > 0 else 0
-
-
-def whitening(B: np.ndarray, ridge: float, floor: float) -> np.ndarray:
-    """T with ``Tᵀ (B + ridge I) T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47)."""
-    values, vectors = np.linalg.eigh(B)
-    if values.size and values[0] < -1e-8 * np.abs(values).max():
-        raise ValueError(
-            f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "
-            "penalty= must attract only: move what it repels to graph="
-        )
-    null = values.size - numerical_rank(values, floor)
-    return vectors[:, null:] / np.sqrt(values[null:] + ridge)
-
-
-def _dense(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    # All eigenvectors of a small matrix, or many of them, cost no more; and NumPy's BLAS has just been at work, while SciPy
-    # brings threads of its own that wait for each other.
-    if A.shape[0] < 500 or 3 * k > A.shape[0]:
-        values, vectors = np.linalg.eigh(A)
-        return values[:k], vectors[:, :k]
-    return eigh(A, subset_by_index=[0, k - 1])
-
-
-def _lanczos(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    n, bound = A.shape[0], float(np.abs(A).sum(axis=0).max())
-    values, vectors = largest(lambda v: bound * v - A @ v, n, np.empty((n, 0)), k, LONG, 0.0)
-    return bound - values, vectors
-
-
-SOLVERS: dict[str, Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]] = {"dense": _dense, "lanczos": _lanczos}
-
-
 def solve(
-    A: Matrix,
-    B: Matrix | None,
+    A: Any,
+    B: Any,
     k: int | None,
     *,
+    deflate: np.ndarray | None = None,
     ridge: float = 0.0,
     shift: float = 0.0,
     floor: float = 0.0,
-    solver: str = "auto",
+    semidefinite: bool = False,
+    crowded: bool = False,
+    bound: float | None = None,
     diagonal: np.ndarray | None = None,
-    tol: float = 1e-8,
+    tol: float | None = None,
 ) -> Solution:
-    """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B (B = I when None); ``k=None`` gives all.
+    """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B, with ``Vᵀ (B + ridge I) V = I``.
 
-    With a ridge, ``(A - shift B) v = (lambda - shift) (B + ridge I) v``: what B does not see goes to lambda = shift, not to
-    0. Eigenvalues of B up to ``floor`` count as 0. More pairs than there are raises: fewer are never returned silently. A
-    and B may be operators, for which B's ``diagonal`` and a ridge are needed, and ``tol`` is the accuracy.
+    More pairs than there are raise a :class:`RankError`: fewer are never returned silently.
+
+    Parameters
+    ----------
+    A : ndarray, sparse array or operator of shape (n, n)
+        Symmetric. An operator is whatever has a ``shape`` and a product ``A @ V`` with vectors and with blocks of them, such as
+        a LinearOperator; where its ``dtype`` is float32, its products are in single precision.
+    B : None, ndarray of shape (n, n) or (n,), or LinearOperator
+        None is the identity. An array of shape (n,) is a diagonal, and rows where it is 0 stay at 0. A LinearOperator needs an
+        A that is one, a ridge and its ``diagonal``; how many eigenpairs there are then stays unknown.
+    k : int or None
+        None is all.
+    deflate : ndarray of shape (n, m), default=None
+        Vectors d to keep out, ``dᵀ B v = 0``; not with a LinearOperator B.
+    ridge, shift : float, default=0
+        With a ridge, ``(A - shift B) v = (lambda - shift) (B + ridge I) v``: what B does not see goes to lambda = shift, not
+        to 0.
+    floor : float, default=0
+        Eigenvalues of B up to here count as 0.
+    semidefinite : bool, default=False
+        A promise that a sparse A has no negative eigenvalue, so that it may be factorised.
+    crowded : bool, default=False
+        Whether the smallest eigenvalues of a sparse A crowd at 0, as those of a surface do, which takes Lanczos long.
+    bound : float, default=None
+        No lambda of an operator A is larger: the smallest are found as the largest of ``bound B - A``. None finds it first.
+    diagonal : ndarray of shape (n,), default=None
+        Of a LinearOperator B.
+    tol : float, default=None
+        The residuals that an iteration leaves, as a share of the largest eigenvalue. None is 1e-12, 1e-5 where products are in
+        single precision, and 1e-8 with a LinearOperator B.
     """
+    if isinstance(B, LinearOperator):
+        if deflate is not None:
+            raise ValueError("deflate= needs a B that is an array, and this one is a LinearOperator; leave deflate out")
+        return _pencil(A, B, k, ridge, shift, diagonal, 1e-8 if tol is None else tol)
+    A, B, shift = _typed(A), _matrix(B, ridge), shift if ridge and B is not None else 0.0
+    T = _whitening(B, ridge, floor)
+    M = _reduced(A, B, T, shift)
+    deflated = _deflated(B, T, deflate, M.shape[0])
+    rank = M.shape[0] - deflated.shape[1]
+    k = _checked(k, rank)
+    bound = largest_value(M) if bound is None and is_operator(M) else bound
+    ways = _ways(M, rank, k, semidefinite, crowded)
+    values, vectors, name = _first(ways, Standard(M, deflated, bound, tol), k)
+    return Solution(values + shift, vectors if T is None else T @ vectors, rank, name)
+
+
+def _ways(M: Any, rank: int, k: int, semidefinite: bool, crowded: bool) -> list[Way]:
+    """The place of a problem in the table."""
+    if is_operator(M):
+        kind = "single" if precision(M) == np.float32 else "operator"
+    elif sparse.issparse(M):
+        kind = "indefinite" if not semidefinite else "crowded" if crowded else "apart"
+    else:
+        kind = "array"
+    return TABLE[kind][0 if rank <= FEW or 3 * k > rank else 1 if rank <= MANY else 2]
+
+
+def _first(ways: list[Way], problem: Standard, k: int) -> tuple[np.ndarray, np.ndarray, str]:
+    """The solution by the first way that does not fail; the last one never does."""
+    for way in ways[:-1]:
+        with suppress(LanczosError):
+            return *way.pairs(problem, k), way.name
+    return *ways[-1].pairs(problem, k), ways[-1].name
+
+
+def largest_value(A: Any) -> float:
+    """The largest eigenvalue of a symmetric matrix or operator, of which products in single precision leave 8 digits right and
+    others 12.
+    """
+    A = _typed(A)
+    n, dtype = A.shape[0], precision(A)
+    tol, none = 1e-4 if dtype == np.float32 else 1e-6, np.empty((n, 0))  # the value is right to the residual squared
+    if n <= FEW:
+        return float(np.linalg.eigvalsh(whole(A))[-1])
+    if dtype != np.float32:
+        with suppress(LanczosError):
+            return float(krylov(A.__matmul__, np.random.RandomState(0).standard_normal(n), none, 1, BRIEFLY, tol)[0][0])
+    return float(block_largest(A.__matmul__, none.astype(dtype), 1, tol)[0][0])
+
+
+def _typed(A: Any) -> Any:
+    """A matrix in double precision, or an operator that says what its precision is."""
+    if not is_operator(A):
+        return A.astype(np.float64, copy=False)
     if isinstance(A, LinearOperator):
-        if solver == "dense":
-            raise ValueError(
-                f'solver="dense" would form a dense {A.shape[0]} x {A.shape[0]} matrix; use solver="lanczos" or "auto", or '
-                "give a number of directions as pca="
-            )
-        return _matrix_free(A, B, k, ridge, shift, diagonal, tol)
-    shift = shift if ridge else 0.0
-    T, reduced = None, A
-    if B is not None:
-        T = whitening(B, ridge, floor)
-        reduced = T.T @ (A - shift * B) @ T
-        reduced = (reduced + reduced.T) / 2
-    rank = reduced.shape[0]
-    k = rank if k is None else k
+        return A
+    dtype = getattr(A, "dtype", np.float64)
+    return LinearOperator(A.shape, matvec=A.__matmul__, matmat=A.__matmul__, dtype=dtype)
+
+
+def _matrix(B: np.ndarray | None, ridge: float) -> Any:
+    """B as a matrix, sparse where it is given by its diagonal; None for the identity."""
+    if B is None or B.ndim == 2:
+        return B
+    return None if ridge == 0 and (B == 1).all() else sparse.diags_array(B, format="csr")
+
+
+def _whitening(B: Any, ridge: float, floor: float) -> Any:
+    """T with ``Tᵀ (B + ridge I) T = I`` on the range of B."""
+    if B is None or isinstance(B, np.ndarray):
+        return None if B is None else whitening(B, ridge, floor)
+    b = B.diagonal()
+    live = np.flatnonzero(b > floor)
+    return sparse.csr_array((1 / np.sqrt(b[live] + ridge), (live, np.arange(live.size))), shape=(b.size, live.size))
+
+
+def _reduced(A: Any, B: Any, T: Any, shift: float) -> Any:
+    """``Tᵀ (A - shift B) T``, of the kind that A is, or an array where T is one."""
+    if shift:
+        A = A - shift * (aslinearoperator(B) if is_operator(A) else B)
+    if T is None:
+        return A
+    if is_operator(A) and sparse.issparse(T):
+        T = aslinearoperator(T.astype(precision(A)))
+    M = T.T @ (A @ T)
+    if is_operator(M):
+        return M
+    return sparse.csr_array(M) if sparse.issparse(M) else (M + M.T) / 2
+
+
+def _deflated(B: Any, T: Any, deflate: np.ndarray | None, n: int) -> np.ndarray:
+    """An orthonormal basis of what is kept out, in the coordinates of T."""
+    if deflate is None:
+        return np.empty((n, 0))
+    return orth(deflate if B is None else T.T @ (B @ deflate))
+
+
+def _checked(k: int | None, rank: int) -> int:
     if rank == 0:
-        raise RankError("no direction is left: X is constant, or penalty= links equal samples only")
-    if k > rank:
+        raise RankError(
+            "no direction is left: X is constant, penalty= links equal samples only, or all but one sample have no links"
+        )
+    if k is not None and k > rank:
         raise RankError(
             f"n_components={k} is more than the {rank} directions that the data and the constraint leave (the rank); use "
             f"n_components={rank} or less"
         )
-    name = "dense" if solver == "auto" else solver  # Lanczos is hardly ever faster on a dense matrix
-    if name == "lanczos" and k >= rank:
-        raise ValueError(
-            f'solver="lanczos" finds fewer than all {rank} directions; use solver="dense" for n_components={k}'
-        )
-    values, vectors = SOLVERS[name](reduced, k)
-    return Solution(values + shift, vectors if T is None else T @ vectors, rank, name)
+    return rank if k is None else k
 
 
-def _matrix_free(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal: Any, tol: float) -> Solution:
+def _pencil(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal: Any, tol: float) -> Solution:
     """Lanczos on operators, with conjugate gradients for ``(B + ridge I)^-1``; the rank stays unknown."""
     if k is None or k >= A.shape[0] - 1 or ridge <= 0:
         raise ValueError(
             f"X is too large to be decomposed whole (n_components={k}); give n_components, and either ridge > 0 or a number of "
             "directions as pca="
         )
-    identity = aslinearoperator(sparse.eye_array(A.shape[0]))
-    M = B + ridge * identity
+    M = B + ridge * aslinearoperator(sparse.eye_array(A.shape[0]))
     jacobi = aslinearoperator(sparse.diags_array(1 / (diagonal + ridge)))
-    solve_m = LinearOperator(A.shape, matvec=lambda b: _conjugate_gradients(M, b, jacobi, tol / 100), dtype=np.float64)
-    start = np.random.RandomState(0).standard_normal(A.shape[0])
-    with single_blas_thread():
-        values, vectors = eigsh(A - shift * B, k=k, M=M, Minv=solve_m, which="SA", v0=start, tol=tol)
+    inverse = LinearOperator(A.shape, matvec=lambda b: _conjugate_gradients(M, b, jacobi, tol / 100), dtype=np.float64)
+    values, vectors = seeded_eigsh(A - shift * B, k, M=M, Minv=inverse, which="SA", tol=tol)
     seen = values < -tol * shift
     if not seen.all():
         raise RankError(

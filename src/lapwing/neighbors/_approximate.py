@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances, paired_manhattan_distances
-from sklearn.preprocessing import normalize
 
 from .._extras import require
 from ..maps import weighted_mean
 from ..operators import OUT_OF_RANGE, Array, row_blocks
-from ._nearest import Nearest, lengths
+from ..rows import lengths, unit_rows
+from ._nearest import Nearest
+from ._spaces import paired
 
-METRICS = {  # what pynndescent looks for, and the distances of pairs; the nearest by angle are the nearest of unit rows
-    "euclidean": ("euclidean", paired_euclidean_distances),
-    "l2": ("euclidean", paired_euclidean_distances),
-    "cosine": ("euclidean", paired_cosine_distances),
-    "manhattan": ("manhattan", paired_manhattan_distances),
-    "cityblock": ("manhattan", paired_manhattan_distances),
-    "l1": ("manhattan", paired_manhattan_distances),
+METRICS = {  # the metrics it takes, by their other names too
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "cosine": "cosine",
+    "manhattan": "manhattan",
+    "cityblock": "manhattan",
+    "l1": "manhattan",
 }
 FEW = 16_384  # rows up to which comparing all pairs takes no longer, even where nothing need be compiled (measured)
 SPARE = 45  # neighbours beyond k that NN-descent looks for: it goes from neighbour to neighbour, and few lead nowhere
@@ -43,18 +43,18 @@ class NNDescent(BaseEstimator):
     def fit_transform(self, X: Array, y: Any = None) -> sparse.csr_array:
         n, k = X.shape[0], self.n_neighbors
         with np.errstate(over="ignore"):
-            if not np.isfinite(lengths(X)).all():
+            if self.metric != "cosine" and not np.isfinite(lengths(X) ** 2).all():
                 raise ValueError(OUT_OF_RANGE)
         cols = np.full((n, k), -1) if n <= FEW else self._descended(X)
         missed = np.flatnonzero(cols[:, -1] < 0)
         if missed.size:
             cols[missed] = self._exact(X, missed)
-        distances = measured(X, cols, self.metric)
-        return sparse.csr_array((distances.ravel(), cols.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+        distances = paired(X, np.repeat(np.arange(n), k), X, cols.ravel(), METRICS[self.metric])
+        return sparse.csr_array((distances, cols.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
     def _exact(self, X: Array, rows: np.ndarray) -> np.ndarray:
-        centre = None if sparse.issparse(X) else weighted_mean(X)
-        return Nearest(X[rows], rows, self.n_neighbors, metric=self.metric, centre=centre).update(X, 0).indices
+        found = Nearest(X[rows], rows, self.n_neighbors, metric=self.metric).update(X, 0).edges()
+        return found.cols.reshape(rows.size, self.n_neighbors)
 
     def _descended(self, X: Array) -> np.ndarray:
         """The k nearest of those that NN-descent finds, of equally distant ones the first; -1 where it found fewer."""
@@ -64,7 +64,7 @@ class NNDescent(BaseEstimator):
             warnings.filterwarnings("ignore", "Failed to correctly find n_neighbors", UserWarning)
             index = pynndescent.NNDescent(
                 prepared(X, self.metric),
-                metric=METRICS[self.metric][0],
+                metric="manhattan" if METRICS[self.metric] == "manhattan" else "euclidean",  # of unit rows, for angles
                 n_neighbors=asked + 1,  # a row counts as its own
                 n_trees=TREES,
                 random_state=0,
@@ -77,7 +77,7 @@ class NNDescent(BaseEstimator):
 
 def prepared(X: Array, metric: str) -> Array:
     """X in float32, moved and scaled so that its distances survive that."""
-    X = normalize(X) if metric == "cosine" else X
+    X = unit_rows(X) if metric == "cosine" else X
     if sparse.issparse(X):
         return (X / (abs(X).max() or 1.0)).astype(np.float32)
     mean = weighted_mean(X)
@@ -86,14 +86,3 @@ def prepared(X: Array, metric: str) -> Array:
     for rows in row_blocks(*X.shape):
         moved[rows] = (X[rows] - mean) / spread
     return moved
-
-
-def measured(X: Array, cols: np.ndarray, metric: str) -> np.ndarray:
-    """Distances of each row from its neighbours, by differences, in float64."""
-    n, k = cols.shape
-    distances = np.empty((n, k))
-    width = X.nnz // n + 1 if sparse.issparse(X) else X.shape[1]
-    for rows in row_blocks(n, k * width):
-        a, b = X[np.repeat(np.arange(n)[rows], k)], X[cols[rows].ravel()]
-        distances[rows] = METRICS[metric][1](a.astype(np.float64), b.astype(np.float64)).reshape(-1, k)
-    return distances

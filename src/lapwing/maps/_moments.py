@@ -1,0 +1,147 @@
+"""Sums over rows that are read in blocks: means and scatter, of all rows and of each class."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+
+from ..blocks import Blocks, Fold
+from ..operators import Array, row_blocks
+from ._map import DenseMap
+
+
+class Moments:
+    """Sums over rows about a point near their mean: how many, the rows, and their products; the first two for each class.
+
+    Classes are 0 ... c - 1; the last place, c, is for rows of unknown label.
+    """
+
+    def __init__(self, pilot: np.ndarray, n_classes: int):
+        d = pilot.size
+        self.pilot = pilot
+        self.counts = np.zeros(n_classes + 1)
+        self.sums = np.zeros((n_classes + 1, d))
+        self.products = np.zeros((2, d, d))  # of the rows of known label, and of the others
+
+    def add(self, block: np.ndarray, classes: np.ndarray | None) -> Moments:
+        places = np.full(len(block), -1) if classes is None else classes.astype(np.intp)
+        size = self.counts.size
+        self.counts += np.bincount(places % size, minlength=size)
+        for rows in row_blocks(*block.shape):
+            part, own = DenseMap(block).block(rows, self.pilot), places[rows]
+            members = sparse.csr_array((np.ones(own.size), (own % size, np.arange(own.size))), (size, own.size))
+            self.sums += members @ part
+            for products, some in zip(self.products, (own >= 0, own < 0), strict=True):
+                if some.any():
+                    chosen = part if some.all() else part[some]
+                    products += chosen.T @ chosen
+        return self
+
+    def merge(self, other: Moments) -> Moments:
+        self.counts += other.counts
+        self.sums += other.sums
+        self.products += other.products
+        return self
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.pilot + self.sums.sum(axis=0) / self.counts.sum()
+
+
+class ColumnSums:
+    """Sums over sparse rows, whose products are too many: how many, and the rows."""
+
+    def __init__(self, n_features: int):
+        self.count, self.sums = 0, np.zeros(n_features)
+
+    def add(self, block: sparse.csr_array, classes: np.ndarray | None) -> ColumnSums:
+        self.count += block.shape[0]
+        self.sums += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+        return self
+
+    def merge(self, other: ColumnSums) -> ColumnSums:
+        self.count += other.count
+        self.sums += other.sums
+        return self
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.sums / self.count
+
+
+class Rest:
+    """What is left of the moments of each class when some rows are taken out of it."""
+
+    def __init__(self, moments: Moments, blocks: Blocks, rows: Array, classes: np.ndarray, of_all: np.ndarray | None):
+        taken = Moments(moments.pilot, moments.counts.size - 1).add(rows, classes)
+        self.pilot = moments.pilot
+        counts = np.round(moments.counts - taken.counts)
+        self.classes = np.flatnonzero(counts > 0)
+        self.counts = counts[self.classes]
+        self.sums = (moments.sums - taken.sums)[self.classes]
+        self.products = moments.products - taken.products
+        self.n_classes = moments.counts.size - 1
+        self._of_weights: list[tuple[np.ndarray, np.ndarray]] = []
+        self._blocks, self._of_all, self._rows, self._rows_classes = blocks, of_all, rows, classes
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Of the means from the pilot."""
+        return self.sums / self.counts[:, None]
+
+    @property
+    def labels(self) -> np.ndarray:
+        return np.where(self.classes < self.n_classes, self.classes, -1)
+
+    def scatter(self, weights: np.ndarray) -> np.ndarray:
+        """The weighted sum of the scatter matrices of the classes about their means."""
+        return self._products(weights) - self.offsets.T @ ((weights * self.counts)[:, None] * self.offsets)
+
+    def _products(self, weights: np.ndarray) -> np.ndarray:
+        """Of the rows, with a weight a class.
+
+        The moments have those of equal weights; others take a pass, once: weights are split into parts that are known (equal
+        ones, then what passes were made for, orthogonal to one another) and a rest.
+        """
+        known = self.labels >= 0
+        total = self.products[1] * weights[~known].sum()
+        rest = weights[known]
+        if not rest.any():
+            return total
+        total += self.products[0] * rest.mean()
+        smallest, rest = 1e-14 * np.abs(rest).max(), rest - rest.mean()
+        for direction, products in self._of_weights:
+            share = rest @ direction
+            total, rest = total + share * products, rest - share * direction
+        if np.abs(rest).max() > smallest:
+            length = np.linalg.norm(rest)
+            self._of_weights.append((rest / length, self._passed(self.classes[known], rest / length)))
+            total += length * self._of_weights[-1][1]
+        return total
+
+    def _passed(self, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The products of the rows of these classes with these weights, by a pass over the blocks."""
+        of_class = np.zeros(self.n_classes + 1)
+        of_class[classes] = weights
+        fold = _weighted_products(self.pilot, of_class, self._of_all)
+        return self._blocks.fold(fold, "adding up") - _weighted(self._rows, self._rows_classes, self.pilot, of_class)
+
+
+def _weighted(block: np.ndarray, classes: np.ndarray, pilot: np.ndarray, of_class: np.ndarray) -> np.ndarray:
+    total = np.zeros((pilot.size, pilot.size))
+    for rows in row_blocks(*block.shape):
+        part = DenseMap(block).block(rows, pilot)
+        total += part.T @ (of_class[classes[rows]][:, None] * part)
+    return total
+
+
+def _weighted_products(pilot: np.ndarray, of_class: np.ndarray, classes: np.ndarray | None) -> Fold:
+    """The products of the rows about the pilot, with a weight a class."""
+    assert classes is not None
+
+    def step(total: np.ndarray, block: np.ndarray, start: int) -> np.ndarray:
+        return total + _weighted(block, classes[start : start + len(block)], pilot, of_class)
+
+    return Fold(partial(np.zeros, (pilot.size, pilot.size)), step, np.add)

@@ -1,0 +1,216 @@
+"""Rows in blocks, as graphs see them: the rows that have links, and for the rest of each class its moments.
+
+A linear map and a score read the samples in sums alone: over links, which join the rows searched for and their neighbours, and
+over classes, for which counts, means and scatter are enough. Two passes find them: one takes moments and the rows that are
+searched for, one searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..blocks import Blocks, Fold, stacked, taking, working_memory
+from ..maps import ColumnSums, Moments, Rest, SummaryMap, weighted_mean
+from ..operators import Array, row_blocks
+from ..rows import Sample, encode_labels, lengths
+from ._nearest import Pass
+from ._requests import Edges, Search, is_named
+
+PILOT = 1000  # rows whose mean the sums are taken about
+
+
+class BlockSample(Sample):
+    """Rows in blocks, in the place of a :class:`Sample`: two passes when it is made, none for the graphs built on it.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    y : labels or None
+        None where no graph reads them.
+    searches : sequence of Search
+        All that the graphs will ask for.
+    """
+
+    in_blocks = True
+
+    def __init__(self, blocks: Blocks, y: Any, searches: Sequence[Search]):
+        n = blocks.shape[0]
+        wanted = {search.key: search.checked(n) for search in searches}
+        self._of_all = None if y is None else _small(encode_labels(blocks.labels(y), n))
+        queried = [search.queried(n) for search in wanted.values()]
+        numbers = np.unique(np.concatenate([*queried, np.empty(0, np.intp)]))
+        self._moments, Q = _first_pass(blocks, numbers, self._of_all, _reads_angles(wanted.values()))
+        started = [
+            (search, Q[np.searchsorted(numbers, own)], own)
+            for search, own in zip(wanted.values(), queried, strict=True)
+        ]
+        found = _second_pass(blocks, started, self._of_all) if started else []
+        self._numbers, rows = _touched(blocks, numbers, Q, found)
+        super().__init__(self._summary(blocks, rows), self._of_all)
+        self.n_samples = n
+        self.counts = self.X.counts if isinstance(self.X, SummaryMap) else None
+        for key, passed in zip(wanted, found, strict=True):
+            edges = passed.edges()
+            own, others = (np.searchsorted(self._numbers, index) for index in (edges.rows, edges.cols))
+            self._kept[key] = Edges(own, others, edges.distances)
+
+    def _summary(self, blocks: Blocks, rows: Array) -> Array:
+        classes = None if self._of_all is None else self._of_all[self._numbers].astype(np.intp)
+        self.classes = classes  # type: ignore[assignment]
+        if isinstance(self._moments, ColumnSums):
+            return rows
+        labels = np.full(rows.shape[0], -1) if classes is None else classes
+        rest = Rest(self._moments, blocks, rows, labels, self._of_all)
+        if classes is not None:
+            self.classes = np.concatenate([classes, rest.labels])
+        return SummaryMap(rows, self._moments.pilot + rest.offsets, rest.counts, rest.scatter)
+
+    @cached_property
+    def class_sizes(self) -> np.ndarray:
+        assert isinstance(self._moments, Moments)
+        return self._moments.counts[:-1]
+
+    def total(self, values: np.ndarray) -> float:
+        return float(values @ self.X.counts) if isinstance(self.X, SummaryMap) else super().total(values)
+
+    @property
+    def class_means(self) -> np.ndarray:
+        assert isinstance(self._moments, Moments)
+        return self._moments.pilot + self._moments.sums[:-1] / self._moments.counts[:-1, None]
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        return self._moments.mean
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        return self._lengths(None) if isinstance(self.X, SummaryMap) else lengths(self.X)
+
+    @cached_property
+    def squared_norms(self) -> np.ndarray:
+        """About the mean, where rows far from the origin are."""
+        return (self._lengths(self.mean) if isinstance(self.X, SummaryMap) else self.norms) ** 2
+
+    def _lengths(self, shift: np.ndarray | None) -> np.ndarray:
+        return np.concatenate([lengths(self.X.block(rows, shift)) for rows in row_blocks(*self.X.shape)])
+
+    def require_nonzero_rows(self, why: str) -> None:
+        """All were looked at in the first pass where a metric needs it; here those with links."""
+        zero = np.flatnonzero(self.norms[: self._numbers.size] == 0)
+        if zero.size:
+            raise ValueError(_zero_row(why, int(self._numbers[zero[0]])))
+
+    @cached_property
+    def linked(self) -> Sample:
+        """The rows with links, as a sample of their own."""
+        return Sample(self.X.rows if isinstance(self.X, SummaryMap) else self.X)
+
+
+def _first_pass(
+    blocks: Blocks, numbers: np.ndarray, classes: np.ndarray | None, nonzero: bool
+) -> tuple[Moments | ColumnSums, Array]:
+    """The moments, and the rows of these numbers."""
+    take, n_classes = taking(numbers), 0 if classes is None else int(classes.max()) + 1
+    pilot = None if blocks.is_sparse else weighted_mean(blocks.head(PILOT))
+    d = blocks.shape[1]
+
+    def start() -> tuple[Any, list]:
+        return ColumnSums(d) if pilot is None else Moments(pilot, n_classes), take.start()
+
+    def step(state: tuple[Any, list], block: Array, first: int) -> tuple[Any, list]:
+        moments, found = state
+        if nonzero:
+            _require_nonzero(block, first)
+        labels = None if classes is None else classes[first : first + block.shape[0]]
+        return moments.add(block, labels), take.step(found, block, first)
+
+    def merge(a: tuple[Any, list], b: tuple[Any, list]) -> tuple[Any, list]:
+        return a[0].merge(b[0]), take.merge(a[1], b[1])
+
+    moments, found = blocks.fold(Fold(start, step, merge), "adding up")
+    return moments, stacked(found) if found else np.empty((0, d), blocks.dtype)
+
+
+def _second_pass(
+    blocks: Blocks, wanted: list[tuple[Search, Array, np.ndarray]], classes: np.ndarray | None
+) -> list[Pass]:
+    """The nearest of all rows to those that are searched for, for each search."""
+    options: dict[str, Any] = {"n_threads": 1} if blocks.is_distributed else {"keep_rows": True}
+
+    def start() -> list[Pass]:
+        return [Pass(search, Q, own, classes, **options) for search, Q, own in wanted]
+
+    def step(passes: list[Pass], block: Array, first: int) -> list[Pass]:
+        return [passed.update(block, first) for passed in passes]
+
+    def merge(a: list[Pass], b: list[Pass]) -> list[Pass]:
+        return [one.merge(other) for one, other in zip(a, b, strict=True)]
+
+    return blocks.fold(Fold(start, step, merge), "searching")
+
+
+def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Pass]) -> tuple[np.ndarray, Array]:
+    """The numbers of all rows that have links, ascending, and the rows."""
+    if blocks.is_distributed:
+        touched = np.unique(np.concatenate([numbers, *(passed.edges().cols for passed in found)]))
+        others = np.setdiff1d(touched, numbers)
+        parts = iter([(others, blocks.take(others))] if others.size else [])
+    else:
+        ends = [(near, *near.neighbors()) for passed in found for near in passed.nearest]
+        touched = np.unique(np.concatenate([numbers, *(end for _, end, _ in ends)]))
+        parts = ((end, near.rows.take(slots)) for near, end, slots in ends)
+    return touched, _in_order(touched, chain([(numbers, Q)], parts), sparse.issparse(Q))
+
+
+def _in_order(touched: np.ndarray, parts: Iterable[tuple[np.ndarray, Array]], is_sparse: bool) -> Array:
+    """The rows of these numbers, from parts that may have some of them twice; dense ones a part at a time."""
+    if is_sparse:
+        given = list(parts)
+        first = np.unique(np.concatenate([which for which, _ in given]), return_index=True)[1]
+        return sparse.csr_array(sparse.vstack([rows for _, rows in given]))[first]
+    out: Any = None
+    for which, rows in parts:
+        out = np.empty((touched.size, rows.shape[1]), rows.dtype) if out is None else out
+        out[np.searchsorted(touched, which)] = rows
+    return out
+
+
+def _small(classes: np.ndarray) -> np.ndarray:
+    """The same whole numbers in fewer bytes."""
+    return classes.astype(np.min_scalar_type(-int(classes.max()) - 1))
+
+
+def _reads_angles(searches: Any) -> bool:
+    return any(is_named(search.metric, "cosine") for search in searches)
+
+
+def _require_nonzero(block: Array, first: int) -> None:
+    zero = np.flatnonzero(lengths(block) == 0)
+    if zero.size:
+        raise ValueError(_zero_row('metric="cosine"', first + int(zero[0])))
+
+
+def _zero_row(why: str, row: int) -> str:
+    return f"{why} is undefined for zero vectors, and row {row:,} of X is one; remove such rows or use another metric"
+
+
+def require_room(blocks: Blocks, searches: Sequence[Search]) -> None:
+    """The rows with links, and the sums of products, are held, and must not be more than half of the working memory."""
+    n, d = blocks.shape
+    wanted = {search.key: search for search in searches}.values()
+    rows = sum(min(search.queries or n, n) * (1 + search.n_neighbors) for search in wanted)
+    size = rows * d * blocks.dtype.itemsize + 4 * d * d * 8
+    if blocks.is_sparse or size <= working_memory() / 2:
+        return
+    queries = max((search.queries or n for search in wanted), default=0)
+    raise ValueError(
+        f"queries={queries} and their neighbours are up to {rows:,} rows of {d} features; with the sums of products of features "
+        f"{size / 2**20:,.0f} MiB, more than half of scikit-learn's working_memory of {working_memory() / 2**20:,.0f} MiB; use "
+        f"fewer queries or neighbours, or sklearn.set_config(working_memory={int(2.1 * size / 2**20) + 1})"
+    )

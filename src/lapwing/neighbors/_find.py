@@ -1,0 +1,200 @@
+"""The neighbour search: exact unless another program was asked for, and the same on any number of threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+
+from .._times import timed
+from .._validation import check_positive
+from ..operators import Array, row_blocks
+from ..rows import Sample
+from ._approximate import METRICS, NNDescent
+from ._chi2 import chi2_distances, chi2_neighbors
+from ._choice import choose
+from ._nearest import Nearest, Pass
+from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable
+from ._spaces import PARALLEL, Space, paired, space
+
+
+def find(sample: Sample, search: Search) -> Edges:
+    """The nearest rows of each row that is searched for, itself left out, nearest first; of equally distant ones the first.
+
+    Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
+    """
+    search = search.checked(sample.n_samples)
+    with timed("search"):
+        edges = sample.once(search.key, lambda: _found(sample, search))
+    if sample.half is None or not search.is_sampled(sample.n_samples):
+        return edges
+    searched, place = np.unique(edges.rows, return_inverse=True)
+    half = np.random.RandomState(0).permutation(searched.size) % 2
+    return edges.where(half[place] == sample.half)
+
+
+def find_fitted(both: Sample, search: Search) -> Edges:
+    """The nearest fitted rows of each row behind them, whatever the classes: new rows have none."""
+    if search.n_neighbors > both.n_fitted:
+        raise ValueError(
+            f"n_neighbors={search.n_neighbors} is more than the {both.n_fitted} fitted rows that new ones are placed among; use "
+            "fewer neighbours"
+        )
+    return _exact(both, search, np.arange(both.n_fitted, both.n), np.arange(both.n_fitted))
+
+
+def within(sample: Sample, radius: float, metric: Any = "euclidean", metric_params: dict | None = None) -> Edges:
+    """All pairs of rows up to a distance; where there are new rows, theirs with the fitted ones."""
+    radius, fitted = check_positive("radius", radius), np.arange(sample.n_fitted)
+    new, searched = np.arange(sample.n_fitted, sample.n), space(sample, metric, metric_params)
+    rows = searched.of(new, fitted) if new.size else None
+    found = searched.indexed(fitted).radius_neighbors_graph(rows, radius=radius, mode="distance")
+    found = sparse.coo_array(found)
+    return Edges(found.row + (sample.n_fitted if new.size else 0), found.col, found.data)
+
+
+def distances_among(sample: Sample, rows: np.ndarray, metric: Any, metric_params: dict | None = None) -> np.ndarray:
+    """The distances of each of some rows from the others of them."""
+    if is_named(metric, "chi2"):
+        return chi2_distances(sample.X[rows])[~np.eye(rows.size, dtype=bool)]
+    return space(sample, metric, metric_params).indexed(rows).kneighbors(n_neighbors=rows.size - 1)[0]
+
+
+def _found(sample: Sample, search: Search) -> Edges:
+    if sample.in_blocks:
+        raise AssertionError(f"{search} was not announced")
+    if is_named(search.metric, "cosine"):
+        sample.require_nonzero_rows('metric="cosine"')
+    if search.search is not None:
+        return _by_transformer(sample, search)
+    classes = None if search.among == "all" else sample.classes
+    if search.is_sampled(sample.n):
+        require_samplable(search, sample.has_features and search.metric is not KERNEL)
+        queried = search.queried(sample.n)
+        return Pass(search, sample.X[queried], queried, classes).update(sample.X, 0).edges()
+    parts = groups(search.among, sample.n, classes, classes)
+    return Edges.joined(_exact(sample, search, some, some if among is None else among) for some, among in parts)
+
+
+def _exact(sample: Sample, search: Search, queries: np.ndarray, members: np.ndarray) -> Edges:
+    """The k nearest of ``members`` to each of ``queries``, itself left out."""
+    X, itself = sample.X, np.array_equal(queries, members)
+    k = min(search.n_neighbors, members.size - itself)
+    if k == 0:
+        return Edges.joined([])
+    if is_named(search.metric, "precomputed") and sparse.issparse(X):
+        return _among_entries(X, queries, members, k)
+    searched = space(sample, search.metric, search.metric_params)
+    if is_named(searched.metric, "precomputed"):
+        return Edges.joined(
+            _in_matrix(searched, queries[part], members, k) for part in row_blocks(queries.size, X.shape[0])
+        )
+    if is_named(searched.metric, "chi2"):
+        others = searched.X[members]
+        d, found = chi2_neighbors(others if itself else searched.X[queries], others, k)
+        return Edges(np.repeat(queries, k), members[found.ravel()], d.ravel())
+    edges, open_, near = _proposed(searched, queries, members, k, itself)
+    if not open_.size:
+        return edges
+    again = Nearest(X[open_], open_, k, metric=search.metric, metric_params=search.metric_params, within=near)
+    again.update(X, 0, None if members.size == sample.n else members)
+    edges = Edges.joined([edges, again.edges()])
+    return edges.where(np.argsort(edges.rows, kind="stable"))
+
+
+def _proposed(
+    searched: Space, queries: np.ndarray, members: np.ndarray, k: int, itself: bool
+) -> tuple[Edges, np.ndarray, np.ndarray]:
+    """Edges of the queries whose k nearest are clear, the other queries, and within which distance those have k.
+
+    scikit-learn finds one more than k. It returns equally distant rows in an order that depends on the number of threads, and
+    distances that come from products are rounded, so that all is clear only where that one is farther than the k-th.
+    """
+    if members.size - itself == k:
+        return Edges.joined([]), queries, np.full(queries.size, np.inf)
+    is_angle = is_named(searched.metric, "cosine")
+    index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
+    with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
+        d, found = index.kneighbors(None if itself else searched.of(queries, members), k + 1)
+    d = d.astype(np.float64, copy=False)
+    near = searched.reach(d[:, k - 1], queries)
+    clear = d[:, k] > near
+    found, d = found[clear, :k], d[clear, :k]
+    order = np.lexsort((found, d), axis=1)
+    found, d = (np.take_along_axis(a, order, axis=1).ravel() for a in (found, d))
+    d, near = (np.where(e**2 <= 2 * PARALLEL, 0, e**2 / 2) if is_angle else e for e in (d, near))
+    return Edges(np.repeat(queries[clear], k), members[found], d), queries[~clear], near[~clear]
+
+
+def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:
+    """From distances that are all known; those of features are taken again where they leave more than k."""
+    D = searched.X[queries] if members.size == searched.X.shape[0] else searched.X[np.ix_(queries, members)]
+    D[queries[:, None] == members] = np.inf
+    near = searched.reach(np.partition(D, k - 1, axis=1)[:, k - 1].astype(np.float64), queries)
+    rows, cols = np.nonzero(near[:, None] >= D)
+    d = D[rows, cols].astype(np.float64)
+    if searched.features is not None:
+        open_ = np.bincount(rows)[rows] > k
+        pairs = queries[rows[open_]], members[cols[open_]]
+        d[open_] = paired(searched.features, pairs[0], searched.features, pairs[1], searched.exact)
+    chosen = choose(rows, cols, d, k)
+    return Edges(queries[rows[chosen]], members[cols[chosen]], d[chosen])
+
+
+def _among_entries(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:
+    """From a sparse matrix of distances, which holds those of near rows only."""
+    entries = sparse.coo_array(X[queries])
+    rows, cols = entries.coords
+    kept = np.isin(cols, members) & (queries[rows] != cols)
+    rows, cols, d = rows[kept], cols[kept], entries.data[kept].astype(np.float64)
+    counts = np.bincount(rows, minlength=queries.size)
+    if counts.min() < k:
+        row = int(np.argmin(counts))
+        raise ValueError(
+            f"{k} neighbors per samples are required, but X, a sparse matrix of distances, has {counts[row]} for row "
+            f"{queries[row]}; use fewer neighbours, or a matrix of more distances"
+        )
+    chosen = choose(rows, cols, d, k)
+    return Edges(queries[rows[chosen]], cols[chosen], d[chosen])
+
+
+def _by_transformer(sample: Sample, search: Search) -> Edges:
+    if not sample.has_features:
+        raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
+    if search.among != "all":
+        raise ValueError(f'search= finds neighbours among all rows; among="{search.among}" must go without it')
+    transformer = _approximate(search) if isinstance(search.search, str) else search.search
+    return _transformed(transformer, sample.X, search.n_neighbors)
+
+
+def _approximate(search: Search) -> NNDescent:
+    """The transformer of ``search="approximate"``."""
+    if search.search != "approximate":
+        raise ValueError(f'search={search.search!r} must be None, "approximate", or a neighbours transformer')
+    if not is_named(search.metric, *METRICS) or search.metric_params:
+        raise ValueError(
+            f'search="approximate" does not go with metric={search.metric!r}, metric_params={search.metric_params!r}; it knows '
+            f"{', '.join(METRICS)}, without parameters. Leave search out, or give it a transformer that brings its own metric, "
+            "such as pynndescent.PyNNDescentTransformer(metric=...)"
+        )
+    return NNDescent(search.n_neighbors, search.metric)
+
+
+def _transformed(search: Any, X: Array, k: int) -> Edges:
+    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own."""
+    try:
+        search = clone(search).set_params(n_neighbors=k)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"search={search!r} must be a neighbours transformer with a parameter n_neighbors, such as "
+            "sklearn.neighbors.KNeighborsTransformer()"
+        ) from error
+    if "mode" in search.get_params():
+        search.set_params(mode="distance")
+    found = sparse.coo_array(search.fit_transform(X))
+    edges = Edges(found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64))
+    edges = edges.where(edges.rows != edges.cols)
+    return edges.where(choose(*edges, k))

@@ -1,0 +1,111 @@
+"""Candidates by products of rows: which rows of a chunk can be among the nearest of which queries."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from ..operators import Array
+from ._choice import TIE
+
+QUERIES = 256  # whose products with some rows are held at a time, in each thread
+ROWS = 4096
+MANY = 4  # times as many candidates as neighbours
+
+
+class Threads:
+    """Threads over queries, BLAS having one in each. Entered several times, they start once."""
+
+    def __init__(self, n: int | None = None):
+        self.n = n
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __reduce__(self) -> tuple:
+        return Threads, (self.n,)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        n = 1 if self._pool is not None else self.n or _blas_threads()
+        if n == 1:
+            yield
+            return
+        with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n) as self._pool:
+            try:
+                yield
+            finally:
+                self._pool = None
+
+    def each(self, function: Callable[[Any], None], things: Iterable) -> None:
+        list(map(function, things) if self._pool is None else self._pool.map(function, things))
+
+
+def _blas_threads() -> int:
+    """As many threads as matrix products may have here and now: all cores, or one in a process of many."""
+    return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+
+
+class Room(threading.local):
+    """Room for the products of queries and rows, and for which are candidates: one in each thread, used again and again."""
+
+    def __init__(self) -> None:
+        self.values: Any = np.empty(0)
+        self.reached = np.empty(QUERIES * ROWS, dtype=bool)
+
+    def products(self, Q: Array, R: Array) -> np.ndarray:
+        if sparse.issparse(Q):
+            return (Q @ R).toarray()
+        if self.values.dtype != R.dtype or not self.values.size:
+            self.values = np.empty(QUERIES * ROWS, R.dtype)
+        shape = (Q.shape[0], R.shape[1])
+        return np.matmul(Q, R, out=self.values[: shape[0] * shape[1]].reshape(shape))
+
+    def reaching(self, products: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        return np.greater_equal(products, bound[:, None], out=self.reached[: products.size].reshape(products.shape))
+
+
+class Chunk:
+    """Some rows, as all queries are compared with them.
+
+    Parameters
+    ----------
+    R : array of shape (n_rows, n_features)
+        The rows, moved and scaled as the queries are.
+    squares : ndarray of shape (n_rows,)
+        Their squared lengths.
+    k : int
+    """
+
+    def __init__(self, R: Array, squares: np.ndarray, k: int, room: Room):
+        self.k, self.room, self.largest = k, room, squares.max()
+        half = (squares / 2).astype(R.dtype)
+        self.half = half if sparse.issparse(R) else None
+        self.transposed = R.T if sparse.issparse(R) else np.concatenate([R.T, -half[None]])
+
+    def candidates(self, Q: Array, squares: np.ndarray, squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of queries and rows that may be no farther apart than ``squared``, or than the k nearest of these rows.
+
+        |q - x|² <= d² where q'x - |x|²/2 >= (|q|² - d²)/2, up to rounding. The second bound is taken where many reach the first:
+        in the first chunk, and where rows are sorted, so that each chunk is nearer.
+        """
+        Q = Q if sparse.issparse(Q) else np.column_stack([Q, np.ones(len(Q), Q.dtype)])
+        products = self.room.products(Q, self.transposed)
+        if self.half is not None:
+            products -= self.half
+        n, rounding = products.shape[1], self._rounding(Q, squares)
+        bound = ((squares - squared) / 2 - rounding).astype(products.dtype)
+        reached = self.room.reaching(products, bound)
+        if n > MANY * self.k and np.count_nonzero(reached) > MANY * self.k * squares.size:
+            best = np.partition(products, n - 1 - self.k, axis=1)[:, n - 1 - self.k]  # k of them, and the query itself
+            slack = 2 * rounding + 2 * TIE * (squares + self.largest)
+            reached = self.room.reaching(products, np.maximum(bound, (best - slack).astype(products.dtype)))
+        return np.divmod(np.flatnonzero(reached), n)
+
+    def _rounding(self, Q: Array, squares: np.ndarray) -> np.ndarray:
+        return 2 * float(np.finfo(Q.dtype).eps) * (8 + np.sqrt(Q.shape[1])) * (squares + self.largest)

@@ -1,0 +1,132 @@
+"""What a graph asks for, and what it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from sklearn.utils.random import sample_without_replacement
+
+from .._validation import check_choice, check_count
+from ..rows import Sample
+
+AMONG = ("all", "same_class", "other_class")
+KERNEL = object()  # the metric of rows whose X is a kernel matrix
+
+
+class Search(NamedTuple):
+    """The neighbours that a graph asks for: how many, in which metric, of which rows and among which."""
+
+    n_neighbors: int
+    metric: Any = "euclidean"
+    metric_params: dict | None = None
+    among: str = "all"
+    search: Any = None
+    queries: int | None = None
+    random_state: int = 0
+
+    @property
+    def key(self) -> tuple:
+        """Equal for equal searches."""
+        search = self.search
+        return (
+            "neighbors",
+            self.n_neighbors,
+            self.metric if isinstance(self.metric, str) else id(self.metric),
+            joblib.hash(self.metric_params),
+            self.among,
+            joblib.hash(search.get_params()) if hasattr(search, "get_params") else search,
+            self.queries,
+            self.random_state,
+        )
+
+    def checked(self, n: int) -> Search:
+        """With its parameters checked, for n rows."""
+        check_choice("among", self.among, AMONG)
+        if self.queries is not None:
+            check_count("queries", self.queries)
+            check_count("random_state", self.random_state, 0)
+            if self.search is not None:
+                raise ValueError(
+                    f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
+                )
+        if check_count("n_neighbors", self.n_neighbors) >= n:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
+                f"neighbour; use n_neighbors={n - 1} or less"
+            )
+        return self._replace(n_neighbors=int(self.n_neighbors))
+
+    def is_sampled(self, n: int) -> bool:
+        """Whether fewer than all of n rows are searched for."""
+        return self.queries is not None and self.queries < n
+
+    def queried(self, n: int) -> np.ndarray:
+        """The rows whose neighbours are searched, ascending."""
+        if not self.is_sampled(n):
+            return np.arange(n)
+        assert self.queries is not None
+        return np.sort(sample_without_replacement(n, self.queries, random_state=self.random_state)).astype(np.intp)
+
+    def scale(self, sample: Sample) -> float:
+        """How many rows each that is searched for stands for."""
+        n = sample.n_samples
+        if self.queries is None or not self.is_sampled(n):
+            return 1.0
+        return n / self.queries * (2 if sample.is_half else 1)
+
+
+class Edges(NamedTuple):
+    """Directed edges with their distances."""
+
+    rows: np.ndarray
+    cols: np.ndarray
+    distances: np.ndarray
+
+    def where(self, keep: np.ndarray) -> Edges:
+        return Edges(self.rows[keep], self.cols[keep], self.distances[keep])
+
+    @classmethod
+    def joined(cls, found: Iterable[Edges]) -> Edges:
+        none = np.empty(0, dtype=np.intp)
+        return cls(*map(np.concatenate, zip(cls(none, none, np.empty(0)), *found, strict=True)))
+
+
+Group = tuple[np.ndarray, np.ndarray | None]
+
+
+def groups(among: str, n: int, of_queries: np.ndarray | None, of_rows: np.ndarray | None) -> Iterator[Group]:
+    """Places of the n queries, and of the rows that may be their neighbours (None is all): one pair, or one per class."""
+    if among == "all":
+        yield np.arange(n), None
+        return
+    assert of_queries is not None
+    assert of_rows is not None
+    for label in np.unique(of_queries[of_queries >= 0]):
+        own = of_rows == label if among == "same_class" else (of_rows >= 0) & (of_rows != label)
+        yield np.flatnonzero(of_queries == label), np.flatnonzero(own)
+
+
+def is_named(metric: Any, *names: str) -> bool:
+    """Whether the metric is one of these; callables are none."""
+    return isinstance(metric, str) and metric in names
+
+
+def require_features(metric: Any, what: str) -> None:
+    if is_named(metric, "precomputed"):
+        raise ValueError(f'{what} reads features, and with metric="precomputed" X holds distances; use another')
+
+
+def require_samplable(search: Search, has_features: bool = True) -> None:
+    if is_named(search.metric, "precomputed") or not has_features:
+        raise ValueError(
+            f"queries={search.queries} needs features, and X holds distances or a kernel; leave queries out"
+        )
+    if is_named(search.metric, "chi2") and search.queries is None:
+        raise ValueError('metric="chi2" searches rows in memory, and X is read in blocks; use another metric')
+    if is_named(search.metric, "chi2"):
+        raise ValueError(
+            f'queries={search.queries} does not go with metric="chi2"; leave it out, or use another metric'
+        )

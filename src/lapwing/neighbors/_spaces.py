@@ -1,0 +1,172 @@
+"""Distances: of pairs, exactly; and what scikit-learn is given to find near rows by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors, sort_graph_by_row_values
+
+from ..operators import OUT_OF_RANGE, Array, row_blocks
+from ..rows import Sample, kernel_distances, lengths, row_width, unit_rows
+from ._chi2 import check_histograms, chi2_distances, chi2_paired
+from ._choice import TIE
+from ._requests import KERNEL, is_named
+
+ROUNDING = 1e-13  # of squared distances that are found by products, as a share of the squared norms
+PARALLEL = 1e-13  # cosine distances up to here are 0, up to rounding
+TREE_DIMENSIONS = 15  # up to here a tree is searched, by differences
+GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
+
+
+def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
+    return is_named(metric, "euclidean", "l2") and not metric_params
+
+
+def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
+    """Whether distances are found by products of rows: Euclidean ones where no tree is faster, and cosines."""
+    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X)
+    return (is_named(metric, "cosine") and not metric_params) or (is_euclidean(metric, metric_params) and not few)
+
+
+def paired(A: Array, rows: np.ndarray, B: Array, cols: np.ndarray, metric: str) -> np.ndarray:
+    """Distances of pairs of rows, in float64 and by differences, some pairs at a time."""
+    found = np.empty(rows.size)
+    for part in row_blocks(rows.size, 3 * row_width(A)):
+        found[part] = PAIRED[metric](A[rows[part]].astype(np.float64), B[cols[part]].astype(np.float64))
+    return found
+
+
+def _angular(a: Array, b: Array) -> np.ndarray:
+    """1 - cos, from the difference of unit rows: in that of 1 and the cosine small angles drown."""
+    return _parallel(lengths(unit_rows(a) - unit_rows(b)) ** 2 / 2)
+
+
+def _parallel(d: np.ndarray) -> np.ndarray:
+    return np.where(d <= PARALLEL, 0.0, d)
+
+
+PAIRED: dict[str, Callable[[Array, Array], np.ndarray]] = {
+    "euclidean": lambda a, b: lengths(a - b),
+    "cosine": _angular,
+    "manhattan": lambda a, b: np.asarray(abs(a - b).sum(axis=1)).ravel(),
+    "chi2": chi2_paired,
+}
+
+
+class Space(NamedTuple):
+    """What is searched: rows, or a matrix of distances, and the metric.
+
+    Parameters
+    ----------
+    X, metric, metric_params, algorithm
+        As scikit-learn takes them.
+    rounding : float or ndarray of shape (n_rows,)
+        Of distances to the ``power`` from each row, where they come from products.
+    features : array of shape (n_rows, n_features), default=None
+        Where X is a matrix of distances, what they are exact in, in the metric ``exact``.
+    """
+
+    X: Array
+    metric: Any
+    metric_params: dict | None = None
+    algorithm: str = "auto"
+    rounding: Any = 0.0
+    power: int = 2
+    features: Array | None = None
+    exact: str = "euclidean"
+
+    def reach(self, d: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """How far rows are found that may be no farther than d from each of ``rows``, or as far up to a tie."""
+        rounding = np.broadcast_to(self.rounding, self.X.shape[0])[rows]
+        return ((d * (1 + 2 * TIE)) ** self.power + rounding) ** (1 / self.power)
+
+    def of(self, rows: np.ndarray, members: np.ndarray) -> Array:
+        """Some rows, as an index of the members takes them."""
+        return self.X[rows][:, members] if is_named(self.metric, "precomputed") else self.X[rows]
+
+    def indexed(self, members: np.ndarray) -> NearestNeighbors:
+        if is_named(self.metric, "chi2"):
+            raise ValueError(
+                f'metric="chi2" on {self.X.shape[0]} samples can search the nearest, not all within a radius; use KNN, or at '
+                "most 5,000 samples"
+            )
+        X = self.X if members.size == self.X.shape[0] else self.of(members, members)
+        return index(X, self.metric, self.metric_params, self.algorithm)
+
+
+def index(X: Array, metric: Any, metric_params: dict | None, algorithm: str = "auto") -> NearestNeighbors:
+    params = dict(metric_params or {})
+    p = params.pop("p", 2)
+    try:
+        return NearestNeighbors(metric=metric, metric_params=params or None, p=p, algorithm=algorithm).fit(X)
+    except TypeError as error:
+        raise ValueError(f"metric={metric!r}, metric_params={metric_params!r}: {error}") from error
+
+
+def space(sample: Any, metric: Any, metric_params: dict | None = None) -> Space:
+    """The rows of a sample, as they are searched in a metric."""
+    if sample.in_blocks:
+        return space(sample.linked, metric, metric_params)
+    if metric is KERNEL or not sample.has_features:
+        return _kernel_space(sample, metric, metric_params)
+    if is_euclidean(metric, metric_params):
+        return _euclidean_space(sample)
+    if is_named(metric, "chi2"):
+        return _chi2_space(sample)
+    X = sample.X
+    if is_named(metric, "cosine"):
+        sample.require_nonzero_rows('metric="cosine"')
+        return Space(sample.unit, metric, metric_params, rounding=max(4 * PARALLEL, 32 * float(np.finfo(X.dtype).eps)))
+    if is_named(metric, "precomputed") and sparse.issparse(X):
+        return Space(sort_graph_by_row_values(X, copy=True, warn_when_not_sorted=False), metric)
+    return Space(X, metric, metric_params)
+
+
+def _euclidean_space(sample: Sample) -> Space:
+    """For few long rows their distances from the Gram matrix, which the projection needs anyway."""
+    X, is_dense = sample.X, not sparse.issparse(sample.X)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(sample.norms**2).all():
+            raise ValueError(OUT_OF_RANGE)
+    if is_dense and X.shape[1] <= TREE_DIMENSIONS:
+        return Space(X, "euclidean", algorithm="kd_tree")
+    if is_dense and sample.n < X.shape[1] and _holds_all_pairs(sample):
+        distances = sample.once(("distances", "gram"), lambda: kernel_distances(sample.row_gram))
+        return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(sample.row_gram), features=X)
+    return Space(sample.centred, "euclidean", rounding=ROUNDING * sample.squared_norms)
+
+
+def _chi2_space(sample: Sample) -> Space:
+    if sparse.issparse(sample.X):
+        raise ValueError('metric="chi2" is for dense histograms; pass X.toarray(), or use another metric')
+    X = check_histograms(sample.X)
+    if not _holds_all_pairs(sample):
+        return Space(X, "chi2")
+    distances = sample.once(("distances", "chi2"), lambda: chi2_distances(X))
+    rounding = ROUNDING * (X.sum(axis=1, dtype=np.float64) + X.sum(axis=1).max())
+    return Space(distances, "precomputed", rounding=rounding, power=1, features=X, exact="chi2")
+
+
+def _kernel_space(sample: Sample, metric: Any, metric_params: dict | None) -> Space:
+    """Where X is a kernel matrix: its distances."""
+
+    def distances() -> np.ndarray:
+        sample.require_kernel()
+        return kernel_distances(sample.X)
+
+    if metric is KERNEL or is_euclidean(metric, metric_params):
+        return Space(sample.once(("distances", "kernel"), distances), "precomputed")
+    if is_named(metric, "cosine"):
+        sample.require_nonzero_rows('metric="cosine"')
+        return Space(_parallel(1 - sample.X / np.outer(sample.norms, sample.norms)), "precomputed")
+    raise ValueError(
+        f'metric={metric!r} needs features, and kernel="precomputed" gives none; use "euclidean", the kernel\'s own '
+        'distance, or "cosine"'
+    )
+
+
+def _holds_all_pairs(sample: Sample) -> bool:
+    return sample.n == sample.n_fitted <= GRAM_LIMIT

@@ -1,0 +1,357 @@
+"""The rows that a graph is built on: X and y, each looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
+
+from .maps import SparseMap, as_map, weighted_mean
+from .operators import Array, row_blocks
+
+FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
+LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
+
+
+class Sample:
+    """Validated X and y. Graphs that are combined share one Sample, so what they all need is computed once."""
+
+    in_blocks = False  # whether rows stand for more than themselves
+    counts: np.ndarray | None = None  # how many, where they do
+    sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
+
+    def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
+        self.X, self.y = canonical(X), y
+        self.F = as_map(self.X)  # the same rows, as forms read them
+        self.n: int = X.shape[0]
+        self.n_samples = self.n  # that the rows stand for
+        self.n_fitted = self.n if n_fitted is None else n_fitted  # rows behind these are new, and searched for only
+        self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
+        self._kept: dict[Hashable, Any] = {}
+
+    @classmethod
+    def validated(cls, X: Any, y: Any = None) -> Sample:
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        return cls(X, y)
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives, kept under ``key``. Both halves of the links share it: it must be of the rows alone."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def halves(self) -> list[Sample]:
+        """The same rows twice, the links of each sampled search dealt out between the two."""
+        halves = [copy(self), copy(self)]
+        for i, half in enumerate(halves):
+            half.half = i
+        return halves
+
+    @property
+    def is_half(self) -> bool:
+        return self.half is not None
+
+    @property
+    def has_features(self) -> bool:
+        """Whether X holds features, not a kernel."""
+        return True
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """Labels as 0 ... c - 1, and -1 where unknown."""
+        return encode_labels(self.y, self.n)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether y holds class labels, two classes or more, and not numbers that a graph of the user's reads."""
+        try:
+            return self.classes is not None
+        except ValueError:
+            return False
+
+    @cached_property
+    def class_sizes(self) -> np.ndarray:
+        return np.bincount(self.classes[self.classes >= 0]).astype(np.float64)
+
+    def total(self, values: np.ndarray) -> float:
+        """The sum over samples of what is given for rows."""
+        return float(values.sum())
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        return lengths(self.X)
+
+    @cached_property
+    def unit(self) -> Array:
+        """The rows, scaled to length 1."""
+        return unit_rows(self.X, self.norms)
+
+    @cached_property
+    def row_gram(self) -> np.ndarray:
+        """The Gram matrix of the centred rows, for X of fewer rows than columns; search and projection share it."""
+        return self.F.row_gram
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        return self.F.plain_mean if self.n_fitted == self.n else weighted_mean(self.X[: self.n_fitted])
+
+    @cached_property
+    def centred(self) -> Array:
+        """X, moved to its mean where it is so far from the origin that products of its rows drown their distances."""
+        few = self.X[: self.n_fitted : max(1, self.n_fitted // 1000)]
+        mean = weighted_mean(few)
+        if few.shape[0] * (mean @ mean) <= (1 - FAR**-2) * np.sum(lengths(few) ** 2):
+            return self.X
+        if not isinstance(self.F, SparseMap):
+            return (self.X - self.mean).astype(self.X.dtype)
+        full = np.isin(self.X.indices, self.F.full_columns)  # what is 0 somewhere stays sparse, and is not far from it
+        moved = self.X.copy()
+        moved.data[full] = (moved.data - self.mean[moved.indices])[full]
+        return moved
+
+    @cached_property
+    def squared_norms(self) -> np.ndarray:
+        """Of the rows of :attr:`centred`; infinite where they leave the range of floating point."""
+        with np.errstate(over="ignore"):
+            return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
+
+    def require_kernel(self) -> None:
+        X = self.X
+        if sparse.issparse(X) or X.shape[0] != X.shape[1] or np.abs(X - X.T).max() > 1e-8 * np.abs(X).max():
+            raise ValueError(
+                f'kernel="precomputed" needs X to be a symmetric kernel matrix; it has shape {X.shape}, or is not symmetric'
+            )
+
+    def squared_distances(self, rows: np.ndarray) -> np.ndarray:
+        """Of some rows among themselves, Euclidean."""
+        return euclidean_distances(self.centred[rows], squared=True).astype(np.float64)
+
+    def require_nonzero_rows(self, why: str) -> None:
+        zero = np.flatnonzero(self.norms == 0)
+        if zero.size:
+            raise ValueError(
+                f"{why} is undefined for zero vectors, and X has {zero.size} (the first is row {zero[0]}); "
+                "remove those rows or use another metric and weights"
+            )
+
+    def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Inner products of pairs of rows of X, without an (edges, features) array."""
+        products = np.empty(rows.size)
+        for block, a, b in self._pairs(rows, cols):
+            products[block] = row_sums(a, b)
+        return products
+
+    def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Cosines of the angles between pairs of rows of X."""
+        products = np.empty(rows.size)
+        for block, a, b in self._pairs(rows, cols):
+            products[block] = row_sums(unit_rows(a), unit_rows(b))
+        return products
+
+    def _pairs(self, rows: np.ndarray, cols: np.ndarray) -> Iterator[tuple[slice, Array, Array]]:
+        """The rows of each pair in float64, some pairs at a time."""
+        for block in row_blocks(rows.size, 2 * row_width(self.X)):
+            yield block, self.X[rows[block]].astype(np.float64), self.X[cols[block]].astype(np.float64)
+
+
+class KernelSample(Sample):
+    """Rows that are known by their kernel matrix alone."""
+
+    def __init__(self, K: np.ndarray, y: Any = None):
+        super().__init__(K, y)
+        self.require_kernel()
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        return np.sqrt(np.maximum(np.diagonal(self.X), 0).astype(np.float64))
+
+    @cached_property
+    def squared_norms(self) -> np.ndarray:
+        return self.norms**2
+
+    def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self.X[rows, cols].astype(np.float64)
+
+    def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self.dots(rows, cols) / (self.norms[rows] * self.norms[cols])
+
+    def squared_distances(self, rows: np.ndarray) -> np.ndarray:
+        return kernel_distances(self.X[np.ix_(rows, rows)]) ** 2
+
+    @property
+    def has_features(self) -> bool:
+        return False
+
+
+def kernel_distances(K: np.ndarray) -> np.ndarray:
+    """Distances in the feature space of a kernel, of all pairs: exact zeros on the diagonal, none below."""
+    squares = np.diagonal(K).astype(np.float64)
+    squared = np.maximum(squares[:, None] + squares - 2.0 * K, 0)
+    np.fill_diagonal(squared, 0)
+    return np.sqrt(squared, out=squared)
+
+
+def canonical(X: Array) -> Array:
+    """Sparse X as a CSR array that has each entry once and, where they fit, indices of 32 bits; dense X as it is.
+
+    Products of rows read each entry once, some of scikit-learn's metrics take no longer indices, and ``*`` and ``**`` of SciPy's
+    matrices are those of linear algebra. The caller's object is never changed.
+    """
+    if not sparse.issparse(X):
+        return X
+    rows = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
+    if rows.indices.dtype != np.int32 and max(rows.nnz, rows.shape[1]) < 2**31:
+        rows = sparse.csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def lengths(X: Array) -> np.ndarray:
+    """Euclidean lengths of the rows in float64, also of rows whose squares leave its range."""
+    with np.errstate(over="ignore"):
+        squares = row_sums(X, X)
+    found = np.sqrt(squares)
+    extreme = np.flatnonzero(~((squares > LEAST_SQUARE) & (squares < np.inf)))
+    if extreme.size:
+        rows = X[extreme].astype(np.float64)
+        largest = abs(rows).max(axis=1)
+        exponents = np.frexp(largest.toarray().ravel() if sparse.issparse(largest) else largest)[1]
+        scaled = _scaled(rows, -exponents)
+        found[extreme] = np.ldexp(np.sqrt(row_sums(scaled, scaled)), exponents)
+    return found
+
+
+def _scaled(X: Array, exponents: np.ndarray) -> Array:
+    """Each row times a power of two."""
+    if not sparse.issparse(X):
+        return np.ldexp(X, exponents[:, None])
+    return sparse.csr_array((np.ldexp(X.data, np.repeat(exponents, np.diff(X.indptr))), X.indices, X.indptr), X.shape)
+
+
+def unit_rows(X: Array, norms: np.ndarray | None = None) -> Array:
+    """Rows scaled to length 1, in the type of X, whatever their length was; zero rows stay."""
+    norms = lengths(X) if norms is None else norms
+    if norms.size and np.abs(norms - 1).max() <= 4 * np.finfo(X.dtype).eps:
+        return X
+    norms = np.where(norms > 0, norms, 1.0)
+    if sparse.issparse(X):
+        data = (X.data / np.repeat(norms, np.diff(X.indptr))).astype(X.dtype)
+        return sparse.csr_array((data, X.indices, X.indptr), X.shape)
+    unit = np.empty(X.shape, X.dtype)
+    for rows in row_blocks(*X.shape):
+        np.divide(X[rows], norms[rows, None], out=unit[rows], dtype=np.float64, casting="same_kind")
+    return unit
+
+
+def row_sums(a: Array, b: Array) -> np.ndarray:
+    """Inner products of the rows of a with those of b, in float64."""
+    if sparse.issparse(a) and a is b:
+        return sparse.csr_array((np.square(a.data, dtype=np.float64), a.indices, a.indptr), a.shape) @ np.ones(
+            a.shape[1]
+        )
+    if sparse.issparse(a):
+        return np.asarray(a.astype(np.float64).multiply(b).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", a, b, dtype=np.float64)
+
+
+def row_bytes(X: Array) -> list[bytes]:
+    """The rows as keys of a dictionary: equal for equal rows."""
+    if not sparse.issparse(X):
+        return [row.tobytes() for row in X + 0.0]  # + 0.0: -0 is 0
+    X = canonical(X).copy()
+    X.eliminate_zeros()
+    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes() for a, b in ends]
+
+
+def alike(X: Array, other: Array) -> Array:
+    """X as a sparse array where ``other`` is one, and as a dense one where it is not."""
+    if sparse.issparse(other):
+        return canonical(X) if sparse.issparse(X) else sparse.csr_array(X)
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def gathered(X: Array, places: np.ndarray) -> np.ndarray:
+    """Rows by their places, an array of any shape, as dense float64 along a last axis."""
+    found = X[places.ravel()]
+    found = found.toarray() if sparse.issparse(found) else found
+    return found.astype(np.float64).reshape(*places.shape, X.shape[1])
+
+
+def row_width(X: Array) -> int:
+    """Numbers that a row holds, about."""
+    return max(1, X.nnz // max(1, X.shape[0])) if sparse.issparse(X) else X.shape[1]
+
+
+def class_members(classes: np.ndarray) -> list[np.ndarray]:
+    """Row indices of each class."""
+    return [np.flatnonzero(classes == label) for label in range(classes.max() + 1)]
+
+
+def encode_labels(y: Any, n: int) -> np.ndarray:
+    """Labels as integers 0 ... c - 1, with -1 for unknown; at least two classes."""
+    if y is None:
+        raise ValueError(
+            "the graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown one) "
+            "or use a graph without labels, such as KNN"
+        )
+    y = _as_array(y)
+    if y.size != n:
+        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label a sample")
+    known = y != -1
+    if not known.any():
+        raise ValueError(
+            "y has no known label: every entry is -1 (unknown); label some samples of at least two classes"
+        )
+    try:
+        names, codes = np.unique(y[known], return_inverse=True)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y[known]}))
+        raise ValueError(f"y mixes labels of kinds that have no order ({kinds}); use one kind") from error
+    if names.size == 1 and names[0] in (1, "1", "+1") and not known.all():
+        raise ValueError(
+            "y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1"
+        )
+    if names.size < 2:
+        raise ValueError(
+            f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes or use "
+            "a graph without labels, such as KNN"
+        )
+    classes = np.full(n, -1, dtype=np.intp)
+    classes[known] = codes
+    return classes
+
+
+def _as_array(y: Any) -> np.ndarray:
+    """Labels in one dimension; the word "-1", which NumPy and files make of -1 among words, is -1."""
+    try:
+        y = column_or_1d(y)
+    except TypeError as error:  # pandas's NA
+        raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
+    if y.dtype == object:
+        missing = np.array([not _equals_itself(label) for label in y], dtype=bool)
+    else:
+        missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(y.size, dtype=bool)
+    if missing.any():
+        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
+    if y.dtype.kind == "f" and (y != np.round(y)).any():
+        raise ValueError("y is continuous (unknown label type): it holds fractions; pass class labels")
+    if y.dtype.kind in "OU":
+        y = y.astype(object)
+        y[y == "-1"] = -1
+    return y
+
+
+def _equals_itself(label: Any) -> bool:
+    """Not so NaN, None and pandas's NA."""
+    equal = label == label
+    return label is not None and isinstance(equal, (bool, np.bool_)) and bool(equal)

@@ -1,0 +1,105 @@
+"""The ways to find the smallest eigenpairs of one symmetric matrix, orthogonal to what is deflated."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.linalg import splu
+
+from ._block import block_largest
+from ._lanczos import Apply, LanczosError, largest
+
+COLUMNS = 32  # multiplied at a time to form a matrix
+SHIFT = 1e-9  # of the mean of the diagonal: the factorisation of a matrix with a null space needs one
+RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # of eigenvectors found in products of this precision
+
+Pairs = tuple[np.ndarray, np.ndarray]  # eigenvalues, ascending, and eigenvectors in columns
+
+
+class Standard:
+    """The eigenproblem ``M z = lambda z`` with ``deflatedᵀ z = 0``.
+
+    M is a matrix or an operator, and no eigenvalue of an operator is larger than ``bound``.
+    """
+
+    def __init__(self, M: Any, deflated: np.ndarray, bound: float | None = None, tol: float | None = None):
+        self.M, self._bound = M, bound
+        self.deflated = deflated.astype(precision(M), copy=False)
+        self.tol = RESIDUALS[self.deflated.dtype.name] if tol is None else tol
+
+    @cached_property
+    def bound(self) -> float:
+        return float(abs(self.M).sum(axis=1).max() if self._bound is None else self._bound)
+
+    @cached_property
+    def flipped(self) -> Apply:
+        """Products with ``bound I - M``, whose largest eigenvalues are the smallest of M."""
+        bound, M = self.bound, self.M
+        if sparse.issparse(M):
+            return sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M).__matmul__
+        return lambda V: bound * V - M @ V
+
+
+def is_operator(M: Any) -> bool:
+    return not (isinstance(M, np.ndarray) or sparse.issparse(M))
+
+
+def precision(M: Any) -> np.dtype:
+    """Of products: single where an operator says so; matrices are multiplied in double precision."""
+    return np.dtype(np.float32 if is_operator(M) and M.dtype == np.float32 else np.float64)
+
+
+def whole(M: Any) -> np.ndarray:
+    """The matrix itself; of an operator, few columns at a time: products with all would take as much as X along the way."""
+    if not is_operator(M):
+        return M.toarray() if sparse.issparse(M) else M
+    n = M.shape[0]
+    columns = np.split(np.eye(n, dtype=precision(M)), range(COLUMNS, n, COLUMNS), axis=1)
+    found = np.hstack([M @ V for V in columns]).astype(np.float64)
+    return (found + found.T) / 2
+
+
+def dense(problem: Standard, k: int) -> Pairs:
+    M, deflated = whole(problem.M), problem.deflated.astype(np.float64, copy=False)
+    if not deflated.shape[1]:
+        return _decomposed(M, k)
+    Q = np.linalg.qr(deflated, mode="complete")[0][:, deflated.shape[1] :]
+    values, vectors = _decomposed(Q.T @ M @ Q, k)
+    return values, Q @ vectors
+
+
+def _decomposed(M: np.ndarray, k: int) -> Pairs:
+    # All eigenvectors of a small matrix, or many of them, cost no more; and NumPy's BLAS has just been at work, while SciPy
+    # brings threads of its own that wait for each other.
+    if M.shape[0] < 500 or 3 * k > M.shape[0]:
+        values, vectors = np.linalg.eigh(M)
+        return values[:k], vectors[:, :k]
+    return eigh(M, subset_by_index=[0, k - 1])
+
+
+def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
+    values, vectors = largest(problem.flipped, problem.deflated, k, restarts, problem.tol)
+    return problem.bound - values, vectors
+
+
+def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
+    """Lanczos on the inverse of a sparse, semidefinite matrix, by its factors."""
+    M = problem.M
+    shifted = sparse.csc_array(M + SHIFT * M.diagonal().mean() * sparse.eye_array(M.shape[0]))
+    try:
+        factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError as error:  # SuperLU's word for a singular matrix
+        raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
+    _, V = largest(factor.solve, problem.deflated, k, restarts, problem.tol)
+    # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
+    values, rotation = np.linalg.eigh(V.T @ (M @ V))
+    return values, V @ rotation
+
+
+def block_lanczos(problem: Standard, k: int) -> Pairs:
+    values, vectors = block_largest(problem.flipped, problem.deflated, k, problem.tol)
+    return problem.bound - values, vectors

@@ -1,0 +1,399 @@
+"""What a graph or a map of your own is tested with, and lapwing's too.
+
+>>> from lapwing.graphs import KNN, SameClass
+>>> from lapwing.testing import check_graph
+>>> check_graph(KNN(3) + SameClass())
+
+Nothing is returned where all is well. An ``AssertionError`` says what was expected and where to look.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+
+from . import LPP, OLPP, LaplacianEigenmaps, graphs
+from .graphs import Graph, Sample
+from .persistence import load, save
+from .problem import ORTHOGONAL, Problem, laplacian_sum
+
+__all__ = ["check_graph", "check_map"]
+
+TOLERANCE = 1e-8  # of what differs by rounding alone, as a share of the largest entry
+
+
+def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
+    """Check that a graph does what estimators, and the graphs that it is combined with, rely on.
+
+    Its terms are symmetric and finite; their degrees are not negative; constants cost nothing and no eigenvalue is negative,
+    unless ``is_laplacian`` and ``is_semidefinite`` say otherwise; neither X, y nor the graph are changed; the same rows give
+    the same graph, also in another order (unless it ``indexes_rows``), as a sparse matrix (or with an error that says so), or
+    from a copy; it is linear under ``+``, ``-`` and ``*``, and under ``&`` its weights are those of its Laplacian; labels of
+    -1 are unknown to it where it ``reads_labels``, and y is ignored where it does not; its parameters can be got, set and
+    printed; an estimator can be fitted with it.
+
+    Parameters
+    ----------
+    graph : Graph
+    X : array-like of shape (n_samples, n_features), default=None
+        Rows without ties; None is 40 random ones of 5 features. Give your own where the graph indexes rows or asks for a
+        special kind.
+    y : array-like of shape (n_samples,), default=None
+        Labels of three classes or more, all known; None is three classes.
+
+    Raises
+    ------
+    AssertionError
+        Where something does not hold.
+    """
+    _run(GRAPH_CHECKS, graph, *_data(X, y, 40, 5, is_kernel=bool(graph.reads_kernel)))
+
+
+def check_map(estimator: Any, X: Any = None, y: Any = None) -> None:
+    """Check what holds of lapwing's estimators beyond :func:`sklearn.utils.estimator_checks.check_estimator`: run both.
+
+    The constraint of ``problem(X, y)`` holds for what ``transform`` returns, and its terms add up to the eigenvalues;
+    ``fit_transform`` is ``fit`` and ``transform``; neither X, y nor the parameters are changed; a second fit knows nothing of
+    the first, and a failed one leaves nothing of it; rows may come in any order (unless the graph indexes them or draws a
+    sample); pickles and model files hold the whole map.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of a class that derives from one of lapwing's.
+    X : array-like of shape (n_samples, n_features), default=None
+        None is 60 random rows of 6 features, none negative.
+    y : array-like of shape (n_samples,), default=None
+        None is three classes.
+
+    Raises
+    ------
+    AssertionError
+        Where something does not hold.
+    """
+    _run(MAP_CHECKS, estimator, *_data(X, y, 60, 6))
+
+
+Check = Callable[[Any, Any, np.ndarray], None]
+
+
+def _run(checks: Sequence[Check], subject: Any, X: Any, y: np.ndarray) -> None:
+    """A check says in its docstring what is expected, and in what it raises what is not so and where to look."""
+    for check in checks:
+        try:
+            check(deepcopy(subject), deepcopy(X), deepcopy(y))  # what one changes must not hide it from another
+        except Exception as error:
+            name = type(subject).__name__ if check is _check_parameters else repr(subject)
+            raise AssertionError(f"{name}: {check.__doc__} Not so: {error}") from error
+
+
+def _expect(holds: Any, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def _data(X: Any, y: Any, n: int, d: int, is_kernel: bool = False) -> tuple[Any, np.ndarray]:
+    """Rows without ties, in three classes that overlap."""
+    if X is None:
+        rng = np.random.RandomState(0)
+        X = rng.rand(n, d) + 0.3 * rng.rand(3, d)[np.arange(n) % 3]
+        X = X @ X.T if is_kernel else X
+    return X, np.arange(len(X)) % 3 if y is None else np.asarray(y)
+
+
+def _close(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
+    """Whether two arrays are equal, up to a share of the largest entry."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return False
+    return bool(np.abs(a - b).max(initial=0) <= tolerance * max(np.abs(a).max(initial=0), np.abs(b).max(initial=0)))
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two parameters are the same, numbers by their value."""
+    if hasattr(a, "get_params") and type(a) is type(b):
+        return _equal(vars(a), vars(b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)) and type(a) is type(b):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if sparse.issparse(a) and sparse.issparse(b):
+        return a.shape == b.shape and (a != b).nnz == 0
+    return a is b or bool(np.array_equal(a, b))
+
+
+def _matrix(graph: Graph, X: Any, y: Any) -> np.ndarray:
+    """The sum of a graph's terms."""
+    return laplacian_sum(graph.build(X, y)).toarray()
+
+
+def _is_sampled(graph: Graph, n: int) -> bool:
+    return any(search.is_sampled(n) for search in graph.searches())
+
+
+def _check_parameters(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """__init__ stores each parameter under its own name and does nothing else, so that clone, get_params and set_params work."""
+    copy = clone(graph)
+    _expect(vars(graph).keys() == graph.get_params(deep=False).keys(), "it has other attributes than its parameters")
+    _expect(_equal(copy, graph), "clone makes another graph")
+    _expect(_equal(copy.set_params(**graph.get_params()), graph), "set_params(**get_params()) makes another graph")
+
+
+def _check_printing(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """The graph prints as what evaluates to an equal graph."""
+    parts = [graph, *graph.get_params().values()]
+    if all(
+        isinstance(part, (Graph, str, int, float, np.number, type(None))) for part in parts
+    ):  # no arrays or functions
+        names = {type(part).__name__: type(part) for part in parts if isinstance(part, Graph)}
+        again = eval(repr(graph), {**vars(graphs), **names})
+        _expect(_equal(again, graph), "it makes another one; leave Graph.__repr__ as it is")
+
+
+def _check_terms(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """Each term has a symmetric Laplacian and degrees of 0 or more."""
+    where = f"look at {type(graph).__name__}.adjacency or .terms"
+    for term in graph.build(X, y):
+        L, D = term.laplacian.toarray(), term.degrees.toarray()
+        _expect(L.shape == D.shape == (len(y), len(y)), f"there is not one row and column per sample; {where}")
+        _expect(np.isfinite(L).all() and np.isfinite(D).all(), f"there are NaN or infinity; {where}")
+        _expect(_close(L, L.T, 1e-12), f"the Laplacian is not symmetric; {where}: W.maximum(W.T), or (W + W.T) / 2")
+        _expect(_close(D, np.diag(np.diag(D))), f"the matrix of degrees is not diagonal; {where}")
+        _expect(np.diag(D).min() >= 0, f"there are negative degrees; {where}, and subtract what repels: A - B")
+
+
+def _check_laplacian(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """Constants cost nothing and no eigenvalue is negative, where is_laplacian and is_semidefinite say so."""
+    L = _matrix(graph, X, y)
+    size, most, least = np.abs(L).sum(axis=1).max(), np.abs(L.sum(axis=1)).max(), np.linalg.eigvalsh(L)[0]
+    _expect(
+        most <= TOLERANCE * size or not graph.is_laplacian, f"rows of L add up to {most:.3g}; set is_laplacian = False"
+    )
+    _expect(
+        least >= -TOLERANCE * size or not graph.is_semidefinite,
+        f"{least:.3g} is an eigenvalue; set is_semidefinite = False",
+    )
+
+
+def _check_untouched(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """Building it changes neither X, nor y, nor the graph."""
+    rows, labels, before = deepcopy(X), deepcopy(y), deepcopy(vars(graph))
+    graph.build(rows, labels)
+    where = f"look at {type(graph).__name__}.adjacency or .terms, and copy what they change"
+    _expect(_equal(rows, X), f"X is changed; {where}")
+    _expect(_equal(labels, y), f"y is changed; {where}")
+    _expect(_equal(vars(graph), before), f"the graph is changed, which holds parameters only; {where}")
+
+
+def _check_deterministic(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """The same rows give the same graph, again and from a copy."""
+    same = _close(_matrix(graph, X, y), _matrix(clone(graph), X, y), 1e-12)
+    _expect(same, "they do not; draw random numbers from a fixed seed, a parameter random_state")
+
+
+def _check_permutation(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """Rows in another order have the same weights, unless it indexes_rows."""
+    if graph.indexes_rows or _is_sampled(graph, len(y)):
+        return
+    order = np.random.RandomState(1).permutation(len(y))
+    words = [value for value in graph.get_params().values() if isinstance(value, str)]
+    by_pairs = "precomputed" in words  # a kernel, or distances
+    moved = np.asarray(X)[order][:, order] if by_pairs else np.asarray(X)[order]
+    same = _close(_matrix(graph, moved, y[order]), _matrix(graph, X, y)[np.ix_(order, order)])
+    _expect(same, "they have others; where it knows rows by their place, set indexes_rows = True")
+
+
+def _check_linear(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """Its sums and multiples are those of its matrix."""
+    L = _matrix(graph, X, y)
+    for made, factor in ((2 * graph, 2), (graph + graph, 2), (3 * graph - graph / 2, 2.5)):
+        same = _close(_matrix(made, X, y), factor * L)
+        _expect(same, f"{made!r} is not {factor} times its matrix; leave the operators and signed() as they are")
+
+
+def _check_weights(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """weights_at and adjacency, which & asks for, are the weights of its Laplacian."""
+    sample, (rows, cols) = Sample.validated(X, y), np.nonzero(~np.eye(len(y), dtype=bool))
+    for _, leaf in graph.signed():
+        try:
+            weights = leaf.weights_at(sample, rows, cols)
+        except ValueError:
+            continue  # it has none, and & says so
+        W, where = leaf.adjacency(sample), f"look at {type(leaf).__name__}.weights_at, .adjacency and .terms"
+        listed = weights if W is None else sparse.csr_array(W).toarray()[rows, cols]
+        _expect(_close(weights, listed), f"the two differ; {where}")
+        of_terms = -laplacian_sum(leaf.terms(sample)).toarray()[rows, cols] if leaf.is_laplacian else weights
+        _expect(_close(weights, of_terms), f"they are not; {where}")
+
+
+def _check_sparse(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """Sparse X gives the graph of dense X, or an error that says that it does not."""
+    X = np.asarray(X)
+    stored = sparse.csr_array((X.ravel(), np.indices(X.shape).reshape(2, -1)))  # zeros too, which distances may be
+    try:
+        found = _matrix(graph, stored, y)
+    except (TypeError, ValueError) as error:
+        if any(word in str(error) for word in ("sparse", "dense", "kernel")):
+            return
+        raise
+    same = _close(found, _matrix(graph, X, y), 1e-6)
+    _expect(same, f"it gives another; look at what {type(graph).__name__} does with sample.X")
+
+
+def _check_labels(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """It needs y, of which -1 is unknown, where reads_labels says so, and ignores it where not."""
+    names = np.unique(y)
+    codes = np.searchsorted(names, y)
+    L = _matrix(graph, X, y)
+    if not graph.reads_labels:
+        same = _close(L, _matrix(graph, X, None)) and _close(L, _matrix(graph, X, y[::-1]))
+        return _expect(same, "it reads them; set reads_labels = True")
+    try:
+        graph.build(X)
+    except ValueError as error:
+        _expect("y" in str(error), f"without y it says {error}; read labels from sample.classes")
+    else:
+        _expect(False, "it is built without y; read labels from sample.classes, or set reads_labels = False")
+    _expect(_close(L, _matrix(graph, X, np.char.add("class ", codes.astype(str)))), "it reads the names of classes")
+    as_class = names.size > 2 and _close(L, _matrix(graph, X, np.where(codes == 0, -1, codes)))
+    _expect(
+        not as_class, "-1 is one more class; read labels from sample.classes, and leave out the rows that have -1 there"
+    )
+
+
+def _check_fit(graph: Graph, X: Any, y: np.ndarray) -> None:
+    """An estimator can be fitted with it."""
+    pulls = any(coefficient > 0 for coefficient, _ in graph.signed())
+    make: Any = LaplacianEigenmaps if graph.reads_kernel else LPP if pulls else OLPP
+    fitted = make(1, graph=graph).fit(X, y)
+    _expect(np.isfinite(fitted.transform(X)).all(), f"{make.__name__} finds no finite coordinates; look at its terms")
+
+
+GRAPH_CHECKS: tuple[Check, ...] = (
+    _check_parameters,
+    _check_printing,
+    _check_terms,
+    _check_laplacian,
+    _check_untouched,
+    _check_deterministic,
+    _check_permutation,
+    _check_linear,
+    _check_weights,
+    _check_sparse,
+    _check_labels,
+    _check_fit,
+)
+
+
+def _check_transform(estimator: Any, X: Any, y: np.ndarray) -> None:
+    """Fit returns self, and fit_transform(X, y) is fit(X, y).transform(X), finite."""
+    model = clone(estimator)
+    _expect(model.fit(X, y) is model, "fit returns something else")
+    Z = model.transform(X)
+    _expect(len(Z) == len(y) and np.isfinite(Z).all(), "transform gives no finite coordinates of each row")
+    _expect(_close(Z, clone(estimator).fit_transform(X, y), 1e-6), "fit_transform gives others; write fit alone")
+
+
+def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
+    """problem(X, y) is solved: the constraint holds for transform(X), and the terms add up to eigenvalues_."""
+    model = clone(estimator)
+    # The method itself, without what regularises it or scales its directions.
+    plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None}
+    model.set_params(**{name: plain[name] for name in plain.keys() & model.get_params(deep=False).keys()})
+    try:
+        problem, Z = model.problem(X, y), np.asarray(model.fit(X, y).transform(X), dtype=np.float64)
+    except (NotImplementedError, ValueError):
+        return  # a score without one, or a method that is nothing without a ridge
+    where = f"look at {type(model).__name__}._problem and at what fit stores"
+    _expect(isinstance(problem, Problem), f"problem returns a {type(problem).__name__}; {where}")
+    if not hasattr(model, "eigenvalues_") or isinstance(getattr(model, "components_", None), list):
+        return  # a score, or a map of several modes, whose problems follow one another
+    orthogonal = problem.subject_to is ORTHOGONAL
+    B = model.components_ @ model.components_.T if orthogonal else Z.T @ (problem.subject_to @ Z)
+    _expect(
+        _close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {np.abs(B - np.eye(len(B))).max():.3g}; {where}"
+    )
+    if not hasattr(model, "n_iter_"):  # an iteration ends at another problem than it begins with
+        A = Z.T @ (laplacian_sum(problem.minimise) @ Z)
+        off = np.abs(A - np.diag(model.eigenvalues_)).max() / np.abs(A).max()
+        _expect(off <= 1e-5, f"ZᵀAZ of Z = transform(X) is not diag(eigenvalues_), by {off:.3g} of it; {where}")
+
+
+def _check_arguments(estimator: Any, X: Any, y: np.ndarray) -> None:
+    """Fit and transform change neither X, nor y, nor the parameters."""
+    model, rows, labels = clone(estimator), deepcopy(X), deepcopy(y)
+    model.fit(rows, labels)
+    model.transform(rows)
+    _expect(_equal(rows, X), "X is changed; copy it first")
+    _expect(_equal(labels, y), "y is changed; copy it first")
+    same = _equal(model.get_params(deep=False), estimator.get_params(deep=False))
+    _expect(same, "parameters are changed; store what fit resolves under names that end in _")
+
+
+def _check_refit(estimator: Any, X: Any, y: np.ndarray) -> None:
+    """A second fit knows nothing of the first."""
+    fresh, again = clone(estimator).fit(X, y), clone(estimator).fit(np.asarray(X)[::-1, ::-1] ** 2, y[::-1]).fit(X, y)
+    same = vars(fresh).keys() == vars(again).keys() and _close(fresh.transform(X), again.transform(X))
+    _expect(same, "it does; begin fit by forgetting what an earlier one stored")
+
+
+def _check_failed_fit(estimator: Any, X: Any, y: np.ndarray) -> None:
+    """X of NaN raises a ValueError, and leaves the estimator unfitted."""
+    model = clone(estimator).fit(X, y)
+    try:
+        model.fit(np.full(np.shape(X), np.nan), y)
+    except ValueError:
+        try:
+            model.transform(X)
+        except NotFittedError:
+            return
+        _expect(False, "transform still works; forget the earlier fit before X is validated")
+    _expect(False, "it is fitted; validate X in fit")
+
+
+def _check_row_order(estimator: Any, X: Any, y: np.ndarray) -> None:
+    """Rows in another order give the same map up to signs, unless its graph indexes rows or draws some of them."""
+    model = clone(estimator).fit(X, y)
+    graph = getattr(model, "graph_", None)
+    draws = getattr(model, "landmarks", None) is not None or get_tags(model).input_tags.pairwise
+    if draws or (isinstance(graph, Graph) and (graph.indexes_rows or _is_sampled(graph, len(y)))):
+        return
+    order = np.random.RandomState(1).permutation(len(y))
+    Z, moved = (one.transform(X) for one in (model, clone(estimator).fit(np.asarray(X)[order], y[order])))
+    same = _close(Z, np.where(np.sum(Z * moved, axis=0) < 0, -1, 1) * moved, 1e-5)
+    _expect(same, "they give another; is a random number drawn, or a row treated in its own way?")
+
+
+def _check_saved(estimator: Any, X: Any, y: np.ndarray) -> None:
+    """A pickle and, where save takes it, a model file hold the whole map."""
+    model = clone(estimator).fit(X, y)
+    Z, where = model.transform(X), "what transform reads must be in attributes that end in _"
+    _expect(_close(pickle.loads(pickle.dumps(model)).transform(X), Z), f"a pickle does not; {where}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.lapwing"
+        try:
+            save(model, path)
+        except (ImportError, TypeError, ValueError):
+            return  # save says itself what it does not take
+        _expect(_close(load(path).transform(X), Z), f"a model file does not; {where}")
+
+
+MAP_CHECKS: tuple[Check, ...] = (
+    _check_arguments,
+    _check_transform,
+    _check_refit,
+    _check_failed_fit,
+    _check_row_order,
+    _check_saved,
+    _check_problem,
+)

@@ -1,0 +1,340 @@
+"""Graphs as expressions: they print as they are typed, and what a leaf is, the expression knows."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from helpers import inverse
+from oracles import toy
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_html_repr
+
+from lapwing import LPCA, LPP, KernelLPP, LaplacianEigenmaps, graphs
+from lapwing.graphs import (
+    KNN,
+    Alignment,
+    ClosestPairs,
+    CodingLength,
+    Combination,
+    Complete,
+    Graph,
+    Intersection,
+    OtherClass,
+    Pairs,
+    Precomputed,
+    Radius,
+    Reconstruction,
+    Repulsion,
+    SameClass,
+    Sample,
+    Scaled,
+    TangentAlignment,
+)
+
+X, Y = toy(4)
+N = len(X)
+W = np.ones((N, N))
+NAMES = {**vars(graphs), "inverse": inverse, "array": np.array, "KNeighborsTransformer": KNeighborsTransformer}
+
+
+def equal(a, b):
+    """Equal in kind and in parameters, numbers by value."""
+    if isinstance(a, Graph):
+        mine, other = a.get_params(deep=False), b.get_params(deep=False)
+        return type(a) is type(b) and all(equal(mine[name], other[name]) for name in mine)
+    if isinstance(a, np.ndarray) or hasattr(a, "get_params"):
+        return repr(a) == repr(b)
+    return a is b or a == b
+
+
+PRINTED = {
+    "KNN(5) + SameClass()": KNN(5) + SameClass(),
+    "KNN(5) - 0.2 * Repulsion(15)": KNN() - 0.2 * Repulsion(),
+    "(KNN(5) & SameClass()) - (KNN(5) & OtherClass())": (KNN(5) & SameClass()) - (KNN(5) & OtherClass()),
+    "2 * KNN(7, weights='binary', metric='cosine')": 2.0 * KNN(7, metric="cosine", weights="binary"),
+    "-KNN(3) + SameClass('heat', t=2.0)": -KNN(3) + SameClass("heat", t=2.0),
+    "KNN(5) - (SameClass() - 2 * OtherClass())": KNN(5) - (SameClass() - 2 * OtherClass()),
+    "KNN(5) + SameClass() - OtherClass()": KNN(5) + SameClass() - OtherClass(),
+    "-(KNN(5) + SameClass())": -(KNN(5) + SameClass()),
+    "0.5 * (KNN(5) & SameClass())": (KNN(5) & SameClass()) / 2,
+    "(KNN(5) - SameClass()) & Radius(0.5)": (KNN(5) - SameClass()) & Radius(0.5),
+    "(2 * KNN(5)) & Radius(1.0)": 2 * KNN(5) & Radius(),
+    "KNN(5) & SameClass() & Radius(0.5)": KNN(5) & SameClass() & Radius(0.5),
+    "KNN(5) & (SameClass() & Radius(0.5))": KNN(5) & (SameClass() & Radius(0.5)),
+    "1e-05 * KNN(5) + 1e+20 * Complete()": 1e-5 * KNN(5) + 1e20 * Complete(),
+    "KNN(5, weights=inverse)": KNN(weights=inverse),
+    "KNN(5, search=KNeighborsTransformer(mode='connectivity'))": KNN(search=KNeighborsTransformer(mode="connectivity")),
+    "KNN(3) - 0.25 * Repulsion(4)": KNN(np.int64(3)) - np.float32(0.25) * Repulsion(np.int32(4)),
+    "Pairs([[0, 1]], cannot_link=[[2, 3]])": Pairs([[0, 1]], [[2, 3]]),
+    "Pairs(cannot_link=[[2, 3]])": Pairs(cannot_link=[[2, 3]]),
+    "Alignment([[0, 1]], matrices=[[[1, -1], [-1, 1]]])": Alignment([[0, 1]], [[[1, -1], [-1, 1]]]),
+    "Precomputed(array([[0, 1], [1, 0]]))": Precomputed(np.array([[0, 1], [1, 0]])),
+    "ClosestPairs(20)": ClosestPairs(),
+    "TangentAlignment(12, n_components=2)": TangentAlignment(n_components=2),
+}
+
+
+@pytest.mark.parametrize("text", PRINTED)
+def test_graphs_print_as_they_are_typed(text):
+    assert repr(PRINTED[text]) == str(PRINTED[text]) == text
+    assert equal(eval(text, NAMES), PRINTED[text])
+    assert repr(LPP(graph=PRINTED[text])) == f"LPP(graph={text})"
+    assert f"LPP(graph={text})" in repr(make_pipeline(LPP(graph=PRINTED[text])))
+
+
+LEAVES = [
+    lambda rng: KNN(int(rng.randint(1, 9)), weights=["heat", "binary", inverse][rng.randint(3)]),
+    lambda rng: Radius(float(rng.rand())),
+    lambda rng: SameClass(["uniform", "heat"][rng.randint(2)]),
+    lambda rng: OtherClass(),
+    lambda rng: Complete(among=["all", "labelled"][rng.randint(2)]),
+    lambda rng: Repulsion(int(rng.randint(1, 20)), normalized=bool(rng.randint(2))),
+    lambda rng: Pairs([[0, int(rng.randint(1, 9))]]),
+    lambda rng: CodingLength(4, kernel=[None, "precomputed"][rng.randint(2)]),
+    lambda rng: Reconstruction(3, reg=float(10.0 ** -rng.randint(9))),
+]
+
+
+def expression(rng, depth):
+    """A random one, from operators alone."""
+    if depth == 0 or rng.rand() < 0.1:
+        return LEAVES[rng.randint(len(LEAVES))](rng)
+    left = expression(rng, depth - 1)
+    scale = [2, -1, 0.1, np.float64(-3.5), 1 / 3, 1e-7, 12345678.0][rng.randint(7)]
+    kind = rng.randint(7)
+    if kind in (0, 1):
+        return (scale * left, -left)[kind]
+    right = expression(rng, depth - 1)
+    return (left + right, left - right, left & right, left - scale * right, left / 4 + right)[kind - 2]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_prints_evaluates_to_an_equal_graph(seed):
+    graph = expression(np.random.RandomState(seed), 1 + seed % 5)
+    assert "\n" not in repr(graph)
+    for again in (eval(repr(graph), NAMES), clone(graph), pickle.loads(pickle.dumps(graph))):
+        assert again is not graph
+        assert equal(again, graph)
+        assert repr(again) == repr(graph)
+
+
+def test_printing_never_fails():
+    """Also of what is no graph, before it says so."""
+    assert repr(Combination(7, None, "a")) == "7 + 'a' * None"
+    assert repr(Combination(KNN(), KNN(), np.nan)) == "KNN(5) + nan * KNN(5)"
+    assert repr(Scaled(None, None)) == "None * None"
+    assert repr(Intersection(1, 2)) == "1 & 2"
+    big = sparse.random_array((500, 500), density=0.1, rng=0)
+    assert repr(Precomputed(big.toarray())) == "Precomputed(<ndarray of shape (500, 500)>)"
+    assert "500" in repr(Precomputed(big.tocsr()))
+    assert len(repr(Pairs(np.arange(2000).reshape(-1, 2).tolist()))) < 300
+
+
+def test_all_parameters_are_printed_where_scikit_learn_is_told_to():
+    with config_context(print_changed_only=False):
+        assert repr(SameClass() + OtherClass()) == "SameClass('uniform', t='auto') + OtherClass()"
+
+
+def test_notebooks():
+    page = estimator_html_repr(LPP(graph=KNN(5) + 0.5 * SameClass()).fit(X, Y))
+    assert "KNN(5) + 0.5 * SameClass()" in page
+
+
+# What leaves are
+
+
+def kernel_leaf():
+    return CodingLength(3, kernel="precomputed", dimension=4, distortion=1.0)
+
+
+OF_LEAVES = {  # attribute: two graphs, of which one has it
+    "reads_labels": (KNN(3), KNN(3, among="same_class"), any),
+    "reads_features": (Precomputed(W), KNN(3), any),
+    "reads_kernel": (KNN(3), kernel_leaf(), any),
+    "indexes_rows": (KNN(3), Precomputed(W), any),
+    "is_semidefinite": (KNN(3), Alignment([[0, 1]], [[[-1.0, 1.0], [1.0, -1.0]]]), all),
+}
+OPERATIONS = [
+    (1, lambda a: 0.5 * a),
+    (1, lambda a: 2 * (a + a)),
+    (2, lambda a, b: a + b),
+    (2, lambda a, b: a + 0.5 * b),
+    (2, lambda a, b: a & b),
+    (2, lambda a, b: 3 * (a & (2 * b))),
+    (3, lambda a, b, c: a + (b & c)),
+    (3, lambda a, b, c: (a + b) & c),
+    (3, lambda a, b, c: a & (b + c)),
+    (3, lambda a, b, c: a + 2 * (b + 3 * c)),
+]
+
+
+def test_every_attribute_is_tried():
+    """Whatever a subclass may say of itself is in the table above."""
+    said = {name for name in vars(Graph) if name.startswith(("reads_", "is_", "indexes_", "has_"))}
+    assert said == {*OF_LEAVES, "is_laplacian"}
+
+
+@pytest.mark.parametrize("name", OF_LEAVES)
+@pytest.mark.parametrize("place", range(len(OPERATIONS)))
+def test_no_attribute_of_a_leaf_is_forgotten(name, place):
+    *leaves, of = OF_LEAVES[name]
+    assert [bool(getattr(leaf, name)) for leaf in leaves] == ([False, True] if of is any else [True, False])
+    n, operation = OPERATIONS[place]
+    for code in range(2**n):
+        chosen = [leaves[code >> i & 1] for i in range(n)]
+        if (
+            name == "is_semidefinite"
+            and any(isinstance(g, Alignment) for g in chosen)
+            and "&" in repr(operation(*chosen))
+        ):
+            continue  # a local matrix has no edges to keep
+        assert getattr(operation(*chosen), name) == of(getattr(leaf, name) for leaf in chosen), chosen
+
+
+@pytest.mark.parametrize("place", range(len(OPERATIONS)))
+def test_searches_and_blocks_are_those_of_the_leaves(place):
+    n, operation = OPERATIONS[place]
+    leaves = [KNN(3 + i, queries=9) for i in range(n)]
+    graph = operation(*leaves)
+    assert {search.n_neighbors for search in graph.searches()} == {3 + i for i in range(n)}
+    graph.require_blocks(N)
+    for i in range(n):
+        with pytest.raises(ValueError, match="Radius needs all rows of X in memory"):
+            operation(*leaves[:i], Radius(), *leaves[i + 1 :]).require_blocks(N)
+
+
+def test_repulsion_is_not_semidefinite():
+    assert not (KNN(3) - SameClass()).is_semidefinite
+    assert not (-KNN(3)).is_semidefinite
+    assert not Pairs([[0, 1]], [[2, 3]]).is_semidefinite
+    assert Pairs([[0, 1]], []).is_semidefinite
+    assert not ((KNN(3) - SameClass()) & Radius()).is_semidefinite
+    assert (KNN(3) & -SameClass()).is_semidefinite
+    assert (2 * KNN(3) - 0.0 * SameClass()).is_semidefinite
+
+
+@pytest.mark.parametrize("place", range(len(OPERATIONS)))
+def test_whether_it_is_a_laplacian(place):
+    n, operation = OPERATIONS[place]
+    for code in range(2**n):
+        graph = operation(*(Repulsion(7, normalized=bool(code >> i & 1)) for i in range(n)))
+        sums = [np.abs(term.laplacian @ np.ones(N)).max() for term in graph.build(X, Y)]
+        assert graph.is_laplacian == (max(sums) < 1e-10), graph
+
+
+def test_free_maps_of_given_graphs_need_no_features():
+    constant = np.ones((N, 2))
+    for graph in (Precomputed(W) & Precomputed(W), 2 * Precomputed(W), Precomputed(W) + Pairs([[0, 1]])):
+        assert LaplacianEigenmaps(graph=graph).fit(constant).embedding_.shape == (N, 2)
+    with pytest.raises(ValueError, match="constant"):
+        LaplacianEigenmaps(graph=Precomputed(W) & KNN(3)).fit(constant)
+
+
+@pytest.mark.parametrize("nest", [KNN(5) + Radius(0.5), KNN(5) & SameClass(), SameClass() + 2 * (KNN(5) & Radius(0.5))])
+def test_what_is_taken_from_the_data_is_written_out(nest):
+    before = repr(nest)
+    resolved = nest.resolved(Sample(X, Y))
+    assert "t=" in repr(resolved)
+    assert repr(nest) == before
+    for a, b in zip(nest.build(X, Y), resolved.build(X, Y), strict=True):
+        np.testing.assert_allclose(a.laplacian.toarray(), b.laplacian.toarray())
+
+
+# Long sums
+
+
+def test_long_sums():
+    """Built, printed, copied and fitted without recursion into each of a thousand sums."""
+    graph = sum(KNN(1 + i % 9, t=1.0 + i) for i in range(1000))
+    assert repr(graph).count("KNN(") == 1000
+    assert len(graph.build(X)) == len(graph.searches()) == 1000
+    assert repr(clone(graph)) == repr(graph)
+    assert (graph.reads_labels, graph.is_semidefinite) == (False, True)
+    half = sum(KNN(3, t=1.0 + i) for i in range(500))
+    assert LPP(1, graph=half & SameClass()).fit(X, Y).graph_ is not half
+
+
+# Parameters
+
+
+def test_parameters_of_a_graph():
+    graph = KNN(5) - 0.2 * Repulsion(15)
+    assert graph.get_params(deep=False) == {"left": graph.left, "right": graph.right, "scale": -0.2}
+    assert graph.set_params(left=Radius(), left__radius=3.0) is graph
+    assert graph.left.radius == 3.0
+    with pytest.raises(ValueError, match="Radius has no parameter 'n_neighbors'; it has radius, weights"):
+        graph.set_params(left__n_neighbors=3)
+    with pytest.raises(ValueError, match="OtherClass has no parameter 'k'; it has none"):
+        OtherClass().set_params(k=3)
+
+
+# A weight matrix that is symmetric up to its own rounding
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.coo_matrix])
+def test_single_precision_weights(make):
+    weights = np.exp(-((X[:, None] - X) ** 2).sum(axis=2)).astype(np.float32)
+    weights[2, 1] *= 1 + 2e-6
+    assert (weights != weights.T).any()
+    (term,) = Precomputed(make(weights)).build(X)
+    L = term.laplacian.toarray()
+    np.testing.assert_array_equal(L, L.T)
+    mean = (weights.astype(float) + weights.T) / 2
+    np.testing.assert_allclose(L, np.diag(mean.sum(axis=1)) - mean, atol=1e-12)
+    for dtype, wrong in ((np.float32, 1e-3), (np.float64, 2e-6)):
+        off = (weights + weights.T).astype(dtype)
+        off[2, 1] *= 1 + wrong
+        with pytest.raises(ValueError, match="not symmetric"):
+            Precomputed(make(off)).build(X)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])
+def test_weights_of_any_dtype(dtype):
+    near = KNN(4, weights="binary").adjacency(Sample(X)).toarray()
+    (term,) = Precomputed(near.astype(dtype)).build(X)
+    np.testing.assert_array_equal(term.laplacian.toarray(), np.diag(near.sum(axis=1)) - near)
+    assert term.laplacian.sparse.dtype == np.float64
+
+
+# What fits one data set
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (Precomputed(W), "cross-validation"),
+        (Pairs([[0, N - 1]]), "cross-validation"),
+        (Pairs(cannot_link=[[0, N - 1]]), "cross-validation"),
+        (Alignment([[0, N - 1]], [[[1.0, -1], [-1, 1]]]), "cross-validation"),
+        (KNN(3) & Precomputed(W), "cross-validation"),
+        (Precomputed(W) & KNN(3), "cross-validation"),
+        (KNN(3) + 2 * Pairs([[0, N - 1]]), "cross-validation"),
+        (KNN(3) & Pairs([[0, N - 1]]), "cross-validation"),
+    ],
+    ids=repr,
+)
+def test_a_fold_of_another_size(graph, message):
+    assert graph.indexes_rows
+    graph.build(X)
+    with pytest.raises(ValueError, match=message):
+        graph.build(X[:-5])
+    with pytest.raises(ValueError, match=message):
+        LPP(1, graph=graph).fit(X[:-5])
+
+
+# A kernel matrix is no matrix of features
+
+
+@pytest.mark.parametrize("make", [LPCA, partial(LPP, pca=None)])
+def test_linear_maps_do_not_take_rows_of_a_kernel_for_features(make):
+    K = X @ X.T
+    for graph in (kernel_leaf(), TangentAlignment(4, n_components=2, weights="uniform", kernel="precomputed") + KNN(3)):
+        with pytest.raises(ValueError, match=r"kernel matrix.*features"):
+            make(2, graph=graph).fit(K)
+    KernelLPP(2, kernel="precomputed", graph=kernel_leaf()).fit(K)
+    LaplacianEigenmaps(2, graph=kernel_leaf()).fit(K)

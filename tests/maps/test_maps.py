@@ -1,0 +1,276 @@
+"""F as objects: every kind of rows gives the means, forms and coordinates that its dense matrix has."""
+
+import numpy as np
+import oracles as o
+import pytest
+from scipy import sparse
+
+from lapwing.maps import Centre, DenseMap, KernelMap, Preprojection, SparseMap, SummaryMap, TensorMap, as_map
+from lapwing.operators import Structured, diagonal, identity
+
+RNG = np.random.RandomState(0)
+N = 30
+WHOLE = Preprojection()
+
+
+def rows(n=N, d=7, offset=0.0):
+    """Some zeros, one column that has none and lies far from the origin."""
+    X = RNG.standard_normal((n, d)) * (RNG.uniform(size=(n, d)) < 0.6)
+    X[:, 2] = 3.0 + offset + 0.1 * RNG.standard_normal(n)
+    return X
+
+
+def summary(X, n_kept=10, n_classes=3):
+    """The first rows as they are, the others by the moments of their class; and the order that this puts the rows in."""
+    classes = np.arange(n_kept, len(X)) % n_classes
+    parts = [X[n_kept:][classes == c] for c in range(n_classes)]
+    means = np.array([part.mean(axis=0) for part in parts])
+    scatters = [(part - part.mean(axis=0)).T @ (part - part.mean(axis=0)) for part in parts]
+    counts = np.array([len(part) for part in parts], dtype=float)
+    F = SummaryMap(X[:n_kept], means, counts, lambda w: sum(v * S for v, S in zip(w, scatters, strict=True)))
+    return F, np.concatenate([np.arange(n_kept), n_kept + classes])
+
+
+KINDS = {
+    "dense": DenseMap,
+    "float32": lambda X: DenseMap(X.astype(np.float32)),
+    "sparse": lambda X: SparseMap(sparse.csr_array(X)),
+    "summary": lambda X: summary(X)[0],
+}
+
+
+def tolerance(kind):
+    return 1e-5 if kind == "float32" else 1e-10
+
+
+def matrices(kind, X):
+    """A diagonal, a low-rank and, but for summaries, a sparse matrix; and each as the dense n x n matrix that it stands for."""
+    n_places = as_map(KINDS[kind](X)).shape[0]
+    place = summary(X)[1] if kind == "summary" else np.arange(len(X))
+    g, U, c = RNG.uniform(1, 2, n_places), RNG.standard_normal((n_places, 2)), np.array([1.0, -0.5])
+    found = [
+        (diagonal(g), np.diag(g[place])),
+        (identity(n_places), np.eye(len(X))),
+        (Structured(n_places, factors=((U, c),)), U[place] @ np.diag(c) @ U[place].T),
+    ]
+    if kind != "summary":
+        S = sparse.random(len(X), len(X), density=0.2, random_state=1)
+        S = sparse.csr_array(S + S.T)
+        wide = RNG.standard_normal((len(X), len(X)))
+        found.append((Structured(len(X), sparse=S), S.toarray()))
+        found.append((Structured(len(X), factors=((wide, np.ones(len(X))),)), wide @ wide.T))
+    return found
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("kind", KINDS)
+def test_means(kind, offset):
+    X = rows(offset=offset)
+    F = KINDS[kind](X)
+    X = X.astype(F.dtype).astype(np.float64)
+    np.testing.assert_allclose(F.mean(), X.mean(axis=0), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(F.plain_mean, X.mean(axis=0), rtol=1e-12, atol=1e-9)
+    weights = RNG.uniform(1, 2, F.shape[0])
+    of_rows = weights[summary(X)[1]] if kind == "summary" else weights
+    np.testing.assert_allclose(F.mean(weights), np.average(X, axis=0, weights=of_rows), rtol=1e-12, atol=1e-9)
+    assert F.n_samples == len(X)
+    assert F.total(weights) == pytest.approx(of_rows.sum())
+
+
+@pytest.mark.parametrize("shape", [(N, 7), (N, 50)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_forms(kind, shape):
+    X = rows(*shape)
+    F, shift = KINDS[kind](X), RNG.standard_normal(shape[1])
+    given = matrices(kind, X)
+    for found, (_, M) in zip(F.forms([A for A, _ in given], shift), given, strict=True):
+        expected = (X - shift).T @ M @ (X - shift)
+        np.testing.assert_allclose(found, expected, atol=tolerance(kind) * np.abs(expected).max())
+        assert (found == found.T).all()
+    for A, M in given:
+        expected = np.diagonal((X - shift).T @ M @ (X - shift))
+        np.testing.assert_allclose(F.form_diagonal(A, shift), expected, atol=tolerance(kind) * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spread(kind):
+    X = rows()
+    F, mean = KINDS[kind](X), X.mean(axis=0)
+    weights = RNG.uniform(1, 2, F.shape[0])
+    of_rows = weights[summary(X)[1]] if kind == "summary" else weights
+    np.testing.assert_allclose(F.spread(mean, weights), of_rows @ (X - mean) ** 2, rtol=tolerance(kind))
+
+
+@pytest.mark.parametrize("share", [None, 4, 0.7])
+@pytest.mark.parametrize("shape", [(N, 7), (N, 50)])
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+def test_principal_coordinates_and_the_way_back(kind, shape, share):
+    """Coordinates are (X - mean) N for orthonormal N, and ``back`` takes coordinates to the same directions."""
+    X = rows(*shape)
+    F = KINDS[kind](X)
+    found = F.principal(Preprojection(share), F.plain_mean)
+    Z = found.coordinates.block(slice(None))
+    directions = found.back(np.eye(Z.shape[1]))
+    np.testing.assert_allclose(directions @ directions.T, np.eye(Z.shape[1]), atol=tolerance(kind))
+    np.testing.assert_allclose((X - X.mean(axis=0)) @ directions.T, Z, atol=10 * tolerance(kind))
+    np.testing.assert_allclose(found.origin(), -directions @ X.mean(axis=0), atol=10 * tolerance(kind))
+    values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2
+    np.testing.assert_allclose(np.sum(Z**2, axis=0), values[: Z.shape[1]], rtol=10 * tolerance(kind))
+    if share == 0.7:
+        kept = values[: Z.shape[1]]
+        assert kept.sum() >= 0.7 * values.sum() > kept[:-1].sum()
+
+
+@pytest.mark.parametrize(
+    ("centre", "constrained"),
+    [("weighted", True), ("plain", True), ("origin", True), ("plain", False), ("origin", False)],
+)
+@pytest.mark.parametrize("share", [None, 4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_coordinates_hold_the_whole_problem(kind, share, centre, constrained):
+    """The pencil in coordinates has the eigenvalues of the pencil on the kept directions of X, and leads back to them."""
+    X = rows()
+    F = KINDS[kind](X)
+    (B, dense_B), (A, dense_A) = matrices(kind, X)[0], matrices(kind, X)[2]
+    L = dense_A - np.diag(dense_A.sum(axis=1))  # what attracts does not see the mean
+    place = summary(X)[1] if kind == "summary" else np.arange(len(X))
+    at = np.array([np.flatnonzero(place == p)[0] for p in range(F.shape[0])])
+    A = Structured(A.n, factors=A.factors, diag=-dense_A.sum(axis=1)[at])
+    weights = B.diag if centre == "weighted" else None
+    found = F.coordinates(
+        [A], Centre(weights, centre == "origin", constrained), Preprojection(share), B if constrained else None
+    )
+    means = {"weighted": np.average(X, axis=0, weights=np.diagonal(dense_B)), "plain": X.mean(axis=0), "origin": 0.0}
+    np.testing.assert_allclose(found.mean, means[centre] * np.ones(X.shape[1]), atol=10 * tolerance(kind))
+    p = found.forms[0].shape[0]
+    assert p == (share or X.shape[1])
+    V = RNG.standard_normal((p, 2))
+    directions = found.back(V).T
+    expected = directions.T @ X.T @ L @ X @ directions
+    np.testing.assert_allclose(V.T @ found.forms[0] @ V, expected, atol=100 * tolerance(kind) * np.abs(expected).max())
+    if constrained:
+        moved = X - found.mean
+        if centre == "origin" and share is not None:  # directions are of the centred rows, lengths from the origin
+            moved = X
+        expected = directions.T @ moved.T @ dense_B @ moved @ directions
+        found_B = V.T @ found.forms[-1] @ V
+        np.testing.assert_allclose(found_B, expected, atol=100 * tolerance(kind) * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+def test_projection_and_combinations(kind):
+    X = rows()
+    F, V, C = KINDS[kind](X), RNG.standard_normal((3, 7)), RNG.standard_normal((N, 2))
+    mean = X.mean(axis=0)
+    np.testing.assert_allclose(F.projected(mean, V), (X - mean) @ V.T, atol=10 * tolerance(kind))
+    assert F.projected(mean, V).dtype == F.dtype
+    np.testing.assert_allclose(F.combined(mean, C), C.T @ (X - mean), atol=100 * tolerance(kind))
+    np.testing.assert_allclose(F.centred(mean) @ V.T, (X - mean) @ V.T, atol=10 * tolerance(kind))
+    np.testing.assert_allclose(F.centred(mean).T @ C, (X - mean).T @ C, atol=100 * tolerance(kind))
+
+
+@pytest.mark.parametrize("shape", [(N, 7), (N, 50)])
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+def test_spectrum(kind, shape):
+    X = rows(*shape)
+    values, total = KINDS[kind](X).spectrum
+    expected = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2
+    expected = expected[expected > 1e-9]
+    np.testing.assert_allclose(values, expected, rtol=1e-3 if kind == "float32" else 1e-8)
+    assert total == pytest.approx(expected.sum(), rel=tolerance(kind))
+
+
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+def test_constant_rows(kind):
+    X = rows()
+    assert not KINDS[kind](X).is_constant
+    assert KINDS[kind](np.tile(X[:1], (5, 1))).is_constant
+    X[3, 5] += 0.1
+    X[:, :] = X[0]
+    X[-1, 4] += 1.0
+    assert not KINDS[kind](X).is_constant
+
+
+def test_sparse_rows_that_are_too_large_have_operators(monkeypatch):
+    X = rows(40, 20)
+    F, B = SparseMap(sparse.csr_array(X)), diagonal(RNG.uniform(1, 2, 40))
+    dense = F.coordinates([B], Centre(B.diag), WHOLE, B).forms[0]
+    monkeypatch.setattr(SparseMap, "limit", 10)
+    assert F.is_large
+    operator = F.coordinates([B], Centre(B.diag), WHOLE, B).forms[0]
+    np.testing.assert_allclose(operator @ np.eye(20), dense, atol=1e-10)
+
+
+@pytest.mark.parametrize("centre", ["weighted", "plain", "origin"])
+def test_a_linear_kernel_is_the_linear_map(centre):
+    X = rows(20, 6)
+    B, A = diagonal(RNG.uniform(1, 2, 20)), o.knn_weights(X, None, 3)
+    A = Structured(20, sparse=sparse.csr_array(-A), diag=A.sum(axis=1))
+    given = Centre(B.diag if centre == "weighted" else None, centre == "origin", True)
+    linear = DenseMap(X).coordinates([A], given, Preprojection(6), B)
+    kernel = KernelMap(X @ X.T, "linear", np.float64).coordinates([A], given, Preprojection(6), B)
+    for one, other in zip(linear.forms, kernel.forms, strict=True):
+        np.testing.assert_allclose(np.linalg.eigvalsh(one), np.linalg.eigvalsh(other), rtol=1e-7, atol=1e-9)
+    signs = np.linalg.lstsq(X.T @ kernel.back(np.eye(6)).T, linear.back(np.eye(6)).T, rcond=None)[0]
+    np.testing.assert_allclose(np.abs(signs), np.eye(6), atol=1e-6)
+
+
+def test_an_indefinite_kernel_is_refused():
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        KernelMap(-np.eye(4), "mine", np.float64).coordinates([identity(4)], Centre(), WHOLE, identity(4))
+
+
+def test_forms_of_tensors():
+    """Mode by mode, against the sum over pairs of samples."""
+    X, M = RNG.standard_normal((8, 3, 4)), RNG.standard_normal((8, 8))
+    M, P = M + M.T, RNG.standard_normal((2, 3))
+    F, A = TensorMap(X, X.mean(axis=0)), Structured(8, sparse=sparse.csr_array(M))
+    Y = np.einsum("ap,npq->naq", P, X - X.mean(axis=0))
+    np.testing.assert_allclose(F.projected([P, None]), Y)
+    (found,) = F.forms([A], [P, None], 1)
+    np.testing.assert_allclose(found, np.einsum("ij,iap,jaq->pq", M, Y, Y))
+
+
+class TestPreprojection:
+    values = np.array([4.0, 3.0, 2.0, 1.0])
+
+    @pytest.mark.parametrize(
+        ("given", "kept"),
+        [
+            (Preprojection(None), 4),
+            (Preprojection(2), 2),
+            (Preprojection(0.4), 1),
+            (Preprojection(0.41), 2),
+            (Preprojection(1.0), 4),
+            (Preprojection(0.4, 3, least=3), 3),
+            (Preprojection(0.9, 1, least=1), 3),
+            (Preprojection(9, 1, least=1), 4),
+            (Preprojection(0.0, 9, least=12), 4),
+        ],
+    )
+    def test_count(self, given, kept):
+        assert given.count(self.values, 10.0) == kept
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            (Preprojection(5), "pca=5 is more than the rank"),
+            (Preprojection(2, 3), "pca=2 keeps 2 directions, fewer than n_components=3"),
+            (Preprojection(0.4, 2), "pca=0.4 keeps 1 directions, fewer than n_components=2"),
+        ],
+    )
+    def test_too_many_or_too_few(self, given, words):
+        with pytest.raises(ValueError, match=words):
+            given.count(self.values, 10.0)
+
+    def test_constant_rows(self):
+        with pytest.raises(ValueError, match="X is constant"):
+            WHOLE.count(np.empty(0), 0.0)
+
+    def test_whole(self):
+        given = Preprojection(0.5, 2, least=3)
+        assert given.is_automatic
+        assert given.whole() == Preprojection(None, 2, 3)
+        assert given.whole().is_whole
+        assert Preprojection(7).at_most == 7
+        assert given.at_most is None

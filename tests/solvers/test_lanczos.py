@@ -1,0 +1,56 @@
+"""ARPACK behind one door: a seed, and errors that say what failed."""
+
+import numpy as np
+import pytest
+from scipy.sparse.linalg import LinearOperator
+
+from lapwing.solvers import LanczosError, seeded_eigsh
+from lapwing.solvers._lanczos import largest
+
+
+def diagonal(values):
+    return LinearOperator((values.size, values.size), matvec=lambda v: values * np.ravel(v), dtype=np.float64)
+
+
+def test_same_bits_where_a_krylov_space_ends():
+    """The start is an eigenvector or the sum of two, so all else comes from the random vectors that ARPACK goes on with."""
+    for values in (np.ones(600), np.repeat([2.0, 1.0], 300)):
+        first, again = (seeded_eigsh(diagonal(values), 5, start=np.ones(600), ncv=20, tol=1e-12) for _ in range(2))
+        np.testing.assert_array_equal(first[1], again[1])
+
+
+def test_ends_of_the_spectrum():
+    values = np.random.RandomState(0).standard_normal(200)
+    np.testing.assert_allclose(seeded_eigsh(diagonal(values), 3)[0], np.sort(values)[-3:])
+    np.testing.assert_allclose(seeded_eigsh(diagonal(values), 3, which="SA")[0], np.sort(values)[:3])
+
+
+def test_errors_say_what_failed():
+    values = np.linspace(0, 1, 2000) ** 4  # crowded at 0
+    with pytest.raises(LanczosError, match=r"no 5 eigenvectors of 2000 rows: .*No convergence"):
+        seeded_eigsh(diagonal(values), 5, which="SA", maxiter=3)
+    with pytest.raises(LanczosError, match=r"no 2 eigenvectors of 50 rows: .*[Ss]tarting vector is zero"):
+        seeded_eigsh(diagonal(np.zeros(50)), 2)
+
+
+def test_vectors_that_are_not_orthogonal_are_refused(monkeypatch):
+    from lapwing.solvers import _lanczos
+
+    found = np.ones(3), np.ones((600, 3)) / np.sqrt(600)
+    monkeypatch.setattr(_lanczos, "krylov", lambda *args: found)
+    with pytest.raises(LanczosError, match="3 vectors of 600 rows that are not orthogonal"):
+        largest(lambda v: v, np.empty((600, 0)), 3, 100)
+
+
+def test_a_search_that_always_finds_more_gives_up(monkeypatch):
+    from lapwing.solvers import _lanczos
+
+    axes, count = iter(np.eye(600)), iter(range(1, 100))
+
+    def krylov(apply, start, deflated, k, restarts, tol):
+        value = float(next(count))
+        return np.full(k, value), np.array([next(axes) for _ in range(k)]).T
+
+    monkeypatch.setattr(_lanczos, "krylov", krylov)
+    with pytest.raises(LanczosError, match="repeat too often for Lanczos to find the first 3"):
+        largest(lambda v: v, np.empty((600, 0)), 3, 100)

@@ -1,0 +1,497 @@
+"""The checks of ``lapwing.testing``: all of lapwing passes them, and what is broken does not."""
+
+import numpy as np
+import pytest
+from helpers import inverse, named
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.utils import check_array
+
+import lapwing
+from lapwing import (
+    LPP,
+    MFA,
+    OLPP,
+    TSA,
+    KernelLPP,
+    LaplacianEigenmaps,
+    graphs,
+    testing,
+)
+from lapwing.graphs import (
+    KNN,
+    Alignment,
+    ClosestPairs,
+    CodingLength,
+    Complete,
+    Graph,
+    OtherClass,
+    Pairs,
+    Precomputed,
+    Radius,
+    Reconstruction,
+    Repulsion,
+    SameClass,
+    Sample,
+    TangentAlignment,
+)
+from lapwing.operators import identity, laplacian
+from lapwing.problem import Problem, Term
+from lapwing.testing import check_graph, check_map
+
+N = 40
+GIVEN = sparse.random_array((N, N), density=0.2, rng=0)
+GIVEN = sparse.csr_array(GIVEN + GIVEN.T)
+GRAPHS = [
+    KNN(5),
+    KNN(4, weights="cosine", metric="cosine"),
+    KNN(4, weights=inverse, symmetry="mean"),
+    KNN(4, among="same_class"),
+    KNN(3, among="other_class", symmetry="and"),
+    KNN(5, search=KNeighborsTransformer()),
+    KNN(5, queries=30),
+    Radius(0.6),
+    SameClass(),
+    SameClass("heat"),
+    OtherClass(),
+    Complete(),
+    Complete("dot"),
+    Complete(among="labelled"),
+    Repulsion(9),
+    Repulsion(9, normalized=True),
+    ClosestPairs(9),
+    Reconstruction(5),
+    Reconstruction(5, among="same_class", queries=30),
+    CodingLength(5),
+    CodingLength(5, weights="distance", queries=30),
+    CodingLength(5, kernel="precomputed", dimension=5, distortion=1.0),
+    TangentAlignment(6, n_components=2),
+    TangentAlignment(6, n_components=2, weights="uniform", kernel="precomputed"),
+    Alignment([[0, 1, 2], [2, 3, 4]], [np.eye(3) - 1 / 3] * 2),
+    Alignment([[0, 1, 2], [2, 3, 4]], [np.ones((3, 3)) - 2 * np.eye(3)] * 2),
+    Precomputed(GIVEN),
+    Pairs([[0, 1], [3, 9]], [[4, 5]]),
+    KNN(5) + SameClass(),
+    KNN(5) - 0.2 * Repulsion(15),
+    (KNN(5) & SameClass()) - (KNN(5) & OtherClass()),
+    KNN(6) & (SameClass() + Radius(0.5)),
+    SameClass() & KNN(9),
+    KNN(5) / 3 + 0.5 * Precomputed(GIVEN),
+    -KNN(4),
+    sum([KNN(3), Radius(0.5), Complete()]),
+]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=named)
+def test_our_graphs(graph):
+    check_graph(graph)
+
+
+def test_all_our_graphs_are_tried():
+    tried = {type(part) for graph in GRAPHS for part in (graph, *graph.get_params().values())}
+    kinds = {kind for kind in vars(graphs).values() if isinstance(kind, type) and issubclass(kind, Graph)}
+    assert kinds - tried <= {Graph, graphs.Empty}  # which links nothing
+
+
+def test_data_of_ones_own():
+    X = np.random.RandomState(0).rand(30, 4)
+    d = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    check_graph(KNN(4, weights="binary", metric="precomputed"), d)
+    check_graph(KNN(4) + SameClass(), X.tolist(), np.array(["a", "b", "c"])[np.arange(30) % 3])
+    with pytest.raises(AssertionError, match="W has shape"):
+        check_graph(Precomputed(GIVEN), X)
+
+
+# Graphs that are broken, and what is said of them: (where, what)
+
+
+def edges(sample):
+    return KNN(3, weights="binary").adjacency(Sample(sample.X, sample.y))
+
+
+class Own(Graph):
+    """Sound; the others break it."""
+
+    def __init__(self, k=3):
+        self.k = k
+
+    def adjacency(self, sample):
+        return self.k * edges(sample)
+
+
+class Converts(Own):
+    def __init__(self, k=3):
+        self.k = [k]
+
+
+class Keeps(Own):
+    def __init__(self, k=3):
+        self.k, self.twice = k, 2 * k
+
+
+class Stores(Own):
+    def __init__(self, size=3):
+        self.k = size
+
+
+class Prints(Own):
+    def __repr__(self):
+        return "KNN(5)"
+
+
+class PrintsNothing(Own):
+    def __repr__(self):
+        return "<my graph>"
+
+
+class Directed(Own):
+    def adjacency(self, sample):
+        return sparse.triu(edges(sample))
+
+
+class Infinite(Own):
+    def adjacency(self, sample):
+        return np.inf * edges(sample)
+
+
+class Negative(Own):
+    def adjacency(self, sample):
+        return -edges(sample)
+
+
+class Short(Own):
+    def adjacency(self, sample):
+        return edges(sample)[:-1, :-1]
+
+
+class NotDiagonal(Own):
+    def terms(self, sample):
+        L, _ = laplacian(edges(sample))
+        return [Term(1.0, L, L)]
+
+
+class NoLaplacian(Own):
+    def terms(self, sample):
+        L, D = laplacian(edges(sample))
+        return [Term(1.0, L + identity(sample.n), D)]
+
+
+class Indefinite(Own):
+    def terms(self, sample):
+        L, D = laplacian(edges(sample))
+        return [Term(1.0, -L, D)]
+
+
+class WritesX(Own):
+    def adjacency(self, sample):
+        W = edges(sample)
+        sample.X[0] = 7.0
+        return W
+
+
+class WritesY(Own):
+    reads_labels = True
+
+    def adjacency(self, sample):
+        W = KNN(3, among="same_class").adjacency(Sample(sample.X, sample.y.copy()))
+        sample.y[:] = sample.y[::-1]
+        return W
+
+
+class Learns(Own):
+    def adjacency(self, sample):
+        self.W_ = edges(sample)
+        return self.W_
+
+
+class Random(Own):
+    def adjacency(self, sample):
+        return np.random.rand() * edges(sample)
+
+
+class Chain(Own):
+    def adjacency(self, sample):
+        return sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(sample.n, sample.n))
+
+
+class Stubborn(Own):
+    def __mul__(self, scale):
+        return self
+
+    __rmul__ = __mul__
+
+
+class Disagrees(Own):
+    def terms(self, sample):
+        return [Term(1.0, *laplacian(2 * edges(sample)))]
+
+
+class LooksUp(Own):
+    def weights_at(self, sample, rows, cols):
+        return np.ones(rows.size)
+
+
+class NoSparse(Own):
+    def adjacency(self, sample):
+        if sparse.issparse(sample.X):
+            raise ValueError("something went wrong")
+        return edges(sample)
+
+
+class OtherSparse(Own):
+    def adjacency(self, sample):
+        return edges(Sample(sample.X[:, ::-1] ** 2)) if sparse.issparse(sample.X) else edges(Sample(sample.X[:, :2]))
+
+
+class ReadsSecretly(Own):
+    def adjacency(self, sample):
+        return KNN(3, among="same_class").adjacency(sample)
+
+
+class NeedsNoLabels(Own):
+    reads_labels = True
+
+
+class UnknownIsAClass(Own):
+    reads_labels = True
+
+    def adjacency(self, sample):
+        if sample.y is None:
+            raise ValueError("give y")
+        y = np.asarray(sample.y)
+        return sparse.csr_array((y[:, None] == y) * 1.0)
+
+
+class ReadsNames(Own):
+    reads_labels = True
+
+    def adjacency(self, sample):
+        W = KNN(3, among="same_class").adjacency(sample)
+        return len(str(sample.y[0])) * W
+
+
+class Unfit(Own):
+    def adjacency(self, sample):
+        if np.geterr()["over"] == "raise":  # as it is during a fit
+            raise TypeError("no estimators, please")
+        return edges(sample)
+
+
+BROKEN_GRAPHS = {
+    Converts: (testing._check_parameters, "stores each parameter under its own name"),
+    Keeps: (testing._check_parameters, "other attributes than its parameters"),
+    Stores: (testing._check_parameters, "stores each parameter under its own name.*size"),
+    Prints: (testing._check_printing, "makes another one"),
+    PrintsNothing: (testing._check_printing, "<my graph>: The graph prints as what evaluates.*invalid syntax"),
+    Short: (testing._check_terms, "one row and column per sample; look at Short.adjacency"),
+    Directed: (testing._check_terms, r"not symmetric; look at Directed.adjacency.*W.maximum\(W.T\)"),
+    Infinite: (testing._check_terms, "NaN or infinity"),
+    Negative: (testing._check_terms, "negative degrees.*A - B"),
+    NotDiagonal: (testing._check_terms, "degrees is not diagonal"),
+    NoLaplacian: (testing._check_laplacian, "rows of L add up to 1; set is_laplacian = False"),
+    Indefinite: (testing._check_laplacian, "is an eigenvalue; set is_semidefinite = False"),
+    WritesX: (testing._check_untouched, "X is changed"),
+    WritesY: (testing._check_untouched, "y is changed"),
+    Learns: (testing._check_untouched, "the graph is changed"),
+    Random: (testing._check_deterministic, "random_state"),
+    Chain: (testing._check_permutation, "set indexes_rows = True"),
+    Stubborn: (testing._check_linear, r"Stubborn\(3\) is not 2 times its matrix"),
+    Disagrees: (testing._check_weights, "Disagrees.weights_at, .adjacency and .terms"),
+    LooksUp: (testing._check_weights, "the two differ"),
+    NoSparse: (testing._check_sparse, "something went wrong"),
+    OtherSparse: (testing._check_sparse, "gives another; look at what OtherSparse does with sample.X"),
+    ReadsSecretly: (testing._check_labels, "ignores it where not.*y is None"),
+    NeedsNoLabels: (testing._check_labels, "built without y"),
+    UnknownIsAClass: (testing._check_labels, "-1 is one more class"),
+    ReadsNames: (testing._check_labels, "names of classes"),
+    Unfit: (testing._check_fit, "no estimators, please"),
+}
+
+
+def test_a_sound_graph_of_ones_own():
+    check_graph(Own())
+    check_graph(Own(2) + 0.5 * (KNN(4) & Own()))
+    mended = type("Chain", (Chain,), {"indexes_rows": True, "reads_features": False})
+    check_graph(mended() + KNN(4))
+    mended = type("Shifted", (NoLaplacian,), {"is_laplacian": False})
+    check_graph(mended())
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # infinity less infinity
+@pytest.mark.parametrize("broken", BROKEN_GRAPHS, ids=lambda broken: broken.__name__)
+def test_broken_graphs_are_caught(broken):
+    check, said = BROKEN_GRAPHS[broken]
+    with pytest.raises(AssertionError, match=said) as caught:
+        check_graph(broken())
+    assert check.__doc__ in str(caught.value)
+
+
+def test_every_check_of_graphs_catches_something():
+    assert {check for check, _ in BROKEN_GRAPHS.values()} == set(testing.GRAPH_CHECKS)
+
+
+# Maps
+
+
+MAPS = [
+    *(getattr(lapwing, name)() for name in lapwing.__all__ if name != "TSA"),
+    TSA(image_shape=(2, 3)),
+    LPP(3, graph=KNN(4) - 0.1 * Repulsion(9)),
+    LPP(graph=SameClass(), penalty=Complete()),
+    LPP(graph=KNN(4, queries=40)),
+    LPP(graph=Precomputed(np.ones((60, 60)))),
+    OLPP(graph=SameClass() - 0.1 * Complete(), normalize="trace"),
+    MFA(graph=2, penalty=60, scaling="constraint"),
+    KernelLPP(landmarks=30, random_state=0),
+    LaplacianEigenmaps(constraint="identity"),
+]
+
+
+@pytest.mark.parametrize("estimator", MAPS, ids=repr)
+def test_our_maps(estimator):
+    check_map(estimator)
+
+
+def test_a_kernel_matrix():
+    X, _ = testing._data(None, None, 60, 6)
+    check_map(KernelLPP(kernel="precomputed"), X @ X.T)
+
+
+class FitReturnsNothing(LPP):
+    def fit(self, X, y=None):
+        super().fit(X, y)
+
+
+class OtherFitTransform(LPP):
+    def fit_transform(self, X, y=None):
+        return 2 * self.fit(X, y).transform(X)
+
+
+class NotFinite(LPP):
+    def transform(self, X):
+        return np.inf * super().transform(X)
+
+
+class OtherConstraint(LPP):
+    def problem(self, X, y=None):
+        terms = KNN(5).build(X)
+        return Problem(terms, identity(len(X)))
+
+
+class OtherTerms(LPP):
+    def problem(self, X, y=None):
+        terms = KNN(7).build(X)
+        return Problem(terms, KNN(5).build(X)[0].degrees)
+
+
+class NoProblem(LPP):
+    def problem(self, X, y=None):
+        return KNN(5).build(X)
+
+
+class NotOrthogonal(OLPP):
+    def fit(self, X, y=None):
+        super().fit(X, y)
+        self.components_ = 2 * self.components_
+        return self
+
+
+class ChangesX(LPP):
+    def transform(self, X):
+        X[0] = 0.0
+        return super().transform(X)
+
+
+class ChangesY(LPP):
+    def fit(self, X, y=None):
+        y[:] = 0
+        return super().fit(X, y)
+
+
+class ChangesParameters(LPP):
+    def fit(self, X, y=None):
+        self.graph = KNN(5)
+        return super().fit(X, y)
+
+
+class Remembers(LPP):
+    def fit(self, X, y=None):
+        self._first = getattr(self, "_first", np.mean(X))
+        return super().fit(X, y)
+
+    def transform(self, X):
+        return self._first + super().transform(X)
+
+
+class Leaves(LPP):
+    def fit(self, X, y=None):
+        if hasattr(self, "components_"):
+            self.seen = True
+        return super().fit(X, y)
+
+
+class ValidatesTooEarly(LPP):
+    def fit(self, X, y=None):
+        return super().fit(check_array(X), y)
+
+
+class TakesNaN(LPP):
+    def fit(self, X, y=None):
+        return super().fit(np.nan_to_num(X) + 1e-3 * np.random.RandomState(0).rand(*np.shape(X)), y)
+
+
+class FirstRowIsSpecial(LPP):
+    def fit(self, X, y=None):
+        return super().fit(np.asarray(X) - 0.0 * X[0], y) if X[0, 0] < 0 else super().fit(X[1:], y[1:])
+
+
+class NotSaved(LPP):
+    def fit(self, X, y=None):
+        super().fit(X, y)
+        self._offset = 1.0
+        return self
+
+    def transform(self, X):
+        return super().transform(X) + getattr(self, "_offset", 0.0)
+
+    def __getstate__(self):
+        return {name: value for name, value in super().__getstate__().items() if name != "_offset"}
+
+
+BROKEN_MAPS = {
+    FitReturnsNothing: (testing._check_transform, "fit returns something else"),
+    OtherFitTransform: (testing._check_transform, "fit_transform gives others"),
+    NotFinite: (testing._check_transform, "no finite coordinates"),
+    OtherConstraint: (testing._check_problem, "the constraint is off by .* look at OtherConstraint._problem"),
+    OtherTerms: (testing._check_problem, r"is not diag\(eigenvalues_\)"),
+    NoProblem: (testing._check_problem, "problem returns a list"),
+    NotOrthogonal: (testing._check_problem, "the constraint is off by 3"),
+    ChangesX: (testing._check_arguments, "X is changed"),
+    ChangesY: (testing._check_arguments, "y is changed"),
+    ChangesParameters: (testing._check_arguments, "parameters are changed"),
+    Remembers: (testing._check_refit, "forgetting what an earlier one stored"),
+    Leaves: (testing._check_refit, "forgetting what an earlier one stored"),
+    ValidatesTooEarly: (testing._check_failed_fit, "transform still works"),
+    TakesNaN: (testing._check_failed_fit, "it is fitted; validate X"),
+    FirstRowIsSpecial: (testing._check_row_order, "a row treated in its own way"),
+    NotSaved: (testing._check_saved, "a pickle does not"),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN_MAPS, ids=lambda broken: broken.__name__)
+def test_broken_maps_are_caught(broken):
+    check, said = BROKEN_MAPS[broken]
+    with pytest.raises(AssertionError, match=said) as caught:
+        check_map(broken())
+    assert check.__doc__ in str(caught.value)
+
+
+def test_every_check_of_maps_catches_something():
+    assert {check for check, _ in BROKEN_MAPS.values()} == set(testing.MAP_CHECKS)
+
+
+def test_a_model_file_that_forgets_is_caught(monkeypatch):
+    monkeypatch.setattr(testing, "load", lambda path: clone(LPP()).fit(*testing._data(None, None, 30, 6)))
+    with pytest.raises(AssertionError, match="a model file does not"):
+        check_map(LPP())
