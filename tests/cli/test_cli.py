@@ -249,7 +249,7 @@ def test_sparse_data_in_every_format(tmp_path, documents, method):
 
 
 def test_dense_methods_say_that_they_are(documents):
-    assert "GLPCA takes no sparse data" in run("fit", documents, "-m", "glpca", code=1).stderr
+    assert "TSA takes no sparse data" in run("fit", documents, "-m", "tsa", code=1).stderr
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "csv.gz", "parquet", "npy", "npz", "mtx", "svm", "sparse.npz"])

@@ -660,4 +660,4 @@ def test_batches_without_a_label(tmp_path, labels, suffix):
 
 
 def test_public_names():
-    assert set(tables.__all__) == {"Table", "batches", "read", "write"}
+    assert set(tables.__all__) == {"Table", "batches", "check_suffix", "has_columns", "read", "write"}

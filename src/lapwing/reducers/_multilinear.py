@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from numbers import Integral
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
@@ -28,6 +28,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Subclasses write ``_problem(sample)`` and ``_default_graph(n_neighbors)``.
     """
+
+    _takes_sparse: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -79,8 +79,8 @@ def program(comparison: Comparison, method: str) -> str:
 class Expressions:
     """Estimators and graphs as the Python that makes them, and the imports it needs.
 
-    What cannot be written gets a name, and a line
-    among the imports that says so: classes and functions of the program itself, large arrays.
+    What cannot be written gets a name, and a line among the imports that says so: classes and functions of the program itself,
+    large arrays.
     """
 
     def __init__(self) -> None:
