@@ -347,7 +347,7 @@ def test_a_cost_is_frozen():
         (LPP(2, pca=-1), (100, 5), {}, "pca=-1 must be"),
         (LPP(2, graph=100), (100, 5), {}, "n_neighbors=100 must be smaller than the number of samples, 100"),
         (LPP(2, graph="no"), (100, 5), {}, "graph='no' must be"),
-        (LPP(2, graph=Radius(1.0)), (100, 5), {}, "graph=Radius() has no estimate"),
+        (LPP(2, graph=Radius(1.0)), (100, 5), {}, "graph=Radius(1.0) has no estimate"),
         (LPP(2, graph=Complete("dot")), (100, 5), {}, "has no estimate"),
         (LPP(2, graph=KNN(5, metric="manhattan")), (100, 5), {}, "has no estimate"),
         (LPP(2, graph=Precomputed(np.eye(5))), (100, 5), {}, "a matrix of shape (5, 5), but shape=(100, 5)"),
