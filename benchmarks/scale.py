@@ -242,7 +242,7 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
     from threadpoolctl import threadpool_limits
 
     from lapwing.maps import Moments
-    from lapwing.neighbors import Nearest
+    from lapwing.neighbors import Nearest, Search
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, d), dtype=np.float32) * np.geomspace(1, 0.1, d, dtype=np.float32)
@@ -257,7 +257,7 @@ def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
 
     with threadpool_limits(1):
         moments = best(lambda: Moments(X[:1000].mean(axis=0, dtype=np.float64), 0).add(X, None))
-        search = best(lambda: Nearest(X[:q], np.arange(q), 5).update(X, 0))
+        search = best(lambda: Nearest(Search(5), X[:q], np.arange(q)).update(X, 0))
     return {"moments": 2 * n_rows * d * d / moments, "search": 2 * q * n_rows * d / search}
 
 

@@ -1,11 +1,15 @@
 """Every kind of sparse matrix that a user may pass gives the same result, and is left as it was."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import oracles as o
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from lapwing import LPDP, LPP, NPE, OLPP, LaplacianScore
 from lapwing.graphs import KNN, ClosestPairs, CodingLength, Reconstruction, Repulsion, SameClass, Sample
@@ -67,3 +71,17 @@ def test_linear_maps(estimator, given):
 def test_scores(given):
     found, expected = (LaplacianScore(3).fit(X) for X in (given, TIED))
     assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
+
+
+DATA = Path(os.environ.get("LAPWING_DATA", "nowhere"))
+
+
+@pytest.mark.skipif(not (DATA / "TDT2_X.npz").exists(), reason="LAPWING_DATA has no TDT2_X.npz")
+@pytest.mark.parametrize("estimator", [LPP(3), LPDP(3), NPE(3), LaplacianScore(3)], ids=repr)
+def test_what_vectorizers_return(estimator):
+    """A ``csr_matrix`` with documents that occur more than once."""
+    counts = sparse.load_npz(DATA / "TDT2_X.npz")
+    rows = np.r_[:300, :150]
+    X = TfidfTransformer().fit_transform(sparse.csr_matrix(counts))[rows]
+    assert isinstance(X, sparse.csr_matrix)
+    assert estimator.fit(X, np.arange(450) % 3).transform(X).shape[1] == 3

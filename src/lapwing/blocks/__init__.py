@@ -1,7 +1,7 @@
 """Rows that do not fit in memory, read a block at a time: memory-mapped arrays, Parquet, Zarr, dask."""
 
 from ._arrays import HeldBlocks
-from ._blocks import Blocks, DenseBlocks, Fold, as_blocks, projected, stacked, taking, working_memory
+from ._blocks import Blocks, DenseBlocks, Fold, as_blocks, block_rows, projected, stacked, taking, working_memory
 
 __all__ = [
     "Blocks",
@@ -9,6 +9,7 @@ __all__ = [
     "Fold",
     "HeldBlocks",
     "as_blocks",
+    "block_rows",
     "projected",
     "stacked",
     "taking",

@@ -5,24 +5,18 @@ from ._blocks import BlockSample, require_room
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
 from ._find import distances_among, find, find_fitted, within
-from ._nearest import FIRST, Nearest, Pass
-from ._products import QUERIES
+from ._nearest import Nearest
 from ._requests import AMONG, KERNEL, Edges, Search, is_named, require_features, require_samplable
-from ._spaces import GRAM_LIMIT, TREE_DIMENSIONS, is_euclidean
+from ._spaces import is_euclidean
 
 __all__ = [
     "AMONG",
-    "FIRST",
-    "GRAM_LIMIT",
     "KERNEL",
-    "QUERIES",
     "TIE",
-    "TREE_DIMENSIONS",
     "BlockSample",
     "Edges",
     "NNDescent",
     "Nearest",
-    "Pass",
     "Search",
     "chi2_distances",
     "chi2_neighbors",

@@ -14,6 +14,7 @@ from ..maps import weighted_mean
 from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ..rows import lengths, unit_rows
 from ._nearest import Nearest
+from ._requests import Search
 from ._spaces import paired
 
 METRICS = {  # the metrics it takes, by their other names too
@@ -53,7 +54,7 @@ class NNDescent(BaseEstimator):
         return sparse.csr_array((distances, cols.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
     def _exact(self, X: Array, rows: np.ndarray) -> np.ndarray:
-        found = Nearest(X[rows], rows, self.n_neighbors, metric=self.metric).update(X, 0).edges()
+        found = Nearest(Search(self.n_neighbors, self.metric), X[rows], rows).update(X, 0).edges()
         return found.cols.reshape(rows.size, self.n_neighbors)
 
     def _descended(self, X: Array) -> np.ndarray:

@@ -19,7 +19,7 @@ from ..blocks import Blocks, Fold, stacked, taking, working_memory
 from ..maps import ColumnSums, Moments, Rest, SummaryMap, weighted_mean
 from ..operators import Array, row_blocks
 from ..rows import Sample, encode_labels, lengths
-from ._nearest import Pass
+from ._nearest import Nearest
 from ._requests import Edges, Search, is_named
 
 PILOT = 1000  # rows whose mean the sums are taken about
@@ -139,30 +139,30 @@ def _first_pass(
 
 def _second_pass(
     blocks: Blocks, wanted: list[tuple[Search, Array, np.ndarray]], classes: np.ndarray | None
-) -> list[Pass]:
+) -> list[Nearest]:
     """The nearest of all rows to those that are searched for, for each search."""
     options: dict[str, Any] = {"n_threads": 1} if blocks.is_distributed else {"keep_rows": True}
 
-    def start() -> list[Pass]:
-        return [Pass(search, Q, own, classes, **options) for search, Q, own in wanted]
+    def start() -> list[Nearest]:
+        return [Nearest(search, Q, own, classes, **options) for search, Q, own in wanted]
 
-    def step(passes: list[Pass], block: Array, first: int) -> list[Pass]:
+    def step(passes: list[Nearest], block: Array, first: int) -> list[Nearest]:
         return [passed.update(block, first) for passed in passes]
 
-    def merge(a: list[Pass], b: list[Pass]) -> list[Pass]:
+    def merge(a: list[Nearest], b: list[Nearest]) -> list[Nearest]:
         return [one.merge(other) for one, other in zip(a, b, strict=True)]
 
     return blocks.fold(Fold(start, step, merge), "searching")
 
 
-def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Pass]) -> tuple[np.ndarray, Array]:
+def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Nearest]) -> tuple[np.ndarray, Array]:
     """The numbers of all rows that have links, ascending, and the rows."""
     if blocks.is_distributed:
-        touched = np.unique(np.concatenate([numbers, *(passed.edges().cols for passed in found)]))
+        touched = np.unique(np.concatenate([numbers, *(near.edges().cols for near in found)]))
         others = np.setdiff1d(touched, numbers)
         parts = iter([(others, blocks.take(others))] if others.size else [])
     else:
-        ends = [(near, *near.neighbors()) for passed in found for near in passed.nearest]
+        ends = [(near, *near.neighbors()) for near in found]
         touched = np.unique(np.concatenate([numbers, *(end for _, end, _ in ends)]))
         parts = ((end, near.rows.take(slots)) for near, end, slots in ends)
     return touched, _in_order(touched, chain([(numbers, Q)], parts), sparse.issparse(Q))

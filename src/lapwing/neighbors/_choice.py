@@ -26,19 +26,30 @@ def choose(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray, k: int) -> np.n
         return order
     tied = d[order] >= boundary * (1 - TIE)
     chosen = order[np.lexsort((numbers[order], tied, rows[order]))][rank < k]
-    return chosen[np.lexsort((numbers[chosen], d[chosen], rows[chosen]))]
+    return chosen[_nearest_first(rows[chosen], numbers[chosen], d[chosen])]
 
 
 def _near(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places of the candidates up to the boundary of their row, nearest first; their ranks there, and the boundary."""
-    order = np.lexsort((numbers, d, rows))
+    order = _nearest_first(rows, numbers, d)
     r, e = rows[order], d[order]
-    first = np.flatnonzero(np.diff(r, prepend=-1))
-    counts = np.diff(first, append=r.size)
-    rank = np.arange(r.size) - np.repeat(first, counts)
-    boundary = np.repeat(e[first + np.minimum(counts, k) - 1], counts)
+    new = np.ones(r.size, dtype=bool)
+    new[1:] = r[1:] != r[:-1]
+    first, place = np.flatnonzero(new), np.cumsum(new) - 1
+    rank = np.arange(r.size) - first[place]
+    boundary = e[np.minimum(first + k, np.append(first[1:], r.size)) - 1][place]
     near = e <= boundary * (1 + TIE)
     return order[near], rank[near], boundary[near]
+
+
+def _nearest_first(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """The order by rows, distances, and numbers: these are looked at only where they matter, which is much faster."""
+    order = np.argsort(d)
+    order = order[np.argsort(rows[order].astype(np.min_scalar_type(rows.max(initial=0))), kind="stable")]
+    r, e = rows[order], d[order]
+    if ((r[1:] == r[:-1]) & (e[1:] == e[:-1])).any():
+        return np.lexsort((numbers, d, rows))
+    return order
 
 
 class Candidates:
@@ -49,17 +60,15 @@ class Candidates:
 
     Attributes
     ----------
-    rows, numbers, distances : ndarray of shape (n_candidates,)
-        The query of each candidate, the candidate, and how far it is.
-    slots : ndarray of shape (n_candidates,)
-        For the caller to remember where something is kept; -1 for a candidate that came since.
-    boundary : ndarray of shape (n_queries,)
-        The k-th distance so far, or what was known before; infinite where nothing is.
+    queries, boundary : ndarray of shape (n_queries,)
+        Who they are, for the caller; and the k-th distance so far, or what was known before, or infinity.
+    rows, numbers, distances, slots : ndarray of shape (n_candidates,)
+        The place of each candidate's query, the candidate, how far it is, and where the caller keeps it: -1 for a new one.
     """
 
-    def __init__(self, boundary: np.ndarray, k: int):
-        self.boundary, self.k = boundary, k
-        self.rows = self.numbers = self.slots = np.empty(0, dtype=np.int64)
+    def __init__(self, queries: np.ndarray, boundary: np.ndarray, k: int):
+        self.queries, self.boundary, self.k = queries, boundary, k
+        self.rows = self.numbers = self.slots = np.empty(0, dtype=np.intp)
         self.distances = np.empty(0)
 
     def add(self, rows: np.ndarray, numbers: np.ndarray, distances: np.ndarray) -> None:

@@ -16,7 +16,7 @@ from ..rows import Sample
 from ._approximate import METRICS, NNDescent
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
-from ._nearest import Nearest, Pass
+from ._nearest import Nearest
 from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable
 from ._spaces import PARALLEL, Space, paired, space
 
@@ -74,7 +74,7 @@ def _found(sample: Sample, search: Search) -> Edges:
     if search.is_sampled(sample.n):
         require_samplable(search, sample.has_features and search.metric is not KERNEL)
         queried = search.queried(sample.n)
-        return Pass(search, sample.X[queried], queried, classes).update(sample.X, 0).edges()
+        return Nearest(search, sample.X[queried], queried, classes).update(sample.X, 0).edges()
     if search.among == "all":
         every = np.arange(sample.n)
         return _exact(sample, search, every, every)
@@ -106,8 +106,8 @@ def _exact(sample: Sample, search: Search, queries: np.ndarray, members: np.ndar
     if by_products:
         again = _settled(sample, searched, open_, members, k, near)
     else:
-        rest = Nearest(X[open_], open_, k, metric=search.metric, metric_params=search.metric_params, within=near)
-        again = rest.update(X, 0, None if members.size == sample.n else members).edges()
+        rest = Nearest(Search(k, search.metric, search.metric_params), X[open_], open_, within=near)
+        again = rest.update(X if members.size == sample.n else X[members], members).edges()
     rows, cols, d = map(np.concatenate, zip(edges, again, strict=True))
     order = np.argsort(rows, kind="stable")
     return Edges(rows[order], cols[order], d[order])

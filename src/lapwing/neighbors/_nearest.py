@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from ..operators import Array, row_blocks
-from ..rows import lengths, unit_rows
+from ..rows import canonical, lengths, unit_rows
 from ._choice import TIE, Candidates
-from ._products import QUERIES, ROWS, Chunk, Room, Threads
-from ._requests import Edges, Search, groups
+from ._products import QUERIES, ROWS, Chunk, Room, Threads, with_ones
+from ._requests import Edges, Search, groups, is_named
 from ._spaces import PARALLEL, TREE_DIMENSIONS, index, is_by_products, is_euclidean, paired
 
 FIRST = 64  # rows compared in full, to get a first k-th distance that later rows are screened by
@@ -20,63 +20,77 @@ FOUND = 1 << 20  # the most neighbours that scikit-learn is asked for at a time
 
 
 class Nearest:
-    """The k nearest rows of each query so far, exactly and by the one rule for ties.
+    """The nearest rows of each query so far, exactly and by the one rule for ties.
 
-    Euclidean distances and cosines are screened by products, and what passes is measured by differences; other metrics, and
-    few dimensions, are searched by scikit-learn, a block at a time.
+    Euclidean distances and cosines are screened by products, and what passes is measured by differences. In other metrics, and
+    in few dimensions, scikit-learn searches each block.
 
     Parameters
     ----------
+    search : Search
     Q : ndarray or csr_array of shape (n_queries, n_features)
-        The queries.
     own : ndarray of shape (n_queries,)
-        The number of each query among the rows that are searched: no row is its own neighbour. -1 for none.
-    k : int
+        The numbers of the queries among the rows that are searched: no row is its own neighbour.
+    classes : ndarray of shape (n_rows,), default=None
+        Of all rows, where the search reads them.
     within : ndarray of shape (n_queries,), default=None
-        Distances within which k rows are known to be.
+        Distances within which more rows are known to be than are wanted.
     keep_rows : bool, default=False
         Whether the neighbours themselves are kept, beside their numbers.
+    n_threads : int, default=None
+        None is as many as BLAS has.
     """
 
     def __init__(
         self,
+        search: Search,
         Q: Array,
         own: np.ndarray,
-        k: int,
+        classes: np.ndarray | None = None,
         *,
-        metric: Any = "euclidean",
-        metric_params: dict | None = None,
         within: np.ndarray | None = None,
         keep_rows: bool = False,
-        threads: Threads | None = None,
+        n_threads: int | None = None,
     ):
-        self.Q, self.own, self.k = Q, own, k
-        self.metric, self.metric_params = metric, metric_params
-        self.by_products = is_by_products(metric, metric_params, Q)
-        self.exact = "cosine" if metric == "cosine" else "euclidean"
-        self.is_open = within is not None  # more than k rows are that near
-        step = QUERIES if self.by_products else max(1, own.size)
-        self.parts = [slice(start, start + step) for start in range(0, own.size, step)]
+        self.search, self.Q, self.own, self.classes = search, canonical(Q), own, classes
+        self.of_queries = None if classes is None else classes[own]
+        self.is_open = within is not None
+        self.by_products = is_by_products(search.metric, search.metric_params, Q)
+        self.exact = "cosine" if is_named(search.metric, "cosine") else "euclidean"
+        self.threads = Threads(n_threads)
+        self.rows: Any = Kept(Q) if keep_rows else None
         within = np.full(own.size, np.inf) if within is None else within
-        self.found = [Candidates(within[part].copy(), k) for part in self.parts]
-        self.rows: Any = (_SparseRows if sparse.issparse(Q) else _DenseRows)(Q) if keep_rows else None
-        self.threads = threads or Threads()
+        self.groups = [
+            [Candidates(part, within[part], search.n_neighbors) for part in self._parts(some)]
+            for some, _ in groups(search.among, own.size, self.of_queries, self.of_queries)
+        ]
         if self.by_products and self.exact == "euclidean":
             self.centre = None if sparse.issparse(Q) else np.median(Q[:: len(Q) // QUERIES + 1], axis=0)
             self.unit = _unit(Q, self.centre)
 
+    def _parts(self, queries: np.ndarray) -> list[np.ndarray]:
+        return np.split(queries, range(QUERIES, queries.size, QUERIES)) if self.by_products else [queries]
+
     def __getstate__(self) -> dict:
         """What was found: results travel between processes, and the queries are known where they arrive."""
-        return {**self.__dict__, "Q": None, "centre": None}
+        return {"own": self.own, "groups": self.groups}
 
-    def update(self, block: Array, start: int, which: np.ndarray | None = None) -> Nearest:
-        """Take in the rows ``start, start + 1, ...``; or of these only ``which``."""
-        numbers = start + (np.arange(block.shape[0]) if which is None else which)
-        rows = block if which is None else block[which]
-        if numbers.size and self.own.size:
-            (self._by_products if self.by_products else self._by_index)(rows, numbers)
+    @property
+    def found(self) -> list[Candidates]:
+        return [found for group in self.groups for found in group]
+
+    def update(self, block: Array, numbers: Any) -> Nearest:
+        """Take in rows of these numbers; one number is that of the first of consecutive ones."""
+        block, numbers = canonical(block), numbers + np.arange(block.shape[0]) if np.isscalar(numbers) else numbers
+        classes = None if self.classes is None else self.classes[numbers]
+        pairs = groups(self.search.among, self.own.size, self.of_queries, classes)
+        with self.threads.running(max(map(len, self.groups), default=1) if self.by_products else 1):
+            for group, (_, which) in zip(self.groups, pairs, strict=True):
+                rows, own = (block, numbers) if which is None else (block[which], numbers[which])
+                if own.size:
+                    (self._by_products if self.by_products else self._by_index)(rows, own, group)
         if self.rows is not None:
-            self._keep(block, start)
+            self._keep(block, numbers)
         return self
 
     def merge(self, other: Nearest) -> Nearest:
@@ -86,72 +100,79 @@ class Nearest:
         return self
 
     def edges(self) -> Edges:
-        chosen = [found.chosen() for found in self.found]
+        chosen = [(found, found.chosen()) for found in self.found]
         return Edges.joined(
-            Edges(self.own[part][found.rows[places]], found.numbers[places], found.distances[places])
-            for part, found, places in zip(self.parts, self.found, chosen, strict=True)
+            Edges(self.own[found.queries[found.rows[places]]], found.numbers[places], found.distances[places])
+            for found, places in chosen
         )
 
     def neighbors(self) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of all rows that are chosen, ascending, and the slots where they are kept."""
-        chosen = [(found.numbers[places], found.slots[places]) for found in self.found for places in [found.chosen()]]
-        numbers, slots = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
-        numbers, first = np.unique(numbers, return_index=True)
-        return numbers, slots[first]
+        places = [found.chosen() for found in self.found]
+        numbers, first = np.unique(self._all("numbers", places), return_index=True)
+        return numbers, self._all("slots", places)[first]
 
-    def _add(self, part: int, rows: np.ndarray, numbers: np.ndarray, distances: np.ndarray) -> None:
-        other = numbers != self.own[self.parts[part]][rows]
-        self.found[part].add(rows[other], numbers[other], distances[other])
+    def _all(self, what: str, places: list[np.ndarray]) -> np.ndarray:
+        """Numbers or slots of the candidates at some places, of all queries."""
+        parts = (getattr(found, what)[some] for found, some in zip(self.found, places, strict=True))
+        return np.concatenate([np.empty(0, dtype=np.intp), *parts])
 
-    def _by_index(self, block: Array, numbers: np.ndarray) -> None:
+    def _add(self, found: Candidates, rows: np.ndarray, numbers: np.ndarray, distances: np.ndarray) -> None:
+        other = numbers != self.own[found.queries[rows]]
+        found.add(rows[other], numbers[other], distances[other])
+
+    def _by_index(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
         """Any metric, by scikit-learn: one more than k, since a row finds itself, and one to see whether it is as near.
 
         Of equally distant rows it returns any, so more are asked for until all of them are seen.
         """
-        m, open_ = self.k + 2, np.arange(self.own.size)
+        (found,), k = group, self.search.n_neighbors
+        m, open_ = k + 2, np.arange(found.queries.size)
         if not self.is_open:
-            open_ = self._asked(block, numbers, open_, m)
+            open_ = self._asked(block, numbers, found, open_, m)
         if open_.size and not sparse.issparse(block):  # of equal rows the first will do: the query, and k others
-            first = first_copies(block, self.k + 1)
+            first = first_copies(block, k + 1)
             block, numbers = block[first], numbers[first]
         while open_.size:
             m *= 4
-            open_ = self._asked(block, numbers, open_, m)
+            open_ = self._asked(block, numbers, found, open_, m)
 
-    def _asked(self, block: Array, numbers: np.ndarray, queries: np.ndarray, m: int) -> np.ndarray:
+    def _asked(self, block: Array, numbers: np.ndarray, found: Candidates, rows: np.ndarray, m: int) -> np.ndarray:
         """Take in the m nearest of the block, but for the queries that may have more as near as the last, which are returned."""
-        m = min(m, block.shape[0])
-        few = not sparse.issparse(block) and block.shape[1] <= TREE_DIMENSIONS and is_euclidean(self.metric)
-        search = index(block, self.metric, self.metric_params, "kd_tree" if few else "auto")
-        unseen, step = [queries[:0]], max(1, FOUND // m)
-        for part in (queries[start : start + step] for start in range(0, queries.size, step)):
-            d, found = search.kneighbors(self.Q[part], m)
-            within = np.minimum(d[:, min(self.k, m - 1)], self.found[0].boundary[part])
-            seen = (d[:, -1] > within * (1 + TIE)) | (m == block.shape[0])
-            self._add(0, np.repeat(part[seen], m), numbers[found[seen].ravel()], d[seen].ravel().astype(np.float64))
+        m, metric = min(m, block.shape[0]), self.search.metric
+        few = not sparse.issparse(block) and block.shape[1] <= TREE_DIMENSIONS and is_euclidean(metric)
+        search = index(block, metric, self.search.metric_params, "kd_tree" if few else "auto")
+        unseen, step = [rows[:0]], max(1, FOUND // m)
+        for part in np.split(rows, range(step, rows.size, step)):
+            d, near = search.kneighbors(self.Q[found.queries[part]], m)
+            d = d.astype(np.float64, copy=False)
+            within = np.minimum(d[:, min(self.search.n_neighbors, m - 1)], found.boundary[part]) * (1 + TIE)
+            seen = (d[:, -1] > within) | (m == block.shape[0])
+            i, j = np.nonzero((d <= within[:, None]) & seen[:, None])
+            self._add(found, part[i], numbers[near[i, j]], d[i, j])
             unseen.append(part[~seen])
         return np.concatenate(unseen)
 
-    def _by_products(self, block: Array, numbers: np.ndarray) -> None:
+    def _by_products(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
         """Rows a chunk at a time, chunks growing, so that those that cannot be among the nearest are soon known as such."""
-        Q, squares = self._prepared(self.Q)
+        queries = [self._prepared(self.Q[found.queries]) for found in group]
+        things = [(found, with_ones(Q), squares) for found, (Q, squares) in zip(group, queries, strict=True)]
         step, start, room = (ROWS if self.is_open else FIRST), 0, Room()
-        with self.threads.running():
-            while start < block.shape[0]:
-                rows = block[start : start + step]
-                chunk = Chunk(*self._prepared(rows), self.k, room)
-                compare = partial(self._compare, chunk, rows, numbers[start : start + step], Q, squares)
-                self.threads.each(compare, range(len(self.parts)))
-                start, step = start + step, min(2 * step, ROWS)
+        while start < block.shape[0]:
+            rows = block[start : start + step]
+            chunk = Chunk(*self._prepared(rows), self.search.n_neighbors, room)
+            self.threads.each(partial(self._compare, chunk, rows, numbers[start : start + step]), things)
+            start, step = start + step, min(2 * step, ROWS)
 
     def _compare(
-        self, chunk: Chunk, rows: Array, numbers: np.ndarray, Q: Array, squares: np.ndarray, part: int
+        self, chunk: Chunk, rows: Array, numbers: np.ndarray, queries: tuple[Candidates, Array, np.ndarray]
     ) -> None:
-        queries, within = self.parts[part], self.found[part].boundary * (1 + 2 * TIE)
+        found, Q, squares = queries
+        within = found.boundary * (1 + 2 * TIE)
         squared = 2 * (within + PARALLEL) if self.exact == "cosine" else (self.unit * within) ** 2
-        some, cols = chunk.candidates(Q[queries], squares[queries], squared)
+        some, cols = chunk.candidates(Q, squares, squared)
         if some.size:
-            self._add(part, some, numbers[cols], paired(self.Q[queries], some, rows, cols, self.exact))
+            self._add(found, some, numbers[cols], paired(self.Q, found.queries[some], rows, cols, self.exact))
 
     def _prepared(self, rows: Array) -> tuple[Array, np.ndarray]:
         """Rows as products take them, and their squared lengths."""
@@ -162,118 +183,44 @@ class Nearest:
         rows = rows * rows.dtype.type(self.unit)
         return rows, lengths(rows) ** 2
 
-    def _keep(self, block: Array, start: int) -> None:
-        """The rows of the candidates that came with this block, in the places of those that went."""
-        slots = np.concatenate([found.slots for found in self.found])
-        numbers = np.concatenate([found.numbers for found in self.found])
-        new = np.flatnonzero(slots < 0)
-        free = np.setdiff1d(np.arange(self.rows.size), slots)
-        slots[new] = np.concatenate([free, np.arange(self.rows.size, self.rows.size + new.size)])[: new.size]
-        self.rows.put(slots[new], block, numbers[new] - start)
-        ends = np.cumsum([found.slots.size for found in self.found])
-        for found, part in zip(self.found, np.split(slots, ends), strict=False):
-            found.slots = part
+    def _keep(self, block: Array, numbers: np.ndarray) -> None:
+        """The rows of the candidates that came with this block, in the slots of those that went."""
+        came, old = ([np.flatnonzero((found.slots < 0) == new) for found in self.found] for new in (True, False))
+        new = self._all("numbers", came)
+        free = np.setdiff1d(np.arange(len(self.rows.array) + new.size), self._all("slots", old))[: new.size]
+        self.rows.put(free, block, np.searchsorted(numbers, new))
+        for found, places in zip(self.found, came, strict=True):
+            found.slots[places], free = free[: places.size], free[places.size :]
 
 
-class _DenseRows:
-    """Rows in numbered slots."""
+class Kept:
+    """Rows in numbered slots; of sparse ones, which differ in length, the indices and the values."""
 
-    def __init__(self, Q: np.ndarray):
-        self.array = np.empty((0, Q.shape[1]), Q.dtype)
+    def __init__(self, Q: Array):
+        self.n_features, self.is_sparse = Q.shape[1], sparse.issparse(Q)
+        self.none = np.empty(0, np.int32), np.empty(0, Q.dtype)
+        self.array = np.empty((0, 2 if self.is_sparse else Q.shape[1]), object if self.is_sparse else Q.dtype)
 
-    @property
-    def size(self) -> int:
-        return len(self.array)
-
-    def put(self, slots: np.ndarray, block: np.ndarray, rows: np.ndarray) -> None:
-        more = slots.max(initial=-1) + 1 - self.size
-        if more > 0:
-            more = max(more, self.size // 16)  # so that few more rows at a time are not copied each time
-            self.array = np.concatenate([self.array, np.empty((more, self.array.shape[1]), self.array.dtype)])
-        self.array[slots] = block[rows]
-
-    def take(self, slots: np.ndarray) -> np.ndarray:
-        return self.array[slots]
-
-
-class _SparseRows:
-    """The same for sparse rows, which differ in length."""
-
-    def __init__(self, Q: sparse.csr_array):
-        self.n_features = Q.shape[1]
-        self.parts: list[Any] = []
-
-    @property
-    def size(self) -> int:
-        return len(self.parts)
-
-    def put(self, slots: np.ndarray, block: sparse.csr_array, rows: np.ndarray) -> None:
-        self.parts += [None] * (slots.max(initial=-1) + 1 - self.size)
+    def put(self, slots: np.ndarray, block: Array, rows: np.ndarray) -> None:
+        more = slots.max(initial=-1) + 1 - len(self.array)
+        if more > 0:  # later some more than that, so that few at a time are not copied each time
+            shape = (more + len(self.array) // 16, self.array.shape[1])
+            self.array = np.concatenate([self.array, np.empty(shape, self.array.dtype)])
+        if not self.is_sparse:
+            self.array[slots] = block[rows]
+            return
         for slot, row in zip(slots, rows, strict=True):
             part = slice(block.indptr[row], block.indptr[row + 1])
-            self.parts[slot] = block.indices[part].copy(), block.data[part].copy()
+            self.array[slot, 0], self.array[slot, 1] = block.indices[part].copy(), block.data[part].copy()
 
-    def take(self, slots: np.ndarray) -> sparse.csr_array:
-        if not slots.size:
-            return sparse.csr_array((0, self.n_features))
-        indices, data = zip(*(self.parts[slot] for slot in slots), strict=True)
-        indptr = np.concatenate([[0], np.cumsum([part.size for part in data])])
-        return sparse.csr_array(
-            (np.concatenate(data), np.concatenate(indices), indptr), shape=(slots.size, self.n_features)
+    def take(self, slots: np.ndarray) -> Array:
+        if not self.is_sparse:
+            return self.array[slots]
+        indices, data = (
+            np.concatenate([none, *parts]) for none, parts in zip(self.none, self.array[slots].T, strict=True)
         )
-
-
-class Pass:
-    """One search over rows that come in blocks: for all queries at once, or for those of each class apart.
-
-    Parameters
-    ----------
-    search : Search
-    Q : array of shape (n_queries, n_features)
-    own : ndarray of shape (n_queries,)
-        Their numbers among the rows.
-    classes : ndarray of shape (n_rows,) or None
-        Of all rows, where the search reads them.
-    """
-
-    def __init__(
-        self,
-        search: Search,
-        Q: Array,
-        own: np.ndarray,
-        classes: np.ndarray | None = None,
-        keep_rows: bool = False,
-        n_threads: int | None = None,
-    ):
-        self.among, self.classes = search.among, classes
-        self.of_queries = None if classes is None else classes[own]
-        self.threads = Threads(n_threads)
-        options = {"metric": search.metric, "metric_params": search.metric_params, "threads": self.threads}
-        self.nearest = [
-            Nearest(Q[some], own[some], search.n_neighbors, keep_rows=keep_rows, **options)
-            for some, _ in groups(self.among, own.size, self.of_queries, self.of_queries)
-        ]
-
-    def __getstate__(self) -> dict:
-        return {"nearest": self.nearest}
-
-    def update(self, block: Array, start: int) -> Pass:
-        classes = None if self.classes is None else self.classes[start : start + block.shape[0]]
-        n_queries = 0 if self.of_queries is None else self.of_queries.size
-        with self.threads.running():
-            for near, (_, which) in zip(
-                self.nearest, groups(self.among, n_queries, self.of_queries, classes), strict=True
-            ):
-                near.update(block, start, which)
-        return self
-
-    def merge(self, other: Pass) -> Pass:
-        for one, more in zip(self.nearest, other.nearest, strict=True):
-            one.merge(more)
-        return self
-
-    def edges(self) -> Edges:
-        return Edges.joined(near.edges() for near in self.nearest)
+        indptr = np.cumsum([0, *(part.size for part in self.array[slots, 1])])
+        return sparse.csr_array((data, indices, indptr), shape=(slots.size, self.n_features))
 
 
 def first_copies(block: np.ndarray, most: int) -> np.ndarray:

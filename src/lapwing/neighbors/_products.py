@@ -27,12 +27,10 @@ class Threads:
         self.n = n
         self._pool: ThreadPoolExecutor | None = None
 
-    def __reduce__(self) -> tuple:
-        return Threads, (self.n,)
-
     @contextmanager
-    def running(self) -> Iterator[None]:
-        n = 1 if self._pool is not None else self.n or _blas_threads()
+    def running(self, n_parts: int) -> Iterator[None]:
+        """For so many parts of the queries: a single one is left to BLAS."""
+        n = 1 if self._pool is not None or n_parts == 1 else self.n or _blas_threads()
         if n == 1:
             yield
             return
@@ -49,6 +47,11 @@ class Threads:
 def _blas_threads() -> int:
     """As many threads as matrix products may have here and now: all cores, or one in a process of many."""
     return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+
+
+def with_ones(Q: Array) -> Array:
+    """Queries as chunks take them: dense ones with a column for the squared lengths of rows."""
+    return Q if sparse.issparse(Q) else np.column_stack([Q, np.ones(len(Q), Q.dtype)])
 
 
 class Room(threading.local):
@@ -71,16 +74,7 @@ class Room(threading.local):
 
 
 class Chunk:
-    """Some rows, as all queries are compared with them.
-
-    Parameters
-    ----------
-    R : array of shape (n_rows, n_features)
-        The rows, moved and scaled as the queries are.
-    squares : ndarray of shape (n_rows,)
-        Their squared lengths.
-    k : int
-    """
+    """Some rows R, moved and scaled as the queries are, with their squared lengths, as all queries are compared with them."""
 
     def __init__(self, R: Array, squares: np.ndarray, k: int, room: Room):
         self.k, self.room, self.largest = k, room, squares.max()
@@ -94,11 +88,11 @@ class Chunk:
         |q - x|² <= d² where q'x - |x|²/2 >= (|q|² - d²)/2, up to rounding. The second bound is taken where many reach the first:
         in the first chunk, and where rows are sorted, so that each chunk is nearer.
         """
-        Q = Q if sparse.issparse(Q) else np.column_stack([Q, np.ones(len(Q), Q.dtype)])
         products = self.room.products(Q, self.transposed)
         if self.half is not None:
             products -= self.half
-        n, rounding = products.shape[1], self._rounding(Q, squares)
+        n = products.shape[1]
+        rounding = 2 * float(np.finfo(Q.dtype).eps) * (8 + np.sqrt(Q.shape[1])) * (squares + self.largest)
         bound = ((squares - squared) / 2 - rounding).astype(products.dtype)
         reached = self.room.reaching(products, bound)
         if n > MANY * self.k and np.count_nonzero(reached) > MANY * self.k * squares.size:
@@ -106,6 +100,3 @@ class Chunk:
             slack = 2 * rounding + 2 * TIE * (squares + self.largest)
             reached = self.room.reaching(products, np.maximum(bound, (best - slack).astype(products.dtype)))
         return np.divmod(np.flatnonzero(reached), n)
-
-    def _rounding(self, Q: Array, squares: np.ndarray) -> np.ndarray:
-        return 2 * float(np.finfo(Q.dtype).eps) * (8 + np.sqrt(Q.shape[1])) * (squares + self.largest)

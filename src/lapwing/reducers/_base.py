@@ -73,13 +73,16 @@ class Reducer(TransformerMixin, BaseEstimator):
         try:
             with np.errstate(over="raise"):
                 data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
-                at = perf_counter()
+                at, searched = perf_counter(), data.times.get("search", 0.0)
                 problem = self._problem(data, graphs)  # A and B
-                data.times["graph"] = perf_counter() - at
+                data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
+                at = perf_counter()
                 F = self._map(data)  # F
+                data.times["map"] = perf_counter() - at
                 solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
                 self._store(F, data, problem, graphs, solution)
-                self.fit_times_ = {**data.times, "whole": perf_counter() - start}
+                rest = perf_counter() - start - sum(data.times.values())
+                self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
         except BaseException as error:
             self._forget()  # a fit that fails leaves nothing behind
             if isinstance(error, FloatingPointError):
