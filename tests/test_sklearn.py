@@ -130,7 +130,6 @@ def test_grid_search(name):
     search = GridSearchCV(pipeline, {f"{step}__{key}": v for key, v in grid.items()}, cv=3, error_score="raise")
     search.fit(data, classes)
     assert search.best_score_ > 0.85
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert repr(estimator) == before
 
 

@@ -442,7 +442,7 @@ def test_pipelines():
         "tsa__max_iter": [1, 2],
     }
     search = GridSearchCV(rows, grid, cv=2, error_score="raise").fit(data, y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_score_ > 0.9
     nested = make_pipeline(TSA(image_shape=(8, 8), graph=KNN()), KNeighborsClassifier(1))
     GridSearchCV(nested, {"tsa__graph__n_neighbors": [3, 7]}, cv=2, error_score="raise").fit(data, y)
 

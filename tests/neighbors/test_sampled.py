@@ -525,7 +525,9 @@ def test_halves_that_see_nothing_of_one_another_leave_it_unknown():
 
 def test_halves_without_a_mean():
     X = np.random.RandomState(0).randn(60, 200)
-    assert LPP(3, graph=KNN(5, queries=25), pca=None, center=False).fit(X).sampling_ is not None
+    sampling = LPP(3, graph=KNN(5, queries=25), pca=None, center=False).fit(X).sampling_
+    assert 0 < sampling["in_sample"] < sampling["held_out"]
+    assert 0 < sampling["excess"] < 1
 
 
 def test_a_saved_model_works_and_keeps_it(tmp_path):
