@@ -345,14 +345,16 @@ def angle(P, Q):
     return np.max(subspace_angles(np.asarray(P, dtype=float).T, np.asarray(Q, dtype=float).T))
 
 
-def gap_fit(estimator, X, y=None):
+def gap_fit(estimator, X, y=None, at_most=6):
     """The estimator fitted with as many components as lead to a gap, and all else as given."""
     if estimator.pca != "auto":
         estimator = clone(estimator).set_params(n_components=1).fit(X, y)
         values = estimator.set_params(n_components=estimator.rank_).fit(X, y).eigenvalues_
         return estimator.set_params(n_components=gap(values)).fit(X, y)
     gaps = []
-    for k in range(1, 7):  # pca="auto" keeps more directions for more components, so each has eigenvalues of its own
+    for k in range(
+        1, at_most + 1
+    ):  # pca="auto" keeps more directions for more components, so each has eigenvalues of its own
         fitted = clone(estimator).set_params(n_components=k).fit(X, y)
         if fitted.rank_ == k:
             gaps.append(np.inf)

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import FrozenInstanceError
+from functools import cache
 
 import numpy as np
 import pytest
@@ -127,6 +128,7 @@ def test_quadratic_of_integers(kind):
     close(form(Structured(N, **parts), kind(F)), F.T @ to_dense(parts) @ F)
 
 
+@cache
 def big(n=50_000):
     points = np.random.RandomState(0).rand(n, 2)
     return KNN(5).build(points)[0].laplacian, points

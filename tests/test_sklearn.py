@@ -51,32 +51,31 @@ LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA)]
 FREE = [TangentialMaps(), LaplacianEigenmaps(), GLPCA(), RobustGLPCA(), L21PCA()]
 KERNEL = [KernelLPP(), KernelNPE()]
 DEFAULT = [*LINEAR, *FREE, *KERNEL, TSA(image_shape=(-1, 1))]
+# Settings that take another path through fit or transform than any default does.
 SPECIAL = [
-    LPP(1, graph=SameClass(), pca=None),
-    LPP(1, graph=KNN(3), scaling="constraint"),
-    LPP(1, graph=3, penalty=Complete()),
-    LPP(1, graph=KNN(2) + 0.5 * SameClass()),
-    OLPP(1, graph=SameClass() - 0.2 * Complete(), normalize="trace"),
-    OLPP(1, graph=-1 * Complete(), pca=None),
+    LPP(1, graph=SameClass(), pca=None),  # a graph that makes y required; no pre-projection
+    LPP(1, graph=KNN(2) + 0.5 * SameClass(), penalty=Complete(), scaling="constraint"),  # B is a second graph
+    OLPP(1, graph=SameClass() - 0.2 * Complete(), normalize="trace"),  # each graph scaled by its trace
+    ONPP(1, graph=2, center=False),  # mean_ is 0
+    KernelLPP(
+        1, kernel="poly", graph=3, penalty=Complete(), center="mean", pca=None
+    ),  # the plain mean of a kernel, all of it
+    KernelLPP(1, graph=KNN(3) + SameClass(), landmarks=10, random_state=0),  # the linear map of Nyström's features
+    LaplacianEigenmaps(1, graph=3, constraint="identity", extension="barycentric"),  # B is I; weights place new rows
+    GLPCA(1, beta=0),  # without a graph
+    GLPCA(1, beta=1.0, graph=3),  # without X
+]
+OTHERS = [
     NPE(1, graph=Reconstruction(3, among="same_class"), pca=None),
-    ONPP(1, graph=2, center=False),
     MFA(1, graph=2, penalty=60, scaling="constraint"),
     LPDP(1, graph=KNN(3), alpha=0.1),
     DNE(1, graph=(KNN(3) & SameClass()) - OtherClass()),
     LPCA(1, graph=CodingLength(2, weights="distance")),
     LPP(1, graph=CodingLength(3) + SameClass()),
     OLPP(1, graph=TangentAlignment(3)),
-    KernelLPP(1, kernel="linear", pca=None),
-    KernelLPP(1, kernel="poly", graph=3, penalty=Complete(), center="mean"),
-    KernelLPP(1, graph=KNN(3) + SameClass(), landmarks=10, random_state=0),
     KernelNPE(1, gamma=0.5, graph=2, scaling="constraint"),
-    LaplacianEigenmaps(1, graph=3, constraint="identity"),
-    GLPCA(1, beta=0),
-    GLPCA(1, beta=1.0, graph=3),
     GLPCA(1, alpha=2.0, graph=3),
-    LaplacianEigenmaps(1, extension="barycentric"),
-    TangentialMaps(1, graph=3, extension="barycentric"),
-    TangentialMaps(1, graph=TangentAlignment(4, weights="uniform", metric="manhattan")),
+    TangentialMaps(1, graph=TangentAlignment(4, weights="uniform", metric="manhattan"), extension="barycentric"),
 ]
 EVERY = pytest.mark.parametrize("estimator", DEFAULT, ids=lambda estimator: type(estimator).__name__)
 EVERY_LINEAR = pytest.mark.parametrize("estimator", LINEAR, ids=lambda estimator: type(estimator).__name__)
@@ -131,7 +130,6 @@ def test_grid_search(name):
     search = GridSearchCV(pipeline, {f"{step}__{key}": v for key, v in grid.items()}, cv=3, error_score="raise")
     search.fit(data, classes)
     assert search.best_score_ > 0.85
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert repr(estimator) == before
 
 
@@ -143,7 +141,7 @@ def test_nested_parameters_reach_the_graph():
     assert (estimator.graph.scale, estimator.graph.left.n_neighbors) == (-0.2, 5)
 
 
-@pytest.mark.parametrize("estimator", DEFAULT + SPECIAL, ids=str)
+@pytest.mark.parametrize("estimator", DEFAULT + SPECIAL + OTHERS, ids=str)
 def test_clone_pickle_and_parameters(estimator):
     fitted = clone(estimator).fit(X, Y)
     assert repr(clone(fitted)) == repr(estimator)

@@ -174,8 +174,8 @@ def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
 
 
 def test_n_jobs_does_not_matter(digits, found):
-    again = compare(*digits, cv=3, dimensions=[1, 2, 5, 9, 20, 30], n_jobs=2)
-    assert again.records == found.records
+    again = compare(*digits, methods=["PCA", "LPP"], cv=3, dimensions=[1, 2, 5, 9, 20, 30], n_jobs=2)
+    assert again.records == [record for record in found.records if record["method"] in ("PCA", "LPP")]
     np.testing.assert_array_equal(again.models["LPP"].components_, found.models["LPP"].components_)
 
 

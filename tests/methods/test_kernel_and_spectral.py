@@ -166,7 +166,8 @@ def test_kernels_in_a_search():
     grid = {"kernellpp__kernel": ["rbf", "poly"], "kernellpp__graph__n_neighbors": [3, 6]}
     pipeline = make_pipeline(KernelLPP(3, graph=KNN(5)), KNeighborsClassifier(1))
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, Y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_score_ > 0.4  # three classes that overlap
+    assert len(set(search.cv_results_["mean_test_score"])) > 1
     precomputed = make_pipeline(KernelLPP(3, kernel="precomputed"), KNeighborsClassifier(1))
     plain = make_pipeline(KernelLPP(3, kernel="linear"), KNeighborsClassifier(1))
     same = [cross_val_score(m, A, Y, cv=3, error_score="raise") for m, A in ((precomputed, X @ X.T), (plain, X))]
@@ -368,9 +369,13 @@ def test_far_new_rows_are_placed_by_their_neighbours(constraint):
 
 
 def test_labels_drop_out_of_the_links_of_new_rows():
-    for graph in (KNN(5) + 0.1 * SameClass(), KNN(30) & SameClass()):
+    for graph, left in (
+        (KNN(5, t=9.0) + 0.1 * SameClass(), KNN(5, t=9.0)),
+        (KNN(30, t=9.0) & SameClass(), KNN(30, t=9.0)),
+    ):
         maps = LaplacianEigenmaps(3, graph=graph).fit(X, Y)
-        assert np.isfinite(maps.transform(NEW)).all()
+        W = left.links(Sample(np.vstack([X, NEW]), n_fitted=60))
+        np.testing.assert_allclose(maps.transform(NEW), maps.transform(NEW, links=W), atol=1e-10)
 
 
 def test_a_network_needs_no_features():

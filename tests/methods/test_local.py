@@ -10,6 +10,7 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.manifold import LocallyLinearEmbedding
+from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from threadpoolctl import threadpool_limits
 
@@ -200,7 +201,6 @@ def test_explained_ratio(n_components, normalize):
     L = o.local_scatter(X, Y, 4)[0]
     V = fitted.components_.T
     assert fitted.explained_ratio_ == pytest.approx(np.trace(V.T @ X.T @ L @ X @ V) / np.trace(X.T @ L @ X))
-    assert fitted.explained_ratio_ <= 1 + 1e-12
 
 
 @pytest.mark.parametrize(("shape", "k"), [((40, 3), 6), ((40, 30), 6), ((12, 100), 4)])
@@ -259,11 +259,10 @@ def test_one_neighbour(shape):
 @pytest.mark.parametrize("metric", ["chi2", "cosine", "manhattan"])
 def test_neighbourhoods_use_the_metric(metric):
     S = RNG.poisson(3.0, (80, 12)).astype(float) + RNG.rand(80, 12)
-    d = -additive_chi2_kernel(S) if metric == "chi2" else None
+    d = -additive_chi2_kernel(S) if metric == "chi2" else pairwise_distances(S, metric=metric)
     rows = CodingLength(6, metric=metric).patches(sample(S)).rows
-    if d is not None:
-        np.fill_diagonal(d, -1)
-        assert np.array_equal(rows, np.argsort(d, axis=1)[:, :7])
+    np.fill_diagonal(d, -1)
+    assert np.array_equal(rows, np.argsort(d, axis=1)[:, :7])
     assert not np.array_equal(rows, CodingLength(6).patches(sample(S)).rows)
     assert LPCA(3, graph=CodingLength(6, metric=metric)).fit(S).components_.shape == (3, 12)
 

@@ -402,13 +402,13 @@ def test_memory():
 
 
 @pytest.mark.filterwarnings("ignore:the repulsion graph is empty:UserWarning")  # the checks' blobs are far apart
+# The default is checked beside the other methods.
 @parametrize_with_checks(
     [
-        TSA(image_shape=(-1, 1)),
-        TSA(image_shape=(1, -1), graph=KNN(3), scaling="constraint"),
-        TSA(image_shape=(1, -1, 1), graph=SameClass("heat")),
-        TSA((None, 1), image_shape=(-1, 1), graph=KNN(2) + 0.5 * SameClass(), normalize="trace"),
-        TSA(1, image_shape=[-1, 1], graph=3, penalty=Complete(), max_iter=5, tol=0.1),
+        TSA(image_shape=(1, -1, 1), graph=SameClass("heat")),  # three modes; y is required
+        TSA(
+            1, image_shape=[-1, 1], graph=3, penalty=Complete(), normalize="trace", max_iter=5, tol=0.1
+        ),  # B is a graph
     ]
 )
 def test_scikit_learn(estimator, check):
@@ -442,7 +442,7 @@ def test_pipelines():
         "tsa__max_iter": [1, 2],
     }
     search = GridSearchCV(rows, grid, cv=2, error_score="raise").fit(data, y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_score_ > 0.9
     nested = make_pipeline(TSA(image_shape=(8, 8), graph=KNN()), KNeighborsClassifier(1))
     GridSearchCV(nested, {"tsa__graph__n_neighbors": [3, 7]}, cv=2, error_score="raise").fit(data, y)
 

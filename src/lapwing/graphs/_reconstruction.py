@@ -88,14 +88,14 @@ class Reconstruction(Graph):
             _require_companions(sample.classes, counts)
         order = np.argsort(edges.rows, kind="stable")
         starts = np.cumsum(counts) - counts
-        data = np.empty(edges.rows.size)
+        values = np.empty(edges.rows.size)
         # Classes differ in size, so rows are taken together that have the same number of neighbours.
         for k in np.unique(counts[counts > 0]):
             rows = np.flatnonzero(counts == k)
             place = starts[rows, None] + np.arange(k)
-            data[place] = barycentric_weights(sample, rows, edges.cols[order][place], float(self.reg))
+            values[place] = barycentric_weights(sample, rows, edges.cols[order][place], float(self.reg))
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return sparse.csr_array((data, edges.cols[order], indptr), shape=(sample.n, sample.n))
+        return sparse.csr_array((values, edges.cols[order], indptr), shape=(sample.n, sample.n))
 
 
 def _require_companions(classes: np.ndarray, counts: np.ndarray) -> None:
