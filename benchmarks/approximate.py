@@ -37,9 +37,10 @@ from speed import memory
 
 from lapwing import LPP
 from lapwing._replacing import write_whole
-from lapwing.graphs import KNN, Sample
+from lapwing.graphs import KNN
 from lapwing.neighbors import Search, find
 from lapwing.papers.datasets import load
+from lapwing.rows import Rows
 
 NEIGHBORS = (5, 15)
 N_COMPONENTS, WORDS, NEAREST = 30, 2_000, 10
@@ -71,7 +72,7 @@ def measure(name: str, search: str | None, k: int, file: str) -> dict:
     before, seconds, processor = memory("VmRSS"), [], []
     for _ in range(1 if search is None else 2):
         start, used = time.perf_counter(), time.process_time()
-        edges = find(Sample(X), Search(k, search=search))
+        edges = find(Rows(X), Search(k, search=search))
         seconds.append(time.perf_counter() - start)
         processor.append(time.process_time() - used)
     peak = memory("VmHWM") - before
@@ -99,7 +100,7 @@ def recall(exact: Any, found: Any) -> float:
 
 
 def nearest_of(links: Found, X: np.ndarray, k: int) -> sparse.csr_array:
-    edges = find(Sample(X), Search(k, search=links))
+    edges = find(Rows(X), Search(k, search=links))
     return sparse.csr_array((edges.distances, (edges.rows, edges.cols)), shape=(len(X), len(X)))
 
 
@@ -137,7 +138,7 @@ def compared(folder: Path, name: str, k: int) -> str:
     exact, links = searched(folder, name, None, max(NEIGHBORS))
     near, found = searched(folder, name, "approximate", k)
     graphs = [KNN(k, search=search) for search in (links, found)]
-    W = graphs[0].adjacency(Sample(X))
+    W = graphs[0].adjacency(Rows(X))
     models = [LPP(N_COMPONENTS, graph=graph).fit(X) for graph in graphs]
     values = [objective(model.transform(X), W) for model in models]
     angles = np.degrees(subspace_angles(*(model.components_.T for model in models)))

@@ -190,9 +190,9 @@ def against_exact(name: str, X: np.ndarray, X_new: np.ndarray, y: np.ndarray, y_
     from lapwing.graphs import KNN
     from lapwing.problem import Problem
     from lapwing.reducers._sampling import objective
-    from lapwing.rows import Sample
+    from lapwing.rows import Rows
 
-    sample = Sample(X)
+    sample = Rows(X)
     (term,) = KNN(5, symmetry="mean").terms(sample)
     exact = LPP(16, graph=KNN(5, symmetry="mean"))._fit_sample(with_components(sample))
     pencil = exact._pencil(

@@ -177,10 +177,11 @@ def lapwing_scores(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def _neighbour_graph(X: np.ndarray) -> object:
-    from lapwing.graphs import KNN, Sample
+    from lapwing.graphs import KNN
+    from lapwing.rows import Rows
 
     if id(X) not in _GRAPHS:
-        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(Sample(X))
+        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(Rows(X))
     return _GRAPHS[id(X)]
 
 
@@ -265,16 +266,18 @@ def scikit_learn_chi2(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_chi2(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.graphs import KNN, Sample
+    from lapwing.graphs import KNN
+    from lapwing.rows import Rows
 
-    KNN(PATCH, metric="chi2").adjacency(Sample(X))
+    KNN(PATCH, metric="chi2").adjacency(Rows(X))
 
 
 def _five_nearest(X: np.ndarray) -> object:
-    from lapwing.graphs import KNN, Sample
+    from lapwing.graphs import KNN
+    from lapwing.rows import Rows
 
     if id(X) not in _GRAPHS:
-        _GRAPHS[id(X)] = KNN(5).adjacency(Sample(X))
+        _GRAPHS[id(X)] = KNN(5).adjacency(Rows(X))
     return _GRAPHS[id(X)]
 
 

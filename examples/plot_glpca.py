@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import silhouette_score
 
 from lapwing import GLPCA, RobustGLPCA
-from lapwing.graphs import KNN, Sample
+from lapwing.graphs import KNN, Rows
 from lapwing.papers.datasets import available, load
 from lapwing.plots import EmbeddingDisplay
 
@@ -77,7 +77,7 @@ given = np.where(blocks, random.uniform(images.min(), images.max(), images.shape
 
 rows = {"occluded": given} | {name: rebuilt(GLPCA(k, beta=beta, graph=graph), given) for beta, name in betas.items()}
 rows["RobustGLPCA: β = 0.5"] = rebuilt(RobustGLPCA(k, beta=0.5, graph=graph), given)
-links = graph.adjacency(Sample.validated(images.reshape(len(images), -1)))
+links = graph.adjacency(Rows.validated(images.reshape(len(images), -1)))
 rows["GLPCA: β = 0.5,\ngraph of clean images"] = rebuilt(GLPCA(k, beta=0.5, graph=links), given)
 show(rows, f"a fifth occluded, rebuilt from {k} components")
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from lapwing import LPCA
-from lapwing.graphs import CodingLength, Sample
+from lapwing.graphs import CodingLength, Rows
 from lapwing.papers.datasets import make_patch, make_perturbed_line
 
 
@@ -40,7 +40,7 @@ X, stray = make_patch()
 weights = {"coding_length": "coding length", "distance": "distance from the centre", "uniform": "nothing (PCA)"}
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
 for ax, (kind, name) in zip(axes, weights.items(), strict=True):
-    rows, w = CodingLength(5, weights=kind).patches(Sample.validated(X))
+    rows, w = CodingLength(5, weights=kind).patches(Rows.validated(X))
     w = w[0][np.argsort(rows[0])]
     mean = w @ X / w.sum()
     direction = np.linalg.eigh((X - mean).T @ (w[:, None] * (X - mean)))[1][:, -1]

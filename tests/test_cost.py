@@ -37,18 +37,17 @@ def test_every_estimator_has_an_estimate(name):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "small", "large", "least", "most"),
+    ("estimator", "small", "large", "least"),
     [
-        (LPP(2), (20_000, 40), (80_000, 40), 5, 40),  # the search grows with the square
-        (LPP(2, graph=KNN(5, queries=500)), (20_000, 40), (160_000, 40), 1.5, 20),
-        (MMC(2), (20_000, 40), (160_000, 40), 3, 20),
-        (KernelLPP(2), (2000, 20), (8000, 20), 10, 200),
+        (LPP(2), (20_000, 40), (320_000, 40), 16),  # the search grows with the square
+        (LPP(2, graph=KNN(5, queries=500)), (20_000, 40), (320_000, 40), 1.5),
+        (MMC(2), (20_000, 40), (320_000, 40), 3),
+        (KernelLPP(2), (2000, 20), (8000, 20), 4),
     ],
     ids=str,
 )
-def test_growth_with_the_number_of_samples(estimator, small, large, least, most):
-    factor = estimate_cost(estimator, large).seconds / estimate_cost(estimator, small).seconds
-    assert least < factor < most
+def test_growth_with_the_number_of_samples(estimator, small, large, least):
+    assert estimate_cost(estimator, large).seconds > least * estimate_cost(estimator, small).seconds
 
 
 def test_a_fit_of_about_a_second(monkeypatch):

@@ -6,7 +6,7 @@ from conftest import in_parts
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from lapwing.rows import KernelSample, Sample, canonical, lengths, unit_rows
+from lapwing.rows import KernelRows, Rows, canonical, lengths, unit_rows
 
 RNG = np.random.RandomState(0)
 X = np.where(RNG.rand(30, 12) < 0.5, RNG.rand(30, 12) - 0.3, 0)
@@ -65,7 +65,7 @@ def test_canonical(sparse_kind):
 def test_entries_in_parts_count_once():
     given = in_parts(X)
     assert not given.has_canonical_format
-    sample = Sample(given)
+    sample = Rows(given)
     assert_allclose(sample.norms, lengths(X), rtol=1e-14)
     pairs = np.arange(29), np.arange(1, 30)
     assert_allclose(sample.dots(*pairs), np.sum(X[:-1] * X[1:], axis=1), atol=1e-14)
@@ -78,12 +78,12 @@ def test_cosines_of_pairs(scale):
     i, j = np.triu_indices(30, 1)
     expected = np.sum(rows[i] * rows[j], axis=1) / (lengths(rows)[i] * lengths(rows)[j])
     for make in (np.asarray, sparse.csr_array):
-        assert_allclose(Sample(make(rows * scale)).dots(i, j, unit=True), expected, rtol=1e-12)
-    assert_allclose(KernelSample(rows @ rows.T).dots(i, j, unit=True), expected, rtol=1e-12)
+        assert_allclose(Rows(make(rows * scale)).dots(i, j, unit=True), expected, rtol=1e-12)
+    assert_allclose(KernelRows(rows @ rows.T).dots(i, j, unit=True), expected, rtol=1e-12)
 
 
 def test_once():
-    sample, made = Sample(X), []
+    sample, made = Rows(X), []
     assert [sample.once("a", lambda: made.append(1) or 7) for _ in range(3)] == [7, 7, 7]
     assert [half.once("a", lambda: 8) for half in sample.halves()] == [7, 7]
     assert [half.half for half in sample.halves()] == [0, 1]
@@ -93,5 +93,5 @@ def test_once():
 
 def test_distances_of_a_kernel():
     rows = np.arange(10)
-    assert_allclose(KernelSample(X @ X.T).squared_distances(rows), Sample(X).squared_distances(rows), atol=1e-12)
-    assert_array_equal(np.diagonal(KernelSample(X @ X.T).squared_distances(rows)), 0)
+    assert_allclose(KernelRows(X @ X.T).squared_distances(rows), Rows(X).squared_distances(rows), atol=1e-12)
+    assert_array_equal(np.diagonal(KernelRows(X @ X.T).squared_distances(rows)), 0)

@@ -33,11 +33,11 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
-    Sample,
     TangentAlignment,
 )
 from lapwing.operators import identity, laplacian
 from lapwing.problem import Problem, Term
+from lapwing.rows import Rows
 from lapwing.testing import check_graph, check_map
 
 N = 40
@@ -107,7 +107,7 @@ def test_data_of_ones_own():
 
 
 def edges(sample):
-    return KNN(3, weights="binary").adjacency(Sample(sample.X, sample.y))
+    return KNN(3, weights="binary").adjacency(Rows(sample.X, sample.y))
 
 
 class Own(Graph):
@@ -194,7 +194,7 @@ class WritesY(Own):
     reads_labels = True
 
     def adjacency(self, sample):
-        W = KNN(3, among="same_class").adjacency(Sample(sample.X, sample.y.copy()))
+        W = KNN(3, among="same_class").adjacency(Rows(sample.X, sample.y.copy()))
         sample.y[:] = sample.y[::-1]
         return W
 
@@ -241,7 +241,7 @@ class NoSparse(Own):
 
 class OtherSparse(Own):
     def adjacency(self, sample):
-        return edges(Sample(sample.X[:, ::-1] ** 2)) if sparse.issparse(sample.X) else edges(Sample(sample.X[:, :2]))
+        return edges(Rows(sample.X[:, ::-1] ** 2)) if sparse.issparse(sample.X) else edges(Rows(sample.X[:, :2]))
 
 
 class ReadsSecretly(Own):
@@ -300,7 +300,7 @@ BROKEN_GRAPHS = {
     Disagrees: (testing._check_weights, "Disagrees.weights_at, .adjacency and .terms"),
     LooksUp: (testing._check_weights, "the two differ"),
     NoSparse: (testing._check_sparse, "something went wrong"),
-    OtherSparse: (testing._check_sparse, "gives another; look at what OtherSparse does with sample.X"),
+    OtherSparse: (testing._check_sparse, "gives another; look at what OtherSparse does with data.X"),
     ReadsSecretly: (testing._check_labels, "ignores it where not.*y is None"),
     NeedsNoLabels: (testing._check_labels, "built without y"),
     UnknownIsAClass: (testing._check_labels, "-1 is one more class"),

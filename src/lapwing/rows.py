@@ -20,8 +20,17 @@ FAR = 100.0  # how many times its spread X may be away from the origin before pr
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
 
 
-class Sample:
-    """Validated X and y. Graphs that are combined share one Sample, so what they all need is computed once."""
+class Rows:
+    """Validated X and y, as graphs look at them. Graphs that are combined share them, so what they all need is found once.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default=None
+        Class labels, -1 where unknown.
+    n_fitted : int, default=None
+        Rows behind these are new: they are placed among the others, and nothing is learnt from them.
+    """
 
     in_blocks = False  # whether rows stand for more than themselves
     counts: np.ndarray | None = None  # how many, where they do
@@ -38,7 +47,7 @@ class Sample:
         self.times: dict[str, float] = {}  # seconds of the parts of a fit
 
     @classmethod
-    def validated(cls, X: Any, y: Any = None) -> Sample:
+    def validated(cls, X: Any, y: Any = None) -> Rows:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         return cls(X, y)
 
@@ -48,7 +57,7 @@ class Sample:
             self._kept[key] = make()
         return self._kept[key]
 
-    def halves(self) -> list[Sample]:
+    def halves(self) -> list[Rows]:
         """The same rows twice, the links of each sampled search dealt out between the two."""
         halves = [copy(self), copy(self)]
         for i, half in enumerate(halves):
@@ -162,7 +171,7 @@ class Sample:
             yield block, self.X[rows[block]].astype(np.float64), self.X[cols[block]].astype(np.float64)
 
 
-class KernelSample(Sample):
+class KernelRows(Rows):
     """Rows that are known by their kernel matrix alone."""
 
     def __init__(self, K: np.ndarray, y: Any = None):

@@ -23,9 +23,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from . import LPP, OLPP, LaplacianEigenmaps, graphs
-from .graphs import Graph, Sample
+from .graphs import Graph
 from .persistence import load, save
 from .problem import ORTHOGONAL, Problem, laplacian_sum
+from .rows import Rows
 
 __all__ = ["check_graph", "check_map"]
 
@@ -223,16 +224,16 @@ def _check_linear(graph: Graph, X: Any, y: np.ndarray) -> None:
 
 def _check_weights(graph: Graph, X: Any, y: np.ndarray) -> None:
     """weights_at and adjacency, which & asks for, are the weights of its Laplacian."""
-    sample, (rows, cols) = Sample.validated(X, y), np.nonzero(~np.eye(len(y), dtype=bool))
+    data, (rows, cols) = Rows.validated(X, y), np.nonzero(~np.eye(len(y), dtype=bool))
     for _, leaf in graph.signed():
         try:
-            weights = leaf.weights_at(sample, rows, cols)
+            weights = leaf.weights_at(data, rows, cols)
         except ValueError:
             continue  # it has none, and & says so
-        W, where = leaf.adjacency(sample), f"look at {type(leaf).__name__}.weights_at, .adjacency and .terms"
+        W, where = leaf.adjacency(data), f"look at {type(leaf).__name__}.weights_at, .adjacency and .terms"
         listed = weights if W is None else sparse.csr_array(W).toarray()[rows, cols]
         _expect(_close(weights, listed), f"the two differ; {where}")
-        of_terms = -laplacian_sum(leaf.terms(sample)).toarray()[rows, cols] if leaf.is_laplacian else weights
+        of_terms = -laplacian_sum(leaf.terms(data)).toarray()[rows, cols] if leaf.is_laplacian else weights
         _expect(_close(weights, of_terms), f"they are not; {where}")
 
 
@@ -247,7 +248,7 @@ def _check_sparse(graph: Graph, X: Any, y: np.ndarray) -> None:
             return
         raise
     same = _close(found, _matrix(graph, X, y), 1e-6)
-    _expect(same, f"it gives another; look at what {type(graph).__name__} does with sample.X")
+    _expect(same, f"it gives another; look at what {type(graph).__name__} does with data.X")
 
 
 def _check_labels(graph: Graph, X: Any, y: np.ndarray) -> None:
@@ -261,13 +262,13 @@ def _check_labels(graph: Graph, X: Any, y: np.ndarray) -> None:
     try:
         graph.build(X)
     except ValueError as error:
-        _expect("y" in str(error), f"without y it says {error}; read labels from sample.classes")
+        _expect("y" in str(error), f"without y it says {error}; read labels from data.classes")
     else:
-        _expect(False, "it is built without y; read labels from sample.classes, or set reads_labels = False")
+        _expect(False, "it is built without y; read labels from data.classes, or set reads_labels = False")
     _expect(_close(L, _matrix(graph, X, np.char.add("class ", codes.astype(str)))), "it reads the names of classes")
     as_class = names.size > 2 and _close(L, _matrix(graph, X, np.where(codes == 0, -1, codes)))
     _expect(
-        not as_class, "-1 is one more class; read labels from sample.classes, and leave out the rows that have -1 there"
+        not as_class, "-1 is one more class; read labels from data.classes, and leave out the rows that have -1 there"
     )
 
 

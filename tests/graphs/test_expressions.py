@@ -31,10 +31,10 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
-    Sample,
     Scaled,
     TangentAlignment,
 )
+from lapwing.rows import Rows
 
 X, Y = toy(4)
 N = len(X)
@@ -238,7 +238,7 @@ def test_free_maps_of_given_graphs_need_no_features():
 @pytest.mark.parametrize("nest", [KNN(5) + Radius(0.5), KNN(5) & SameClass(), SameClass() + 2 * (KNN(5) & Radius(0.5))])
 def test_what_is_taken_from_the_data_is_written_out(nest):
     before = repr(nest)
-    resolved = nest.resolved(Sample(X, Y))
+    resolved = nest.resolved(Rows(X, Y))
     assert "t=" in repr(resolved)
     assert repr(nest) == before
     for a, b in zip(nest.build(X, Y), resolved.build(X, Y), strict=True):
@@ -295,7 +295,7 @@ def test_single_precision_weights(make):
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])
 def test_weights_of_any_dtype(dtype):
-    near = KNN(4, weights="binary").adjacency(Sample(X)).toarray()
+    near = KNN(4, weights="binary").adjacency(Rows(X)).toarray()
     (term,) = Precomputed(near.astype(dtype)).build(X)
     np.testing.assert_array_equal(term.laplacian.toarray(), np.diag(near.sum(axis=1)) - near)
     assert term.laplacian.sparse.dtype == np.float64

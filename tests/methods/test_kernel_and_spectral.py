@@ -27,9 +27,9 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
-    Sample,
     TangentAlignment,
 )
+from lapwing.rows import Rows
 
 X, Y = o.blobs(60, 7)
 NEW = X[:20] + 0.3
@@ -214,7 +214,7 @@ def test_a_kernel_map_has_no_inverse():
 def test_eigenmaps_solve_their_problem(n, constraint, weights):
     S, _ = o.blobs(n, 5)
     maps = LaplacianEigenmaps(4, graph=KNN(8, weights=weights), constraint=constraint).fit(S)
-    W = KNN(8, weights=weights).adjacency(Sample.validated(S)).toarray()
+    W = KNN(8, weights=weights).adjacency(Rows.validated(S)).toarray()
     D = np.diag(W.sum(axis=1))
     B = D if constraint == "degree" else np.eye(n)
     values, V = eigh(D - W, B)
@@ -227,7 +227,7 @@ def test_eigenmaps_solve_their_problem(n, constraint, weights):
 
 def test_equals_spectral_embedding():
     S = load_digits().data
-    W = KNN(10).adjacency(Sample.validated(S))
+    W = KNN(10).adjacency(Rows.validated(S))
     maps = LaplacianEigenmaps(6, graph=W).fit(S)
     reference = SpectralEmbedding(6, affinity="precomputed", eigen_solver="arpack", random_state=0).fit(W)
     for ours, theirs in zip(maps.embedding_.T, reference.embedding_.T, strict=True):
@@ -257,7 +257,7 @@ def test_solver_follows_the_graph():
 )
 def test_nystrom_satisfies_the_equation_of_the_new_row(graph, constraint):
     maps = LaplacianEigenmaps(2, graph=graph, constraint=constraint).fit(X)
-    links = maps.graph_.links(Sample(np.vstack([X, NEW]), n_fitted=60)).toarray()
+    links = maps.graph_.links(Rows(np.vstack([X, NEW]), n_fitted=60)).toarray()
     Z = maps.transform(NEW)
     degrees = links.sum(axis=1, keepdims=True)
     right = (degrees if constraint == "degree" else 1.0) * maps.eigenvalues_ * Z
@@ -267,7 +267,7 @@ def test_nystrom_satisfies_the_equation_of_the_new_row(graph, constraint):
 @pytest.mark.parametrize("constraint", ["degree", "identity"])
 def test_links_of_fitted_rows_give_their_coordinates_back(constraint):
     """Where a new row has the very links of a fitted one, Nyström gives that one's coordinates."""
-    W = Radius(3.5).adjacency(Sample.validated(X))
+    W = Radius(3.5).adjacency(Rows.validated(X))
     maps = LaplacianEigenmaps(3, graph=Radius(3.5), constraint=constraint).fit(X)
     safe = np.asarray(W.sum(axis=1)).ravel() > 1.5 * maps.eigenvalues_.max()  # elsewhere the equation has a pole
     assert safe.sum() > 40
@@ -374,12 +374,12 @@ def test_labels_drop_out_of_the_links_of_new_rows():
         (KNN(30, t=9.0) & SameClass(), KNN(30, t=9.0)),
     ):
         maps = LaplacianEigenmaps(3, graph=graph).fit(X, Y)
-        W = left.links(Sample(np.vstack([X, NEW]), n_fitted=60))
+        W = left.links(Rows(np.vstack([X, NEW]), n_fitted=60))
         np.testing.assert_allclose(maps.transform(NEW), maps.transform(NEW, links=W), atol=1e-10)
 
 
 def test_a_network_needs_no_features():
-    W = KNN(5).adjacency(Sample.validated(X))
+    W = KNN(5).adjacency(Rows.validated(X))
     bare = LaplacianEigenmaps(2, graph=W).fit(np.zeros((60, 1)))
     np.testing.assert_allclose(bare.embedding_, LaplacianEigenmaps(2, graph=W).fit(X).embedding_)
 
@@ -409,7 +409,7 @@ def test_bad_eigenmaps(options, message):
 
 
 def test_new_rows_need_links():
-    maps = LaplacianEigenmaps(2, graph=Precomputed(KNN(5).adjacency(Sample.validated(X)))).fit(X)
+    maps = LaplacianEigenmaps(2, graph=Precomputed(KNN(5).adjacency(Rows.validated(X)))).fit(X)
     np.testing.assert_array_equal(maps.transform(X), maps.embedding_)
     with pytest.raises(ValueError, match="no links for new rows"):
         maps.transform(NEW)

@@ -23,13 +23,13 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
-    Sample,
     TangentAlignment,
     align,
 )
 from lapwing.metrics import chi2_distances, procrustes_error
 from lapwing.neighbors import _spaces, chi2_neighbors
 from lapwing.papers.datasets import make_patch, make_perturbed_line, make_scherk
+from lapwing.rows import Rows
 
 RNG = np.random.RandomState(0)
 X, Y = o.blobs(60, 5)
@@ -37,7 +37,7 @@ PLANE = RNG.standard_normal((500, 2)) @ RNG.standard_normal((2, 6)) + 3
 
 
 def sample(X):
-    return Sample.validated(X)
+    return Rows.validated(X)
 
 
 def roll(n, seed=0):
@@ -311,10 +311,10 @@ def test_chi2_graph_of_many_rows(monkeypatch):
     S = RNG.poisson(2.0, (300, 20)).astype(float)
     small = KNN(5, metric="chi2").adjacency(sample(S)).toarray()
     y = np.arange(300) % 3
-    among = KNN(4, metric="chi2", among="other_class").adjacency(Sample.validated(S, y)).toarray()
+    among = KNN(4, metric="chi2", among="other_class").adjacency(Rows.validated(S, y)).toarray()
     monkeypatch.setattr(_spaces, "GRAM_LIMIT", 100)
     np.testing.assert_allclose(KNN(5, metric="chi2").adjacency(sample(S)).toarray(), small, atol=1e-9)
-    large = KNN(4, metric="chi2", among="other_class").adjacency(Sample.validated(S, y)).toarray()
+    large = KNN(4, metric="chi2", among="other_class").adjacency(Rows.validated(S, y)).toarray()
     np.testing.assert_allclose(large, among, atol=1e-9)
 
 

@@ -17,8 +17,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from lapwing import GLPCA, L21PCA, LaplacianEigenmaps, RobustGLPCA, operators
-from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass, Sample
+from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass
 from lapwing.problem import laplacian_sum
+from lapwing.rows import Rows
 from lapwing.solvers import _block, _solve
 
 X, Y = o.blobs(100, 8)
@@ -26,7 +27,7 @@ SHAPES = {"tall": (100, 8), "wide": (100, 150), "many": (600, 30)}
 
 
 def weights(S, k=5):
-    return KNN(k).adjacency(Sample.validated(S))
+    return KNN(k).adjacency(Rows.validated(S))
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -81,7 +82,7 @@ def test_beta_1_with_repulsion_is_laplacian_eigenmaps():
     """Of a graph that is not semidefinite, and on what would be a surface."""
     S = np.random.RandomState(0).standard_normal((700, 3))
     y, graph = (S[:, 0] > 0).astype(int), KNN(5) - 0.5 * Repulsion(20)
-    L = laplacian_sum(graph.terms(Sample(S, y))).tosparse().toarray()
+    L = laplacian_sum(graph.terms(Rows(S, y))).tosparse().toarray()
     V = np.linalg.eigh(L + 1e3 * np.ones((700, 700)) / 700)[1][:, :3]
     for model in (GLPCA(3, beta=1, graph=graph), LaplacianEigenmaps(3, constraint="identity", graph=graph)):
         assert subspace_angles(model.fit(S, y).embedding_, V).max() < 1e-7
@@ -121,7 +122,7 @@ def test_poles_where_even_the_median_is_past_them():
     """With many components eigenvalues exceed the factor of most rows: there all are the neighbours' means."""
     S = np.random.RandomState(0).standard_normal((150, 6)) * [3, 2, 1, 1, 0.5, 0.2]
     fitted = GLPCA(40, beta=0.9, graph=5).fit(S[:50])
-    L = laplacian_sum(KNN(5).terms(Sample(S[:50]))).tosparse()
+    L = laplacian_sum(KNN(5).terms(Rows(S[:50]))).tosparse()
     past = 0.1 + 0.9 / fitted.scales_[1] * np.median(L.diagonal()) <= fitted.eigenvalues_
     assert past.sum() > 10
     placed, W = fitted.transform(S[50:]), fitted._links(S[50:])
@@ -270,7 +271,7 @@ def test_eigenvalues_that_crowd(model, S, monkeypatch):
     if isinstance(model, RobustGLPCA):
         return
     assert model.solver_ == "dense"
-    L = laplacian_sum(model.graph_.terms(Sample(S))).tosparse().toarray()
+    L = laplacian_sum(model.graph_.terms(Rows(S))).tosparse().toarray()
     Xc, (lam, xi) = S - S.mean(axis=0), model.scales_
     G = 0.5 * (np.eye(n) - Xc @ Xc.T / lam) + 0.5 * L / xi
     np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(G + 10 / n)[:k], atol=1e-12)

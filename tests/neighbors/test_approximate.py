@@ -14,9 +14,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from lapwing import LPP, LaplacianEigenmaps
-from lapwing.graphs import KNN, SameClass, Sample
+from lapwing.graphs import KNN, SameClass
 from lapwing.neighbors import Search, _approximate, find
 from lapwing.persistence import load, save
+from lapwing.rows import Rows
 
 pytest.importorskip("pynndescent")
 
@@ -44,7 +45,7 @@ def no_pynndescent(monkeypatch):
 
 def found(X, k=K, metric="euclidean"):
     """Neighbours and distances, one row a row; there are k of each, nearest first, none of them the row itself."""
-    edges = find(Sample(X), Search(k, metric, search="approximate"))
+    edges = find(Rows(X), Search(k, metric, search="approximate"))
     np.testing.assert_array_equal(edges.rows, np.repeat(np.arange(X.shape[0]), k))
     cols, d = edges.cols.reshape(-1, k), edges.distances.reshape(-1, k)
     assert (cols != np.arange(X.shape[0])[:, None]).all()
@@ -138,7 +139,7 @@ class TestDescent:
 
     def test_combined_graph_keeps_links_inside_classes(self, data):
         X, y = data
-        W = (KNN(K, search="approximate", weights="binary") & SameClass()).adjacency(Sample(X, y)).tocoo()
+        W = (KNN(K, search="approximate", weights="binary") & SameClass()).adjacency(Rows(X, y)).tocoo()
         assert W.nnz
         assert (y[W.row] == y[W.col]).all()
 
@@ -215,8 +216,8 @@ class TestWithout:
     @pytest.mark.parametrize("n", [K + 1, 200])
     def test_few_rows_are_searched_exactly(self, data, metric, make, n):
         X = make(data[0][:n])
-        exact = KNN(K, metric=metric).adjacency(Sample(X))
-        assert abs(KNN(K, metric=metric, search="approximate").adjacency(Sample(X)) - exact).max() < 1e-12
+        exact = KNN(K, metric=metric).adjacency(Rows(X))
+        assert abs(KNN(K, metric=metric, search="approximate").adjacency(Rows(X)) - exact).max() < 1e-12
 
     @pytest.mark.usefixtures("descends")
     def test_says_how_to_install_it(self, data):

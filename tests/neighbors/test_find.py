@@ -23,7 +23,7 @@ from lapwing.neighbors import (
     find_fitted,
     within,
 )
-from lapwing.rows import KernelSample, Sample
+from lapwing.rows import KernelRows, Rows
 
 DATA = rule.data()
 K = 5
@@ -55,7 +55,7 @@ def labels(X):
 
 
 def searched(X, y=None, **options):
-    return rule.as_sets(find(Sample(X, y), Search(**{"n_neighbors": K} | options)))
+    return rule.as_sets(find(Rows(X, y), Search(**{"n_neighbors": K} | options)))
 
 
 @pytest.mark.parametrize("k", [1, 2, K, 12])
@@ -161,8 +161,8 @@ def test_a_sparse_matrix_of_too_few_distances():
     D[3, 0] = 0
     D.eliminate_zeros()
     with pytest.raises(ValueError, match=r"5 neighbors per samples are required.* has 4 for row 3"):
-        find(Sample(D), Search(5, "precomputed"))
-    assert len(find(Sample(D), Search(4, "precomputed")).rows) == 24
+        find(Rows(D), Search(5, "precomputed"))
+    assert len(find(Rows(D), Search(4, "precomputed")).rows) == 24
 
 
 @pytest.mark.parametrize("name", ["lattice", "lattice, few columns", "repeated", "equal", "random"])
@@ -170,10 +170,10 @@ def test_kernels(name):
     """Distances in the space of a kernel come from the kernel, and so are rounded: none of these is near a tie."""
     X = np.round(10 * DATA[name])
     exact = rule.neighbors(X, K)
-    assert rule.as_sets(find(KernelSample(X @ X.T), Search(K))) == exact
-    assert rule.as_sets(find(Sample(X @ X.T), Search(K, KERNEL))) == exact
+    assert rule.as_sets(find(KernelRows(X @ X.T), Search(K))) == exact
+    assert rule.as_sets(find(Rows(X @ X.T), Search(K, KERNEL))) == exact
     X = np.abs(X) + 1
-    assert rule.as_sets(find(KernelSample(X @ X.T), Search(K, "cosine"))) == rule.neighbors(X, K, "cosine")
+    assert rule.as_sets(find(KernelRows(X @ X.T), Search(K, "cosine"))) == rule.neighbors(X, K, "cosine")
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
@@ -212,7 +212,7 @@ def test_the_number_of_threads_changes_no_bit(name, options, monkeypatch):
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append(find(Sample(X, labels(X)), Search(K, **options)))
+            found.append(find(Rows(X, labels(X)), Search(K, **options)))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -222,7 +222,7 @@ def test_the_number_of_threads_changes_no_bit(name, options, monkeypatch):
 def test_edges_are_nearest_first_and_as_long_as_they_say(name, metric):
     X = positive(DATA[name], metric)
     for queries in (None, 30):
-        edges = find(Sample(X), Search(K, metric, queries=queries))
+        edges = find(Rows(X), Search(K, metric, queries=queries))
         exact = rule.distances(X, metric)[edges.rows, edges.cols].astype(np.float64)
         size = 1.0 if metric == "cosine" else np.sqrt(np.mean(X**2) * X.shape[1])
         np.testing.assert_allclose(
@@ -237,12 +237,12 @@ def test_edges_are_nearest_first_and_as_long_as_they_say(name, metric):
 def test_new_rows_among_fitted_ones(name, metric):
     X = positive(DATA[name], metric)
     fitted = len(X) - 10
-    edges = find_fitted(Sample(X, n_fitted=fitted), Search(K, metric))
+    edges = find_fitted(Rows(X, n_fitted=fitted), Search(K, metric))
     for i, own in rule.as_sets(edges).items():
         assert own == rule.nearest(dict(enumerate(rule.distances(X, metric)[i, :fitted])), K)
     np.testing.assert_array_equal(edges.rows, np.repeat(np.arange(fitted, len(X)), K))
     with pytest.raises(ValueError, match=f"n_neighbors={fitted + 1} is more than"):
-        find_fitted(Sample(X, n_fitted=fitted), Search(fitted + 1, metric))
+        find_fitted(Rows(X, n_fitted=fitted), Search(fitted + 1, metric))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "chi2"])
@@ -251,13 +251,13 @@ def test_within_a_radius(name, metric):
     X = positive(DATA[name], metric)
     D = rule.distances(X, metric)
     radius = float(np.quantile(D, 0.3)) * (1 + 1e-6)
-    edges = within(Sample(X), radius, metric)
+    edges = within(Rows(X), radius, metric)
     pairs = {(i, j) for i, j in np.argwhere(radius >= D).tolist() if i != j}
     assert set(zip(edges.rows.tolist(), edges.cols.tolist(), strict=True)) == pairs
-    few = distances_among(Sample(X), np.arange(20), metric)
+    few = distances_among(Rows(X), np.arange(20), metric)
     assert np.median(few) == pytest.approx(float(np.median(D[:20, :20][np.triu_indices(20, 1)])))
     if metric != "chi2":
-        edges = within(Sample(X, n_fitted=30), radius, metric)
+        edges = within(Rows(X, n_fitted=30), radius, metric)
         pairs = {(i, j) for i, j in np.argwhere(radius >= D).tolist() if j < 30 <= i}
         assert set(zip(edges.rows.tolist(), edges.cols.tolist(), strict=True)) == pairs
 
@@ -273,7 +273,7 @@ def test_angles_of_rows_of_any_length(dtype, scale, make, options):
     X = (np.where(rng.rand(40, 20) < 0.4, rng.rand(40, 20), 0) + 0.01) * 10.0 ** rng.uniform(-3, 3, (40, 1))
     X, y = (X * scale).astype(dtype), labels(X)
     ordinary = (X.astype(np.longdouble) / scale).astype(np.float64)
-    edges = find(Sample(make(X), y), Search(K, "cosine", **options))
+    edges = find(Rows(make(X), y), Search(K, "cosine", **options))
     found = rule.as_sets(edges)
     exact = rule.neighbors(ordinary, K, "cosine", among=options.get("among", "all"), y=y)
     assert found == {i: own for i, own in exact.items() if i in found}
@@ -281,7 +281,7 @@ def test_angles_of_rows_of_any_length(dtype, scale, make, options):
     np.testing.assert_allclose(edges.distances, far, rtol=1e-5)
     for weights in ("cosine", "heat"):
         graph = KNN(K, metric="cosine", weights=weights, **options)
-        W, V = (graph.adjacency(Sample(make(rows), y)).toarray() for rows in (X, ordinary))
+        W, V = (graph.adjacency(Rows(make(rows), y)).toarray() for rows in (X, ordinary))
         np.testing.assert_allclose(W, V, rtol=1e-5)
 
 
@@ -296,7 +296,7 @@ def test_equal_searches_run_once_and_halves_share_them(monkeypatch):
     X, calls = DATA["random"], []
     found = _find._found
     monkeypatch.setattr(_find, "_found", lambda *given: calls.append(given) or found(*given))
-    sample = Sample(X)
+    sample = Rows(X)
     whole = find(sample, Search(K, queries=30))
     halves = [find(half, Search(K, queries=30)) for half in sample.halves()]
     assert len(calls) == 1

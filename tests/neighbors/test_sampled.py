@@ -27,17 +27,10 @@ from lapwing import (
     LaplacianScore,
     TangentialMaps,
 )
-from lapwing.graphs import (
-    KNN,
-    CodingLength,
-    OtherClass,
-    Reconstruction,
-    Repulsion,
-    SameClass,
-    Sample,
-)
+from lapwing.graphs import KNN, CodingLength, OtherClass, Reconstruction, Repulsion, SameClass
 from lapwing.maps import form
 from lapwing.neighbors import find
+from lapwing.rows import Rows
 
 N, K, Q = 60, 4, 17
 
@@ -196,8 +189,8 @@ def test_of_equally_distant_rows_the_first_wins(d, step, metric):
 def test_the_whole_graph_breaks_ties_alike(d):
     """The same rule as that of the search for all rows: the links of sampled rows are among those of all."""
     X, queries = lattice(d), 40
-    whole = find(Sample(X), KNN(K)._search)
-    some = find(Sample(X), KNN(K, queries=queries)._search)
+    whole = find(Rows(X), KNN(K)._search)
+    some = find(Rows(X), KNN(K, queries=queries)._search)
     ours = np.isin(whole.rows, chosen(len(X), queries, 0))
     pairs = set(zip(whole.rows[ours], whole.cols[ours], strict=True))
     assert pairs == set(zip(some.rows, some.cols, strict=True))

@@ -29,10 +29,11 @@ from lapwing import (
     TangentialMaps,
 )
 from lapwing.clustering import NormalizedCut
-from lapwing.graphs import KNN, CodingLength, Graph, Precomputed, SameClass, Sample, TangentAlignment
+from lapwing.graphs import KNN, CodingLength, Graph, Precomputed, SameClass, TangentAlignment
 from lapwing.maps import form
 from lapwing.problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from lapwing.reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer, Reducer
+from lapwing.rows import Rows
 
 X, Y = o.blobs(60, 5)
 POSITIVE = np.abs(X)
@@ -124,7 +125,7 @@ def test_a_fit_that_fails_leaves_nothing(estimator, monkeypatch):
 
 def test_rows_can_be_shared():
     """Equal searches on the same rows run once, and the results are those of fits of their own."""
-    rows = Sample(POSITIVE, Y)
+    rows = Rows(POSITIVE, Y)
     for estimator in (LPP(2), NPE(2), LPI(2), LaplacianScore(2), KernelLPP(2), MMC(2)):
         shared, own = clone(estimator).fit(rows), clone(estimator).fit(POSITIVE, Y)
         np.testing.assert_array_equal(shared.transform(POSITIVE), own.transform(POSITIVE))

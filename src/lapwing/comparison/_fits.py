@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from ..graphs import Sample
 from ..operators import Array
 from ..reducers import LinearReducer, Reducer
+from ..rows import Rows
 from ..selection import reducer_of
 
 
@@ -17,7 +17,7 @@ class SharedFits:
     """Fits methods to the same rows, which are validated; the linear ones share them, and so their neighbour searches."""
 
     def __init__(self, X: Array, y: np.ndarray | None):
-        self.X, self.y, self.rows = X, y, Sample(X, y)
+        self.X, self.y, self.rows = X, y, Rows(X, y)
 
     def fit(self, model: Any) -> Any:
         X, y = self.X, self.y

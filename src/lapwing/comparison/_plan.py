@@ -15,12 +15,13 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
-from ..graphs import KNN, Repulsion, SameClass, Sample
+from ..graphs import KNN, Repulsion, SameClass
 from ..maps import as_map
 from ..methods import LPP
 from ..methods import METHODS as NAMED
 from ..operators import Array
 from ..reducers import LinearReducer
+from ..rows import Rows
 from ..selection import reducer_of, why_not_nested
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
@@ -137,8 +138,8 @@ def planned(
     with threadpool_limits(1):  # as the folds: small matrices, and the same bits whatever the machine
         room = _room(X, splits)
     wanted = _checked_dimensions(dimensions, room.most)
-    sample = Sample(X, labels)
-    return {name: _plan(estimator, wanted, sample, room) for name, estimator in estimators.items()}
+    data = Rows(X, labels)
+    return {name: _plan(estimator, wanted, data, room) for name, estimator in estimators.items()}
 
 
 class _Room(NamedTuple):
@@ -149,29 +150,29 @@ class _Room(NamedTuple):
     is_settled: bool  # whether all folds take the same way as X
 
 
-def _plan(estimator: Any, wanted: list[int], sample: Sample, room: _Room) -> Plan:
+def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room) -> Plan:
     most = room.most
-    if isinstance(reducer_of(estimator), LinearDiscriminantAnalysis) and sample.y is not None:
-        most = min(most, int(sample.y.max()))  # one less than classes
+    if isinstance(reducer_of(estimator), LinearDiscriminantAnalysis) and data.y is not None:
+        most = min(most, int(data.y.max()))  # one less than classes
     dimensions = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
         dimensions.append(most)
     directions = {}
     automatic = isinstance(estimator, LinearReducer) and isinstance(getattr(estimator, "pca", None), str)
     if automatic and room.is_settled:
-        directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], sample, room)
+        directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], data, room)
     return Plan(estimator, tuple(dimensions), most, directions)
 
 
-def _settled(estimator: Any, dimensions: list[int], sample: Sample, room: _Room) -> dict[int, int | None]:
+def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> dict[int, int | None]:
     try:
-        return {d: _directions(estimator, d, sample, room) for d in dimensions}
+        return {d: _directions(estimator, d, data, room) for d in dimensions}
     except ValueError:  # such as a method that needs labels: the folds will say so, and go on with the others
         return {}
 
 
-def _directions(estimator: Any, d: int, sample: Sample, room: _Room) -> int | None:
-    preprojection = clone(estimator).set_params(n_components=d).preprojection(sample)
+def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | None:
+    preprojection = clone(estimator).set_params(n_components=d).preprojection(data)
     return preprojection.share if room.spectrum is None else min(preprojection.count(*room.spectrum), room.most)
 
 

@@ -1,6 +1,5 @@
 """Who pulls whom: graphs as parameter objects, combined by ``+ - * &``."""
 
-from ..rows import Sample
 from ._base import Combination, Graph, Intersection, Scaled
 from ._classes import Complete, OtherClass, SameClass
 from ._given import Empty, Pairs, Precomputed
@@ -29,7 +28,6 @@ __all__ = [
     "Reconstruction",
     "Repulsion",
     "SameClass",
-    "Sample",
     "Scaled",
     "TangentAlignment",
     "align",

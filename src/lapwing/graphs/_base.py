@@ -15,7 +15,7 @@ from sklearn.base import clone
 from ..neighbors import Search, require_samplable
 from ..operators import laplacian
 from ..problem import Term
-from ..rows import Sample
+from ..rows import Rows
 
 LONGEST = 200  # characters of a parameter that are printed
 
@@ -30,9 +30,9 @@ class Graph:
 
     **A subclass must write**
 
-    - ``adjacency(sample)``: the weights as a symmetric sparse matrix, n x n and not negative; or, where the edges are too many
-      to list or the matrix is no Laplacian of weights, ``terms(sample)``: a list of :class:`lapwing.problem.Term`. The rows
-      are ``sample.X`` (an array, or sparse), their number ``sample.n``, and their labels ``sample.classes``, -1 where unknown.
+    - ``adjacency(data)``: the weights as a symmetric sparse matrix, n x n and not negative; or, where the edges are too many
+      to list or the matrix is no Laplacian of weights, ``terms(data)``: a list of :class:`lapwing.problem.Term`. The rows
+      are ``data.X`` (an array, or sparse), their number ``data.n``, and their labels ``data.classes``, -1 where unknown.
     - ``__init__``, if it has parameters: it stores each under its own name and does nothing else.
 
     **It may write**
@@ -56,8 +56,8 @@ class Graph:
     >>> class Chain(Graph):
     ...     "Each sample linked to the next one in time."
     ...     reads_features, indexes_rows = False, True
-    ...     def adjacency(self, sample):
-    ...         return sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(sample.n, sample.n))
+    ...     def adjacency(self, data):
+    ...         return sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(data.n, data.n))
     >>> LPP(1, graph=KNN(2) + 0.5 * Chain()).fit([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [4.0, 1.0]])
     LPP(graph=KNN(2) + 0.5 * Chain(), n_components=1)
     """
@@ -79,24 +79,24 @@ class Graph:
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown; only for graphs that read them.
         """
-        return self.terms(Sample.validated(X, y))
+        return self.terms(Rows.validated(X, y))
 
-    def terms(self, sample: Sample) -> list[Term]:
+    def terms(self, data: Rows) -> list[Term]:
         """What :meth:`build` returns."""
         if self._parts() is not None:
-            return [term.scaled(coefficient) for coefficient, leaf in self.signed() for term in leaf.terms(sample)]
-        W = _listed(self, sample)
+            return [term.scaled(coefficient) for coefficient, leaf in self.signed() for term in leaf.terms(data)]
+        W = _listed(self, data)
         if W is None:
-            raise NotImplementedError(f"{type(self).__name__} must write adjacency(sample) or terms(sample)")
+            raise NotImplementedError(f"{type(self).__name__} must write adjacency(data) or terms(data)")
         return [self.term(W)]
 
-    def adjacency(self, sample: Sample) -> Any:
+    def adjacency(self, data: Rows) -> Any:
         """The weights as a sparse matrix; None where the graph is too dense to list its edges."""
         return None
 
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """The weights of given pairs; 0 where the graph has no edge."""
-        W = _listed(self, sample)
+        W = _listed(self, data)
         if W is None:
             raise ValueError(
                 f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
@@ -138,11 +138,11 @@ class Graph:
         for search in self.searches():
             _require_queries(type(self).__name__, search)
 
-    def resolved(self, sample: Sample) -> Graph:
+    def resolved(self, data: Rows) -> Graph:
         """The graph with the parameters that it takes from the data written out, for :meth:`links`."""
         return self
 
-    def links(self, both: Sample) -> sparse.csr_array:
+    def links(self, both: Rows) -> sparse.csr_array:
         """How new samples are tied to fitted ones: weights from the rows of ``both`` behind ``both.n_fitted`` to those before.
 
         Of what attracts, and without labels and pairs, which new rows have not.
@@ -156,7 +156,7 @@ class Graph:
             )
         return sum(found[1:], start=found[0])
 
-    def new_links(self, both: Sample) -> sparse.csr_array | None:
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
         """:meth:`links` of a graph that is no sum; None where it knows none."""
         return None
 
@@ -271,10 +271,10 @@ class _Operation(Graph):
         for leaf in self._leaves():
             leaf.require_blocks(n)
 
-    def resolved(self, sample: Sample) -> Graph:
+    def resolved(self, data: Rows) -> Graph:
         graph = clone(self)
         for leaf in graph._leaves():
-            leaf.set_params(**leaf.resolved(sample).get_params(deep=False))
+            leaf.set_params(**leaf.resolved(data).get_params(deep=False))
         return graph
 
 
@@ -355,37 +355,37 @@ class Intersection(_Operation):
     def term(self, W: sparse.csr_array) -> Term:
         return self.left.term(W)
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
-        if any(search.is_sampled(sample.n_samples) for search in self.right.searches()):
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        if any(search.is_sampled(data.n_samples) for search in self.right.searches()):
             raise ValueError(
                 f"{self.right!r} has links of a sample of the rows, and cannot say which links of another graph to keep; put it "
                 "on the left of &"
             )
         filters = [leaf for coefficient, leaf in self.right.signed() if coefficient != 0]
-        W = _listed(self.left, sample)
-        edges = sparse.coo_array(self._edges(filters, sample) if W is None else W)
+        W = _listed(self.left, data)
+        edges = sparse.coo_array(self._edges(filters, data) if W is None else W)
         if W is None:
-            kept = self.left.weights_at(sample, edges.row, edges.col)
+            kept = self.left.weights_at(data, edges.row, edges.col)
         else:
-            has = [leaf.weights_at(sample, edges.row, edges.col) != 0 for leaf in filters]
+            has = [leaf.weights_at(data, edges.row, edges.col) != 0 for leaf in filters]
             kept = np.where(np.any(has, axis=0), edges.data, 0.0)
         common = sparse.csr_array((kept, (edges.row, edges.col)), shape=edges.shape)
         common.eliminate_zeros()
         return common
 
-    def _edges(self, filters: list[Graph], sample: Sample) -> sparse.csr_array:
+    def _edges(self, filters: list[Graph], data: Rows) -> sparse.csr_array:
         """Where the left side is too dense to list its edges: those of the right."""
-        found = [_listed(leaf, sample) for leaf in filters]
+        found = [_listed(leaf, data) for leaf in filters]
         if any(W is None for W in found):
             raise ValueError(
                 f"{type(self.left).__name__} & {type(self.right).__name__}: neither graph is sparse, so their common "
                 "edges cannot be listed; one side must be a sparse graph such as KNN, Radius or Precomputed"
             )
-        edges: Any = sum((abs(W) for W in found if W is not None), start=sparse.csr_array((sample.n, sample.n)))
+        edges: Any = sum((abs(W) for W in found if W is not None), start=sparse.csr_array((data.n, data.n)))
         edges.eliminate_zeros()
         return edges
 
-    def new_links(self, both: Sample) -> sparse.csr_array | None:
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
         """Those of the left side: what filters it reads labels or pairs, which new rows have not."""
         return self.left.new_links(both)
 
@@ -394,9 +394,9 @@ class Intersection(_Operation):
         return f"{left} & {_operand(self.right)}"
 
 
-def _listed(graph: Graph, sample: Sample) -> sparse.csr_array | None:
+def _listed(graph: Graph, data: Rows) -> sparse.csr_array | None:
     """The graph's adjacency in the one format that is computed with."""
-    W = graph.adjacency(sample)
+    W = graph.adjacency(data)
     return None if W is None else sparse.csr_array(W, dtype=np.float64)
 
 

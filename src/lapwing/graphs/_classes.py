@@ -11,7 +11,7 @@ from .._validation import check_choice
 from ..maps import weighted_mean
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ..rows import Sample, class_members
+from ..rows import Rows, class_members
 from ._base import Graph
 from ._weights import Heat, refuse_negative, require_nonnegative, require_positive_degrees
 
@@ -53,39 +53,39 @@ class SameClass(Graph):
                 'KNN(among="same_class", queries=20_000)'
             )
 
-    def terms(self, sample: Sample) -> list[Term]:
+    def terms(self, data: Rows) -> list[Term]:
         if self._is_heat():
-            return super().terms(sample)
-        known = (sample.classes >= 0).astype(np.float64)
-        Z = _indicators(sample.classes)
-        factor = (Z, -1.0 / sample.class_sizes)
-        return [Term(1.0, Structured(sample.n, factors=(factor,), diag=known), diagonal(known))]
+            return super().terms(data)
+        known = (data.classes >= 0).astype(np.float64)
+        Z = _indicators(data.classes)
+        factor = (Z, -1.0 / data.class_sizes)
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=known), diagonal(known))]
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array | None:
-        return self._heat_blocks(sample) if self._is_heat() else None
+    def adjacency(self, data: Rows) -> sparse.csr_array | None:
+        return self._heat_blocks(data) if self._is_heat() else None
 
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         if self._is_heat():
-            return super().weights_at(sample, rows, cols)
-        classes = sample.classes
+            return super().weights_at(data, rows, cols)
+        classes = data.classes
         same = (classes[rows] >= 0) & (classes[rows] == classes[cols])
-        return np.where(same, 1.0 / sample.class_sizes[classes[rows]], 0.0)
+        return np.where(same, 1.0 / data.class_sizes[classes[rows]], 0.0)
 
     def _is_heat(self) -> bool:
         return check_choice("weights", self.weights, ("uniform", "heat")) == "heat"
 
-    def _heat_blocks(self, sample: Sample) -> sparse.csr_array:
-        members = [rows for rows in class_members(sample.classes) if rows.size > 1]
+    def _heat_blocks(self, data: Rows) -> sparse.csr_array:
+        members = [rows for rows in class_members(data.classes) if rows.size > 1]
         if not members:
             raise ValueError('SameClass(weights="heat") needs a pair: every class has one sample; add samples')
-        squared = [sample.squared_distances(rows) for rows in members]
+        squared = [data.squared_distances(rows) for rows in members]
         off_diagonal = [block[~np.eye(len(block), dtype=bool)] for block in squared]
-        t = Heat(self.t).width(np.concatenate(off_diagonal), sample)
+        t = Heat(self.t).width(np.concatenate(off_diagonal), data)
         rows = np.concatenate([np.repeat(c, c.size) for c in members])
         cols = np.concatenate([np.tile(c, c.size) for c in members])
         values = np.exp(-np.concatenate([block.ravel() for block in squared]) / t)
         off = rows != cols
-        W = sparse.csr_array((values[off], (rows[off], cols[off])), shape=(sample.n, sample.n))
+        W = sparse.csr_array((values[off], (rows[off], cols[off])), shape=(data.n, data.n))
         require_positive_degrees("heat", rows, W)
         return W
 
@@ -102,19 +102,19 @@ class OtherClass(Graph):
     def require_blocks(self, n: int) -> None:
         """Classes are enough."""
 
-    def terms(self, sample: Sample) -> list[Term]:
-        Z = _indicators(sample.classes)
-        sizes = sample.class_sizes
-        known = (sample.classes >= 0).astype(np.float64)
+    def terms(self, data: Rows) -> list[Term]:
+        Z = _indicators(data.classes)
+        sizes = data.class_sizes
+        known = (data.classes >= 0).astype(np.float64)
         n = sizes.sum()
         degrees = known * (1 - (Z @ sizes) / n)
         factors = ((Z, np.full(sizes.size, 1 / n)), (known[:, None], np.array([-1 / n])))
-        return [Term(1.0, Structured(sample.n, factors=factors, diag=degrees), diagonal(degrees))]
+        return [Term(1.0, Structured(data.n, factors=factors, diag=degrees), diagonal(degrees))]
 
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        classes = sample.classes
+    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        classes = data.classes
         differ = (classes[rows] >= 0) & (classes[cols] >= 0) & (classes[rows] != classes[cols])
-        return differ / sample.class_sizes.sum()
+        return differ / data.class_sizes.sum()
 
 
 class Complete(Graph):
@@ -142,44 +142,44 @@ class Complete(Graph):
         if check_choice("weights", self.weights, ("uniform", "dot")) == "dot":
             raise ValueError('Complete("dot") needs all rows of X in memory, and X is read in blocks; use Complete()')
 
-    def terms(self, sample: Sample) -> list[Term]:
+    def terms(self, data: Rows) -> list[Term]:
         check_choice("weights", self.weights, ("uniform", "dot"))
-        members = self._members(sample)
+        members = self._members(data)
         if self.weights == "uniform":
-            factor = (members[:, None], np.array([-1.0 / sample.total(members)]))
-            return [Term(1.0, Structured(sample.n, factors=(factor,), diag=members), diagonal(members))]
-        if not sample.has_features:
+            factor = (members[:, None], np.array([-1.0 / data.total(members)]))
+            return [Term(1.0, Structured(data.n, factors=(factor,), diag=members), diagonal(members))]
+        if not data.has_features:
             raise ValueError(
                 'Complete("dot") needs features, and kernel="precomputed" gives none; use Complete() or KNN'
             )
-        X = self._rows(sample, members)
+        X = self._rows(data, members)
         degrees = np.asarray(X @ (weighted_mean(X) * X.shape[0])).ravel()
         _require_nonnegative_dots(X, degrees, members)
         factor = (X, -np.ones(X.shape[1]))
-        return [Term(1.0, Structured(sample.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
 
-    def weights_at(self, sample: Sample, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         check_choice("weights", self.weights, ("uniform", "dot"))
-        members = self._members(sample)
+        members = self._members(data)
         both = members[rows] * members[cols]
         if self.weights == "uniform":
-            return both / sample.total(members)
-        weights = both * sample.dots(rows, cols)
+            return both / data.total(members)
+        weights = both * data.dots(rows, cols)
         require_nonnegative("dot", weights, 'weights="uniform"')
         return weights
 
-    def _members(self, sample: Sample) -> np.ndarray:
+    def _members(self, data: Rows) -> np.ndarray:
         if check_choice("among", self.among, ("all", "labelled")) == "all":
-            return np.ones(sample.n)
-        return (sample.classes >= 0).astype(np.float64)
+            return np.ones(data.n)
+        return (data.classes >= 0).astype(np.float64)
 
-    def _rows(self, sample: Sample, members: np.ndarray) -> Array:
+    def _rows(self, data: Rows, members: np.ndarray) -> Array:
         if members.all():
-            return sample.X
+            return data.X
         return (
-            sparse.csr_array(sparse.diags_array(members) @ sparse.csr_array(sample.X))
-            if sparse.issparse(sample.X)
-            else members[:, None] * sample.X
+            sparse.csr_array(sparse.diags_array(members) @ sparse.csr_array(data.X))
+            if sparse.issparse(data.X)
+            else members[:, None] * data.X
         )
 
 

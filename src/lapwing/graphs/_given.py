@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from ..neighbors import Edges
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ..rows import Sample
+from ..rows import Rows
 from ._base import Graph, Signed
 from ._weights import symmetric
 
@@ -21,8 +21,8 @@ class Empty(Graph):
 
     reads_features = False
 
-    def terms(self, sample: Sample) -> list[Term]:
-        return [Term(1.0, Structured(sample.n), diagonal(np.zeros(sample.n)))]
+    def terms(self, data: Rows) -> list[Term]:
+        return [Term(1.0, Structured(data.n), diagonal(np.zeros(data.n)))]
 
 
 class Precomputed(Graph):
@@ -43,12 +43,12 @@ class Precomputed(Graph):
     def __init__(self, W: Any):
         self.W = W
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
+    def adjacency(self, data: Rows) -> sparse.csr_array:
         given = check_array(self.W, accept_sparse="csr", input_name="W")
         W = sparse.csr_array(given, dtype=np.float64)
-        if W.shape != (sample.n, sample.n):
+        if W.shape != (data.n, data.n):
             raise ValueError(
-                f"W has shape {W.shape}, but X has {sample.n} samples: a precomputed graph needs one row and one column a "
+                f"W has shape {W.shape}, but X has {data.n} samples: a precomputed graph needs one row and one column per "
                 "sample, and so cannot be used where X is split (cross-validation); use KNN or another graph that is "
                 "built from X there"
             )
@@ -76,8 +76,8 @@ class _Links(Graph):
         self.name = name
         self.pairs = pairs
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
-        return _pair_matrix(self.name, self.pairs, sample.n)
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        return _pair_matrix(self.name, self.pairs, data.n)
 
 
 class Pairs(Graph):

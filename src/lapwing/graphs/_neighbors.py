@@ -12,7 +12,7 @@ from .._validation import check_choice, check_count, check_positive
 from ..neighbors import Edges, Search, find, find_fitted, is_named, require_features, within
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ..rows import Sample, class_members
+from ..rows import Rows, class_members
 from ._base import Graph
 from ._weights import SYMMETRY, WEIGHTS, Heat, edge_weights, require_positive_degrees, symmetric
 
@@ -25,12 +25,12 @@ def require_mean(search: Search, symmetry: str, n: int) -> None:
         )
 
 
-def directed(edges: Edges, values: np.ndarray, sample: Sample, search: Search, symmetry: str) -> sparse.csr_array:
+def directed(edges: Edges, values: np.ndarray, data: Rows, search: Search, symmetry: str) -> sparse.csr_array:
     """The weights of links found from each row searched for, made symmetric; those of a few rows stand for all."""
-    if not search.is_sampled(sample.n_samples):
-        return symmetric(edges, values, sample.n, "or" if symmetry == "auto" else symmetry)
-    require_mean(search, symmetry, sample.n_samples)
-    return search.scale(sample) * symmetric(edges, values, sample.n, "mean")
+    if not search.is_sampled(data.n_samples):
+        return symmetric(edges, values, data.n, "or" if symmetry == "auto" else symmetry)
+    require_mean(search, symmetry, data.n_samples)
+    return search.scale(data) * symmetric(edges, values, data.n, "mean")
 
 
 class _Weighted(Graph):
@@ -45,16 +45,16 @@ class _Weighted(Graph):
     def _heat(self) -> Heat:
         return Heat(self.t, self.metric, self.metric_params, getattr(self, "queries", None))
 
-    def _edges(self, sample: Sample) -> Edges:
+    def _edges(self, data: Rows) -> Edges:
         raise NotImplementedError
 
-    def resolved(self, sample: Sample) -> Graph:
+    def resolved(self, data: Rows) -> Graph:
         if not (isinstance(self.weights, str) and self.weights == "heat" and isinstance(self.t, str)):
             return self
-        edges = self._edges(sample)
-        return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, sample, edges.rows))
+        edges = self._edges(data)
+        return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, data, edges.rows))
 
-    def _linked(self, both: Sample, edges: Edges) -> sparse.csr_array:
+    def _linked(self, both: Rows, edges: Edges) -> sparse.csr_array:
         values = edge_weights(self.weights, both, edges, self._heat)
         shape = (both.n - both.n_fitted, both.n_fitted)
         rows = edges.rows - both.n_fitted
@@ -169,20 +169,20 @@ class KNN(_Weighted):
             check_positive("t", self.t)
         require_mean(self._search, self.symmetry, n)
 
-    def _edges(self, sample: Sample) -> Edges:
-        return find(sample, self._search)
+    def _edges(self, data: Rows) -> Edges:
+        return find(data, self._search)
 
-    def new_links(self, both: Sample) -> sparse.csr_array | None:
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
         if is_named(self.metric, "precomputed") or self.search is not None:
             return None
         return self._linked(both, find_fitted(both, self._search))
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
+    def adjacency(self, data: Rows) -> sparse.csr_array:
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
         search = self._search
-        edges = find(sample, search)
-        values = edge_weights(self.weights, sample, edges, self._heat)
-        W = directed(edges, values, sample, search, self.symmetry)
+        edges = find(data, search)
+        values = edge_weights(self.weights, data, edges, self._heat)
+        W = directed(edges, values, data, search, self.symmetry)
         if self.symmetry != "and":  # "and" leaves rows alone on purpose
             require_positive_degrees(self.weights, edges.rows, W)
         return W
@@ -215,20 +215,20 @@ class Radius(_Weighted):
         self.metric = metric
         self.metric_params = metric_params
 
-    def _edges(self, sample: Sample) -> Edges:
-        return within(sample, self.radius, self.metric, self.metric_params)
+    def _edges(self, data: Rows) -> Edges:
+        return within(data, self.radius, self.metric, self.metric_params)
 
-    def new_links(self, both: Sample) -> sparse.csr_array | None:
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
         return None if is_named(self.metric, "precomputed") else self._linked(both, self._edges(both))
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
-        edges = self._edges(sample)
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        edges = self._edges(data)
         if not edges.rows.size:
             raise ValueError(
                 f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one"
             )
-        values = edge_weights(self.weights, sample, edges, self._heat)
-        W = symmetric(edges, values, sample.n)
+        values = edge_weights(self.weights, data, edges, self._heat)
+        W = symmetric(edges, values, data.n)
         require_positive_degrees(self.weights, edges.rows, W)
         return W
 
@@ -301,20 +301,20 @@ class Repulsion(Graph):
                 f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
             )
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
+    def adjacency(self, data: Rows) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
-        self._require_degrees(sample.n_samples)
-        classes, edges = sample.classes, find(sample, self._search)
+        self._require_degrees(data.n_samples)
+        classes, edges = data.classes, find(data, self._search)
         known = (classes[edges.rows] >= 0) & (classes[edges.cols] >= 0)
         edges = edges.where(known & (classes[edges.rows] != classes[edges.cols]))
-        values = np.ones(edges.rows.size) if self.weights == "binary" else self._inverse(sample, edges)
-        return directed(edges, values, sample, self._search, "auto")
+        values = np.ones(edges.rows.size) if self.weights == "binary" else self._inverse(data, edges)
+        return directed(edges, values, data, self._search, "auto")
 
-    def _inverse(self, sample: Sample, edges: Edges) -> np.ndarray:
+    def _inverse(self, data: Rows, edges: Edges) -> np.ndarray:
         """Eq. 12; two zero vectors are at relative distance 0."""
         require_features(self.metric, 'weights="inverse"')
-        squares = sample.norms[edges.rows] ** 2 + sample.norms[edges.cols] ** 2
-        apart = squares - 2 * sample.dots(edges.rows, edges.cols)
+        squares = data.norms[edges.rows] ** 2 + data.norms[edges.cols] ** 2
+        apart = squares - 2 * data.dots(edges.rows, edges.cols)
         relative = np.divide(apart, squares, out=np.zeros_like(apart), where=squares > 0)
         return 1 / (check_positive("sigma", self.sigma) + np.maximum(relative, 0))
 
@@ -352,15 +352,15 @@ class ClosestPairs(Graph):
             "ClosestPairs compares every row with every other, and X is read in blocks; use Repulsion(15, queries=20_000) instead"
         )
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
+    def adjacency(self, data: Rows) -> sparse.csr_array:
         n_pairs = check_count("n_pairs", self.n_pairs)
         # A class's n closest pairs hold a row at most n times, so n neighbours of each row are candidates enough.
-        edges = find(sample, Search(min(n_pairs, sample.n - 1), self.metric, among="other_class"))
+        edges = find(data, Search(min(n_pairs, data.n - 1), self.metric, among="other_class"))
         kept = []
-        for members in class_members(sample.classes):
+        for members in class_members(data.classes):
             own = np.flatnonzero(np.isin(edges.rows, members))
             lengths = np.round(edges.distances[own] / (edges.distances[own].max() or 1.0), 10)  # equal up to rounding
             order = np.lexsort((edges.cols[own], edges.rows[own], lengths))
             kept.append(own[order[:n_pairs]])
         edges = edges.where(np.concatenate(kept))
-        return symmetric(edges, np.ones(edges.rows.size), sample.n)
+        return symmetric(edges, np.ones(edges.rows.size), data.n)

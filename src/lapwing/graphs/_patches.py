@@ -12,7 +12,7 @@ from .._validation import check_choice, check_count, check_positive
 from ..neighbors import KERNEL, Search, find, require_features
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ..rows import Sample, gathered
+from ..rows import Rows, gathered
 from ._base import Graph
 
 ENTRIES = 1 << 22  # of local matrices that are aligned at a time
@@ -132,8 +132,8 @@ class Alignment(Graph):
             for _, local in _stacks(self.patches, self.matrices)
         )
 
-    def terms(self, sample: Sample) -> list[Term]:
-        return [aligned_term(align(self.patches, self.matrices, sample.n))]
+    def terms(self, data: Rows) -> list[Term]:
+        return [aligned_term(align(self.patches, self.matrices, data.n))]
 
 
 def aligned_term(L: sparse.csr_array) -> Term:
@@ -164,74 +164,74 @@ class _Patched(Graph):
     def searches(self) -> list[Search]:
         return [self._search(self.metric)]
 
-    def patches(self, sample: Sample) -> Patches:
+    def patches(self, data: Rows) -> Patches:
         """The patches of all rows and their weights."""
         check_choice("weights", self.weights, WEIGHTS)
-        rows = self.rows(sample)
+        rows = self.rows(data)
         weights = np.ones(rows.shape)
         if self.weights == "distance":
-            for part, G in self.grams(sample, rows):
+            for part, G in self.grams(data, rows):
                 weights[part] = distance_weights(G)
         elif self.weights == "coding_length":
-            size = self._dimension(sample), self._squared_distortion(sample)
-            if self._has_few_dimensions(sample, rows):
-                for part in row_blocks(len(rows), 2 * rows.shape[1] * sample.X.shape[1]):
-                    weights[part] = coding_length_weights_of_points(sample.X[rows[part]] - sample.mean, *size)
+            size = self._dimension(data), self._squared_distortion(data)
+            if self._has_few_dimensions(data, rows):
+                for part in row_blocks(len(rows), 2 * rows.shape[1] * data.X.shape[1]):
+                    weights[part] = coding_length_weights_of_points(data.X[rows[part]] - data.mean, *size)
             else:
-                for part, G in self.grams(sample, rows):
+                for part, G in self.grams(data, rows):
                     weights[part] = coding_length_weights(G, *size)
         return Patches(rows, weights)
 
-    def rows(self, sample: Sample) -> np.ndarray:
+    def rows(self, data: Rows) -> np.ndarray:
         """Each row that is searched for first, then its neighbours, nearest first."""
         k = check_count("n_neighbors", self.n_neighbors)
         check_choice("kernel", self.kernel, (None, "precomputed"))
-        if self._by_kernel(sample):
+        if self._by_kernel(data):
             metric: Any = KERNEL
         else:
             require_features(self.metric, type(self).__name__)
             metric = self.metric
-        edges = find(sample, self._search(metric))
+        edges = find(data, self._search(metric))
         return np.column_stack([edges.rows[::k], edges.cols.reshape(-1, k)])
 
-    def grams(self, sample: Sample, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    def grams(self, data: Rows, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
-        yield from patch_grams(sample, rows, self._by_kernel(sample))
+        yield from patch_grams(data, rows, self._by_kernel(data))
 
     @property
     def reads_kernel(self) -> bool:
         return self.kernel is not None
 
-    def _by_kernel(self, sample: Sample) -> bool:
-        return self.kernel is not None or not sample.has_features
+    def _by_kernel(self, data: Rows) -> bool:
+        return self.kernel is not None or not data.has_features
 
-    def _has_few_dimensions(self, sample: Sample, rows: np.ndarray) -> bool:
+    def _has_few_dimensions(self, data: Rows, rows: np.ndarray) -> bool:
         """Whether the scatter matrix of a patch is smaller than its Gram matrix."""
-        plain = not self._by_kernel(sample) and not sparse.issparse(sample.X)
-        return plain and sample.X.shape[1] < rows.shape[1] - 1
+        plain = not self._by_kernel(data) and not sparse.issparse(data.X)
+        return plain and data.X.shape[1] < rows.shape[1] - 1
 
-    def _dimension(self, sample: Sample) -> float:
+    def _dimension(self, data: Rows) -> float:
         if self.dimension is not None:
             return check_positive("dimension", self.dimension)
-        if self._by_kernel(sample):
+        if self._by_kernel(data):
             raise ValueError(
                 'kernel="precomputed" has no dimension of its own; give dimension= and distortion= for weights="coding_length", '
                 'or use weights="uniform"'
             )
-        return float(sample.X.shape[1])
+        return float(data.X.shape[1])
 
-    def _squared_distortion(self, sample: Sample) -> float:
+    def _squared_distortion(self, data: Rows) -> float:
         if self.distortion is not None:
             return check_positive("distortion", self.distortion) ** 2
-        if self._by_kernel(sample):
+        if self._by_kernel(data):
             raise ValueError(
                 'kernel="precomputed" needs distortion= for weights="coding_length": its values have no unit'
             )
-        return 10 * self._dimension(sample) / self.n_neighbors
+        return 10 * self._dimension(data) / self.n_neighbors
 
 
-def patch_grams(sample: Sample, rows: np.ndarray, kernel: bool = False) -> Iterator[tuple[slice, np.ndarray]]:
-    X, m = sample.X, rows.shape[1]
+def patch_grams(data: Rows, rows: np.ndarray, kernel: bool = False) -> Iterator[tuple[slice, np.ndarray]]:
+    X, m = data.X, rows.shape[1]
     if kernel:
         X = X.astype(np.float64, copy=False)
         means = X.mean(axis=0)
@@ -239,15 +239,15 @@ def patch_grams(sample: Sample, rows: np.ndarray, kernel: bool = False) -> Itera
             r = rows[part]
             yield part, X[r[:, :, None], r[:, None, :]] - means[r][:, :, None] - means[r][:, None, :] + means.mean()
     elif sparse.issparse(X):
-        cross, square = X @ sample.mean, sample.mean @ sample.mean
+        cross, square = X @ data.mean, data.mean @ data.mean
         for part in row_blocks(len(rows), m * m):
             r = rows[part]
             i, j = (np.broadcast_to(a, (len(r), m, m)).ravel() for a in (r[:, :, None], r[:, None, :]))
-            yield part, (sample.dots(i, j) - cross[i] - cross[j] + square).reshape(len(r), m, m)
+            yield part, (data.dots(i, j) - cross[i] - cross[j] + square).reshape(len(r), m, m)
     else:
         for part in row_blocks(len(rows), m * max(m, X.shape[1])):
             points = X[rows[part]].astype(np.float64)
-            points -= sample.mean
+            points -= data.mean
             yield part, points @ points.transpose(0, 2, 1)
 
 
@@ -399,9 +399,10 @@ class CodingLength(_Patched):
     --------
     The last of these points is far from the line of the others, and gets little weight in their patch:
 
-    >>> from lapwing.graphs import CodingLength, Sample
+    >>> from lapwing.graphs import CodingLength
+    from lapwing.rows import Rows
     >>> X = [[-6, 0], [-2, 0.4], [0, -0.3], [2, 0.4], [6, 0], [2, -6]]
-    >>> rows, weights = CodingLength(5).patches(Sample.validated(X))
+    >>> rows, weights = CodingLength(5).patches(Rows.validated(X))
     >>> dict(zip(rows[0].tolist(), weights[0].round(2).tolist()))
     {0: 0.93, 1: 0.73, 2: 0.62, 3: 0.74, 5: 0.17, 4: 0.96}
     """
@@ -429,21 +430,21 @@ class CodingLength(_Patched):
         self.queries = queries
         self.random_state = random_state
 
-    def _scaled(self, sample: Sample) -> Patches:
+    def _scaled(self, data: Rows) -> Patches:
         """The patches; those of a few rows stand for all."""
-        rows, weights = self.patches(sample)
-        return Patches(rows, self._search(self.metric).scale(sample) * weights)
+        rows, weights = self.patches(data)
+        return Patches(rows, self._search(self.metric).scale(data) * weights)
 
-    def terms(self, sample: Sample) -> list[Term]:
-        rows, weights = self._scaled(sample)
-        M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), sample.n)
-        degrees = np.bincount(rows.ravel(), weights.ravel(), minlength=sample.n)
+    def terms(self, data: Rows) -> list[Term]:
+        rows, weights = self._scaled(data)
+        M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), data.n)
+        degrees = np.bincount(rows.ravel(), weights.ravel(), minlength=data.n)
         factor = (sparse.csr_array(M.T), -np.ones(len(rows)))
-        return [Term(1.0, Structured(sample.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
 
-    def adjacency(self, sample: Sample) -> sparse.csr_array:
-        rows, weights = self._scaled(sample)
-        M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), sample.n)
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        rows, weights = self._scaled(data)
+        M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), data.n)
         W = sparse.csr_array(M.T @ M)
         W.setdiag(0)
         W.eliminate_zeros()
@@ -540,21 +541,21 @@ class TangentAlignment(_Patched):
         self.metric_params = metric_params
         self.kernel = kernel
 
-    def rows(self, sample: Sample) -> np.ndarray:
-        rows = super().rows(sample)
+    def rows(self, data: Rows) -> np.ndarray:
+        rows = super().rows(data)
         return rows if self.include_self else rows[:, 1:]
 
-    def terms(self, sample: Sample) -> list[Term]:
-        d = self._n_components(sample)
-        rows, weights = self.patches(sample)
-        L = sparse.csr_array((sample.n, sample.n))
+    def terms(self, data: Rows) -> list[Term]:
+        d = self._n_components(data)
+        rows, weights = self.patches(data)
+        L = sparse.csr_array((data.n, data.n))
         step = max(1, ENTRIES // rows.shape[1] ** 2)
-        for part in (slice(start, start + step) for start in range(0, sample.n, step)):
-            Z = np.concatenate(list(self._local_matrices(sample, rows[part], weights[part], d)))
-            L = L + assembled(rows[part], Z, sample.n)
+        for part in (slice(start, start + step) for start in range(0, data.n, step)):
+            Z = np.concatenate(list(self._local_matrices(data, rows[part], weights[part], d)))
+            L = L + assembled(rows[part], Z, data.n)
         return [aligned_term(L)]
 
-    def _n_components(self, sample: Sample) -> int:
+    def _n_components(self, data: Rows) -> int:
         check_count("n_neighbors", self.n_neighbors)
         check_choice("include_self", self.include_self, (True, False))
         if self.n_components is None:
@@ -570,13 +571,13 @@ class TangentAlignment(_Patched):
             )
         return d
 
-    def _local_matrices(self, sample: Sample, rows: np.ndarray, weights: np.ndarray, d: int) -> Iterator[np.ndarray]:
+    def _local_matrices(self, data: Rows, rows: np.ndarray, weights: np.ndarray, d: int) -> Iterator[np.ndarray]:
         """Z of Theorem 2, from whichever of the two scatter matrices of a patch is smaller."""
-        if self._has_few_dimensions(sample, rows):
+        if self._has_few_dimensions(data, rows):
             for part in row_blocks(len(rows), 2 * rows.shape[1] ** 2):
-                yield tangent_matrices(_coordinates_of_points(sample.X[rows[part]], weights[part], d), weights[part])
+                yield tangent_matrices(_coordinates_of_points(data.X[rows[part]], weights[part], d), weights[part])
         else:
-            for part, G in self.grams(sample, rows):
+            for part, G in self.grams(data, rows):
                 yield tangent_matrices(_coordinates_of_grams(G, weights[part], d), weights[part])
 
 

@@ -11,7 +11,7 @@ from .._validation import check_choice, check_not_negative
 from ..neighbors import Search, find, require_features
 from ..operators import Structured, diagonal, row_blocks
 from ..problem import Term
-from ..rows import Sample
+from ..rows import Rows
 from ._base import Graph
 
 
@@ -69,23 +69,23 @@ class Reconstruction(Graph):
     def reads_labels(self) -> bool:
         return self.among != "all"
 
-    def terms(self, sample: Sample) -> list[Term]:
-        W = self.weights_matrix(sample)
+    def terms(self, data: Rows) -> list[Term]:
+        W = self.weights_matrix(data)
         taking_part = (np.diff(W.indptr) > 0).astype(np.float64)
         residual = sparse.csr_array(sparse.diags_array(taking_part) - W)[np.flatnonzero(taking_part)]
-        scale = self._search.scale(sample)
+        scale = self._search.scale(data)
         factor = (sparse.csr_array(residual.T), np.full(residual.shape[0], scale))
-        return [Term(1.0, Structured(sample.n, factors=(factor,)), diagonal(scale * taking_part))]
+        return [Term(1.0, Structured(data.n, factors=(factor,)), diagonal(scale * taking_part))]
 
-    def weights_matrix(self, sample: Sample) -> sparse.csr_array:
+    def weights_matrix(self, data: Rows) -> sparse.csr_array:
         """W, one row of weights a sample."""
         check_choice("among", self.among, ("all", "same_class"))
         check_not_negative("reg", self.reg)
         require_features(self.metric, "Reconstruction")
-        edges = find(sample, self._search)
-        counts = np.bincount(edges.rows, minlength=sample.n)
-        if self.among == "same_class" and not self._search.is_sampled(sample.n_samples):
-            _require_companions(sample.classes, counts)
+        edges = find(data, self._search)
+        counts = np.bincount(edges.rows, minlength=data.n)
+        if self.among == "same_class" and not self._search.is_sampled(data.n_samples):
+            _require_companions(data.classes, counts)
         order = np.argsort(edges.rows, kind="stable")
         starts = np.cumsum(counts) - counts
         values = np.empty(edges.rows.size)
@@ -93,9 +93,9 @@ class Reconstruction(Graph):
         for k in np.unique(counts[counts > 0]):
             rows = np.flatnonzero(counts == k)
             place = starts[rows, None] + np.arange(k)
-            values[place] = barycentric_weights(sample, rows, edges.cols[order][place], float(self.reg))
+            values[place] = barycentric_weights(data, rows, edges.cols[order][place], float(self.reg))
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return sparse.csr_array((values, edges.cols[order], indptr), shape=(sample.n, sample.n))
+        return sparse.csr_array((values, edges.cols[order], indptr), shape=(data.n, data.n))
 
 
 def _require_companions(classes: np.ndarray, counts: np.ndarray) -> None:
@@ -107,12 +107,12 @@ def _require_companions(classes: np.ndarray, counts: np.ndarray) -> None:
         )
 
 
-def barycentric_weights(sample: Sample, rows: np.ndarray, neighbors: np.ndarray, reg: float) -> np.ndarray:
+def barycentric_weights(data: Rows, rows: np.ndarray, neighbors: np.ndarray, reg: float) -> np.ndarray:
     """Weights (len(rows), k), each row summing to one, of the best affine combination of the neighbours."""
     k = neighbors.shape[1]
     weights = np.empty(neighbors.shape)
-    for block in row_blocks(rows.size, k * (sample.X.shape[1] if not sparse.issparse(sample.X) else k)):
-        G = _local_grams(sample, rows[block], neighbors[block])
+    for block in row_blocks(rows.size, k * (data.X.shape[1] if not sparse.issparse(data.X) else k)):
+        G = _local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
         ridge = np.where(trace > 0, reg * trace, 1.0)  # all neighbours equal to the row: any weights do, take 1/k
         G[:, np.arange(k), np.arange(k)] += ridge[:, None]
@@ -130,16 +130,16 @@ def _affine(G: np.ndarray, reg: float) -> np.ndarray:
     return w / w.sum(axis=1, keepdims=True)
 
 
-def _local_grams(sample: Sample, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+def _local_grams(data: Rows, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
     """Gram matrices of ``x_j - x_i`` over the neighbours j of i."""
-    X, (b, k) = sample.X, neighbors.shape
-    if sample.has_features and not sparse.issparse(X):
+    X, (b, k) = data.X, neighbors.shape
+    if data.has_features and not sparse.issparse(X):
         apart = X[neighbors].astype(np.float64) - X[rows].astype(np.float64)[:, None, :]
         return apart @ apart.transpose(0, 2, 1)
     points = np.concatenate([rows[:, None], neighbors], axis=1)
     products = np.empty((b, k + 1, k + 1))
     for i in range(k + 1):
         for j in range(i, k + 1):
-            products[:, i, j] = products[:, j, i] = sample.dots(points[:, i], points[:, j])
+            products[:, i, j] = products[:, j, i] = data.dots(points[:, i], points[:, j])
     own, cross = products[:, :1, :1], products[:, 1:, :1]
     return products[:, 1:, 1:] - cross - cross.transpose(0, 2, 1) + own

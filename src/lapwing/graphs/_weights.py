@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .._validation import check_choice, check_positive
 from ..neighbors import Edges, distances_among, require_features
-from ..rows import Sample
+from ..rows import Rows
 
 T_RULES = ("auto", "half-median")
 
@@ -23,7 +23,7 @@ class Heat(NamedTuple):
     metric_params: dict | None = None
     queries: int | None = None  # rows that edges start from, where not from all
 
-    def width(self, squared: np.ndarray, sample: Sample, rows: np.ndarray | None = None) -> float:
+    def width(self, squared: np.ndarray, data: Rows, rows: np.ndarray | None = None) -> float:
         """``"auto"``: the mean squared distance over the (directed) edges, 1 if that is 0 up to rounding.
 
         ``"half-median"``: t = 2 sigma^2 with sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and
@@ -32,38 +32,38 @@ class Heat(NamedTuple):
         if not isinstance(self.t, str):
             return check_positive("t", self.t)
         if check_choice("t", self.t, T_RULES) == "half-median":
-            sampled = self.queries is not None and self.queries < sample.n_samples
-            rows = np.unique(rows) if sampled and rows is not None else np.arange(sample.n)
+            sampled = self.queries is not None and self.queries < data.n_samples
+            rows = np.unique(rows) if sampled and rows is not None else np.arange(data.n)
             rows = rows[np.sort(np.random.RandomState(0).permutation(rows.size)[:1000])]
-            squared = np.median(distances_among(sample, rows, self.metric, self.metric_params)) ** 2 / 2
+            squared = np.median(distances_among(data, rows, self.metric, self.metric_params)) ** 2 / 2
         mean = float(np.mean(squared)) if np.size(squared) else 0.0
         # Searches by products return about eps times the squared norms for equal rows.
         named = self.metric if isinstance(self.metric, str) else ""
-        size = float(np.mean(sample.squared_norms)) if named in ("euclidean", "l2") else float(named == "cosine")
+        size = float(np.mean(data.squared_norms)) if named in ("euclidean", "l2") else float(named == "cosine")
         return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
 
 
-def _binary(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
+def _binary(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     return np.ones(edges.rows.size)
 
 
-def _heat(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
+def _heat(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     squared = edges.distances.astype(np.float64) ** 2
-    return np.exp(-squared / heat.width(squared, sample, edges.rows))
+    return np.exp(-squared / heat.width(squared, data, edges.rows))
 
 
-def _dot(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
+def _dot(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     require_features(heat.metric, 'weights="dot"')
-    return sample.dots(edges.rows, edges.cols)
+    return data.dots(edges.rows, edges.cols)
 
 
-def _cosine(sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
+def _cosine(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     require_features(heat.metric, 'weights="cosine"')
-    sample.require_nonzero_rows('weights="cosine"')
-    return sample.cosines(edges.rows, edges.cols)
+    data.require_nonzero_rows('weights="cosine"')
+    return data.cosines(edges.rows, edges.cols)
 
 
-WEIGHTS: dict[str, Callable[[Sample, Edges, Heat], np.ndarray]] = {
+WEIGHTS: dict[str, Callable[[Rows, Edges, Heat], np.ndarray]] = {
     "heat": _heat,
     "binary": _binary,
     "cosine": _cosine,
@@ -71,7 +71,7 @@ WEIGHTS: dict[str, Callable[[Sample, Edges, Heat], np.ndarray]] = {
 }
 
 
-def edge_weights(weights: Any, sample: Sample, edges: Edges, heat: Heat) -> np.ndarray:
+def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     """Weights of directed edges by name or by a function of their distances."""
     if callable(weights):
         values = np.asarray(weights(edges.distances), dtype=np.float64)
@@ -81,7 +81,7 @@ def edge_weights(weights: Any, sample: Sample, edges: Edges, heat: Heat) -> np.n
                 f"{edges.distances.shape}"
             )
     else:
-        values = WEIGHTS[check_choice("weights", weights, WEIGHTS)](sample, edges, heat)
+        values = WEIGHTS[check_choice("weights", weights, WEIGHTS)](data, edges, heat)
     require_nonnegative(weights, values)
     return values
 

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass, Sample
+from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import Graphs, LinearReducer, as_graph, linked
+from ..rows import Rows
 from ..solvers import Solution
 from .about import About
 
@@ -77,7 +78,7 @@ class MMC(_Supervised):
     def default_graph(self, n_neighbors: int) -> Graph:
         return _margin()
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
 
@@ -141,7 +142,7 @@ class LPDP(_Supervised):
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
             raise ValueError(f"alpha={self.alpha!r} must be a finite number")
         local = self._terms(data, graphs)
@@ -214,7 +215,7 @@ class MFA(_Supervised):
     def _resolved_penalty(self, penalty: Any, in_blocks: bool) -> Graph:
         return as_graph("penalty", penalty, ClosestPairs, 20)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         assert graphs.penalty is not None
         return Problem(self._terms(data, graphs), laplacian_sum(linked("penalty", graphs.penalty, data)))  # (1)
 
@@ -262,7 +263,7 @@ class DNE(_Supervised):
         near = KNN(n_neighbors, weights="binary")
         return (near & SameClass()) - (near & OtherClass())
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
     def _selected(self, solution: Solution) -> Solution:

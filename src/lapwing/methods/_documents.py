@@ -14,13 +14,13 @@ from sklearn.utils import check_random_state
 
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
-from ..graphs import KNN, Graph, Sample
+from ..graphs import KNN, Graph
 from ..maps import Coordinates, Map, Preprojection, SparseMap
-from ..neighbors import BlockSample, find
+from ..neighbors import BlockRows, find
 from ..operators import Array
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, queried
-from ..rows import canonical, lengths, unit_rows
+from ..rows import Rows, canonical, lengths, unit_rows
 from ..solvers import solve
 from ._locality import locality
 from .about import About
@@ -145,26 +145,26 @@ class LPI(LinearReducer):
             )
         super()._check_parameters()
 
-    def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
+    def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
         documents, (n, d) = _documents(X), X.shape
         alone = all(queried(leaf, n) for _, leaf in graphs.graph.signed())
         if alone and sparse.issparse(X) and d > SparseMap.limit:  # documents without links take no part
             labels = y if graphs.graph.reads_labels else None
-            return BlockSample(HeldBlocks(documents), labels, graphs.graph.searches())
+            return BlockRows(HeldBlocks(documents), labels, graphs.graph.searches())
         return super()._rows(documents, y, graphs)
 
-    def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
+    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
         return rows.once("documents", lambda: self._rows(rows.X, rows.y, graphs))
 
-    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Sample:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
         if self.neighbors == "svd":
             raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
         return super()._block_rows(blocks.map(_documents), y, graphs)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return locality(data, graphs)
 
-    def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> Solved:
+    def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
         if graphs.queries is not None:
             # The eigenvectors of a graph of a few documents say nothing of the others, so the directions are found at once.
             return super()._solve(F, data, problem, graphs)
@@ -189,7 +189,7 @@ class LPI(LinearReducer):
         coordinates = Coordinates([], mean, np.transpose, None)
         return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), Preprojection())
 
-    def _report(self, data: Sample, problem: Problem, solved: Solved) -> None:
+    def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         self.recall_ = None
         if not data.in_blocks and self.neighbors == "svd" and not isinstance(self.graph, Graph):
             self.recall_ = _recall(data, self.graph_)
@@ -252,13 +252,13 @@ def _conjugate_gradients(apply: Any, B: np.ndarray, tol: float = 1e-8, most: int
     raise ValueError("the regression did not converge; use a larger ridge")
 
 
-def _recall(sample: Sample, graph: Any) -> float:
+def _recall(data: Rows, graph: Any) -> float:
     """The share of exact neighbours among those found, on a few documents."""
-    found = find(sample, *graph.searches())
-    probes = np.sort(check_random_state(0).permutation(sample.n)[:PROBES])
-    similar = _dense_products(sample.X, probes)
+    found = find(data, *graph.searches())
+    probes = np.sort(check_random_state(0).permutation(data.n)[:PROBES])
+    similar = _dense_products(data.X, probes)
     similar[np.arange(probes.size), probes] = -np.inf
     k = graph.n_neighbors
     exact = np.argpartition(-similar, k - 1, axis=1)[:, :k]
-    neighbours = found.cols.reshape(sample.n, k)[probes]
+    neighbours = found.cols.reshape(data.n, k)[probes]
     return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, neighbours, strict=True)]))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graphs import KNN, Graph, Reconstruction, Sample
+from ..graphs import KNN, Graph, Reconstruction
 from ..operators import identity
 from ..problem import Problem
 from ..reducers import Graphs, KernelReducer
+from ..rows import Rows
 from ._locality import NEIGHBORS, locality
 from ._neighborhood import RECONSTRUCTION
 from .about import About
@@ -113,7 +114,7 @@ class KernelLPP(KernelReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return locality(data, graphs)  # (1)
 
 
@@ -159,5 +160,5 @@ class KernelNPE(KernelReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), identity(data.n))  # (1)

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_count
-from ..graphs import CodingLength, Graph, Local, Sample, TangentAlignment, local_subspaces
+from ..graphs import CodingLength, Graph, Local, TangentAlignment, local_subspaces
 from ..operators import diagonal
 from ..problem import ORTHOGONAL, Problem, degree_sum
 from ..reducers import FreeReducer, Graphs, LinearReducer, Solved
+from ..rows import Rows
 from .about import About
 
 
@@ -66,10 +67,10 @@ class LPCA(LinearReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return CodingLength(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)  # (1)
 
-    def _report(self, data: Sample, problem: Problem, solved: Solved) -> None:
+    def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         size = sum(term.degrees.diagonal() @ data.squared_norms for term in problem.minimise)
         coefficients = [1.0] if self.normalize is None else [term.coefficient for term in problem.minimise]
         raw = sum(c * np.trace(M) for c, M in zip(coefficients, solved.coordinates.forms, strict=True))
@@ -105,7 +106,7 @@ class LPCA(LinearReducer):
         if not isinstance(self.graph_, CodingLength) or self.graph_.kernel is not None:
             raise ValueError(f"graph={self.graph_!r} has no patches of features; use CodingLength without a kernel")
         d = len(self.components_) if n_components is None else check_count("n_components", n_components)
-        return local_subspaces(X, self.graph_.patches(Sample(X)), d)
+        return local_subspaces(X, self.graph_.patches(Rows(X)), d)
 
 
 class TangentialMaps(FreeReducer):
@@ -166,6 +167,6 @@ class TangentialMaps(FreeReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return TangentAlignment(n_neighbors, n_components=self.n_components)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         terms = self._terms(data, graphs)
         return Problem(terms, diagonal(degree_sum(terms).diagonal() > 0))  # (1), for the samples that have links

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..graphs import KNN, Graph, Sample
+from ..graphs import KNN, Graph
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from ..reducers import Graphs, LinearReducer, linked
+from ..rows import Rows
 from .about import About
 
 NEIGHBORS = "L of a neighbour graph"
 
 
-def locality(data: Sample, graphs: Graphs) -> Problem:
+def locality(data: Rows, graphs: Graphs) -> Problem:
     """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``."""
     terms = linked("graph", graphs.graph, data)
     if graphs.penalty is None:
@@ -135,7 +136,7 @@ class LPP(LinearReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return locality(data, graphs)  # (1)
 
 
@@ -192,5 +193,5 @@ class OLPP(LinearReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)

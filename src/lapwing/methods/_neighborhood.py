@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..graphs import Graph, Reconstruction, Sample
+from ..graphs import Graph, Reconstruction
 from ..operators import identity
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import Graphs, LinearReducer
+from ..rows import Rows
 from .about import About
 
 RECONSTRUCTION = "(I − W)ᵀ(I − W), W reconstructing each sample from its neighbours"
@@ -69,7 +70,7 @@ class NPE(LinearReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), identity(data.n))  # (1)
 
 
@@ -119,5 +120,5 @@ class ONPP(LinearReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)

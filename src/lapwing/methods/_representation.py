@@ -17,11 +17,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choice, check_count, check_not_negative, check_positive
-from ..graphs import KNN, Empty, Graph, Sample
+from ..graphs import KNN, Empty, Graph
 from ..maps import as_map
 from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer, Graphs, outside
+from ..rows import Rows
 from ..solvers import Solution, fix_signs, largest_value, solve
 from .about import About
 
@@ -143,7 +144,7 @@ class GLPCA(_Representing):
         self.alpha = alpha
         self.graph = graph
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Representation:
+    def _problem(self, data: Rows, graphs: Graphs) -> Representation:
         terms = self._terms(data, graphs)
         L = laplacian_sum(terms).tosparse()
         lam, xi = _largest_square(data), graph_scale(L, self.beta if self.alpha is None else self.alpha)
@@ -156,7 +157,7 @@ class GLPCA(_Representing):
         degree = float(np.median(L.diagonal()))
         return Representation(terms, identity(data.n), (lam, xi), beta, degree, graph_terms)  # (2)
 
-    def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Solution:
+    def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
         assert isinstance(problem, Representation)
         if problem.beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
@@ -165,7 +166,7 @@ class GLPCA(_Representing):
         data.times["solve"] = perf_counter() - start
         return solution
 
-    def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
+    def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
         assert isinstance(problem, Representation)
         self.scales_, self.beta_, self.alpha_ = problem.scales, problem.beta, problem.alpha
@@ -225,7 +226,7 @@ class _Robust(_Representing):
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         raise NotImplementedError
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), identity(data.n))
 
     def _check_parameters(self) -> None:
@@ -236,7 +237,7 @@ class _Robust(_Representing):
         if check_positive("rho", self.rho) <= 1:
             raise ValueError(f"rho={self.rho!r} must be above 1, such as 1.02")
 
-    def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Solution:
+    def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
         k, dtype = self.n_components, data.X.dtype
         if k >= data.n:
             raise ValueError(f"n_components={k} is more than {data.n} samples leave, {data.n - 1}; use fewer")
@@ -374,7 +375,7 @@ class RobustGLPCA(_Robust):
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         """Alpha in units of (1): with it the first step is GLPCA(beta)."""
-        lam, xi = _largest_square(Sample(X)), graph_scale(L, self.beta if self.alpha is None else self.alpha)
+        lam, xi = _largest_square(Rows(X)), graph_scale(L, self.beta if self.alpha is None else self.alpha)
         beta = resolved_beta(self.beta, self.alpha, lam, 2 / mu * xi)
         if beta == 1:
             weight = f"beta={self.beta}" if self.alpha is None else f"alpha={self.alpha}"
@@ -510,21 +511,21 @@ class L21PCA(_Robust):
         """No links at all."""
         return Empty()
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(graphs.graph.terms(data), identity(data.n))
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         return 0.0
 
 
-def _centred(data: Sample) -> LinearOperator:
+def _centred(data: Rows) -> LinearOperator:
     """X less its mean, multiplying blocks in the precision of X; only X far from the origin is copied, to be moved there."""
     X = data.centred
     F = data.F if X is data.X else as_map(X)
     return F.centred(F.plain_mean.astype(X.dtype))
 
 
-def _largest_square(data: Sample) -> float:
+def _largest_square(data: Rows) -> float:
     """The largest eigenvalue of the scatter of the centred X."""
     X, total = _centred(data), float(np.sum(data.norms**2))
     A = X if data.n < data.X.shape[1] else X.T

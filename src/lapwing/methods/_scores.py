@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..graphs import KNN, Graph, SameClass, Sample
+from ..graphs import KNN, Graph, SameClass
 from ..maps import Map, as_map
-from ..neighbors import BlockSample
+from ..neighbors import BlockRows
 from ..operators import OUT_OF_RANGE
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector, Graphs, on_halves
+from ..rows import Rows
 from ._locality import NEIGHBORS
 from .about import About
 
@@ -93,18 +94,18 @@ class LaplacianScore(FeatureSelector):
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         terms = self._terms(data, graphs)
         return Problem(terms, degree_sum(terms))  # (1)
 
-    def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
+    def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
         start = perf_counter()
         scores, varying = _laplacian_scores(F, problem)
         data.times["forms"] = perf_counter() - start
         self.sampling_ = self._sampling(F, data, graphs, scores[varying])
         return scores, varying
 
-    def _sampling(self, F: Map, data: Sample, graphs: Graphs, scores: np.ndarray) -> dict[str, Any] | None:
+    def _sampling(self, F: Map, data: Rows, graphs: Graphs, scores: np.ndarray) -> dict[str, Any] | None:
         """How certain the scores are: those of two halves differ by twice their error, on average."""
         if graphs.queries is None:
             return None
@@ -184,14 +185,14 @@ class FisherScore(FeatureSelector):
     def default_graph(self, n_neighbors: int) -> Graph:
         return SameClass()
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         terms = graphs.graph.terms(data)
         return Problem(terms, degree_sum(terms))
 
-    def _solve(self, F: Map, data: Sample, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
+    def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
         shares = (data.classes >= 0) / data.class_sizes.sum()
         mean = F.mean(shares)
-        if isinstance(data, BlockSample):  # L of the class graph is the scatter about the class means
+        if isinstance(data, BlockRows):  # L of the class graph is the scatter about the class means
             between = data.class_sizes @ (data.class_means - mean) ** 2 / data.class_sizes.sum()
             within = F.form_diagonal(laplacian_sum(problem.minimise), mean) / data.class_sizes.sum()
         else:
@@ -208,7 +209,7 @@ class FisherScore(FeatureSelector):
         return tags
 
 
-def _variances(data: Sample, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _variances(data: Rows, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The variances between and within classes."""
     between, within = np.zeros((2, mean.size))
     for rows in _groups(data.classes):

@@ -8,10 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_choice
-from ..graphs import KNN, Graph, Sample
+from ..graphs import KNN, Graph
 from ..operators import diagonal
 from ..problem import Problem, degree_sum
 from ..reducers import FreeReducer, Graphs
+from ..rows import Rows
 from ._locality import NEIGHBORS
 from .about import About
 
@@ -82,7 +83,7 @@ class LaplacianEigenmaps(FreeReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         check_choice("constraint", self.constraint, ("degree", "identity"))
         terms = self._terms(data, graphs)
         degrees = degree_sum(terms)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..graphs import KNN, Graph, Sample
+from ..graphs import KNN, Graph
 from ..problem import Problem
 from ..reducers import Graphs, MultilinearReducer
+from ..rows import Rows
 from ._locality import NEIGHBORS, locality
 from .about import About
 
@@ -108,5 +109,5 @@ class TSA(MultilinearReducer):
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return locality(data, graphs)  # (2)

@@ -1,7 +1,7 @@
 """Who is near: one search with one rule for ties, over all rows, a sample of them, or rows in blocks."""
 
 from ._approximate import NNDescent
-from ._blocks import BlockSample, require_room
+from ._blocks import BlockRows, require_room
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
 from ._find import distances_among, find, find_fitted, within
@@ -13,7 +13,7 @@ __all__ = [
     "AMONG",
     "KERNEL",
     "TIE",
-    "BlockSample",
+    "BlockRows",
     "Edges",
     "NNDescent",
     "Nearest",

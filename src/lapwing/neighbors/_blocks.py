@@ -18,15 +18,15 @@ from scipy import sparse
 from ..blocks import Blocks, Fold, stacked, taking, working_memory
 from ..maps import ColumnSums, Moments, Rest, SummaryMap, weighted_mean
 from ..operators import Array, row_blocks
-from ..rows import Sample, encode_labels, lengths
+from ..rows import Rows, encode_labels, lengths
 from ._nearest import Nearest
 from ._requests import Edges, Search, is_named
 
 PILOT = 1000  # rows whose mean the sums are taken about
 
 
-class BlockSample(Sample):
-    """Rows in blocks, in the place of a :class:`Sample`: two passes when it is made, none for the graphs built on it.
+class BlockRows(Rows):
+    """Rows in blocks, in the place of a :class:`Rows`: two passes when it is made, none for the graphs built on it.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ class BlockSample(Sample):
             raise ValueError(_zero_row(why, int(self._numbers[zero[0]])))
 
     @cached_property
-    def linked(self) -> Sample:
+    def linked(self) -> Rows:
         """The rows with links, as a sample of their own."""
-        return Sample(self.X.rows if isinstance(self.X, SummaryMap) else self.X)
+        return Rows(self.X.rows if isinstance(self.X, SummaryMap) else self.X)
 
 
 def _first_pass(

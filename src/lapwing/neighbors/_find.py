@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from .._validation import check_positive
 from ..operators import Array, row_blocks
-from ..rows import Sample
+from ..rows import Rows
 from ._approximate import METRICS, NNDescent
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
@@ -21,22 +21,22 @@ from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplabl
 from ._spaces import PARALLEL, Space, paired, space
 
 
-def find(sample: Sample, search: Search) -> Edges:
+def find(data: Rows, search: Search) -> Edges:
     """The nearest rows of each row that is searched for, itself left out, nearest first; of equally distant ones the first.
 
     Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
     """
-    search, start = search.checked(sample.n_samples), perf_counter()
-    edges = sample.once(search.key, lambda: _found(sample, search))
-    sample.times["search"] = sample.times.get("search", 0.0) + perf_counter() - start
-    if sample.half is None or not search.is_sampled(sample.n_samples):
+    search, start = search.checked(data.n_samples), perf_counter()
+    edges = data.once(search.key, lambda: _found(data, search))
+    data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
+    if data.half is None or not search.is_sampled(data.n_samples):
         return edges
     searched, place = np.unique(edges.rows, return_inverse=True)
     half = np.random.RandomState(0).permutation(searched.size) % 2
-    return edges.where(half[place] == sample.half)
+    return edges.where(half[place] == data.half)
 
 
-def find_fitted(both: Sample, search: Search) -> Edges:
+def find_fitted(both: Rows, search: Search) -> Edges:
     """The nearest fitted rows of each row behind them, whatever the classes: new rows have none."""
     if search.n_neighbors > both.n_fitted:
         raise ValueError(
@@ -46,52 +46,52 @@ def find_fitted(both: Sample, search: Search) -> Edges:
     return _exact(both, search, np.arange(both.n_fitted, both.n), np.arange(both.n_fitted))
 
 
-def within(sample: Sample, radius: float, metric: Any = "euclidean", metric_params: dict | None = None) -> Edges:
+def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: dict | None = None) -> Edges:
     """All pairs of rows up to a distance; where there are new rows, theirs with the fitted ones."""
-    radius, fitted = check_positive("radius", radius), np.arange(sample.n_fitted)
-    new, searched = np.arange(sample.n_fitted, sample.n), space(sample, metric, metric_params)
+    radius, fitted = check_positive("radius", radius), np.arange(data.n_fitted)
+    new, searched = np.arange(data.n_fitted, data.n), space(data, metric, metric_params)
     rows = searched.of(new, fitted) if new.size else None
     found = searched.indexed(fitted).radius_neighbors_graph(rows, radius=radius, mode="distance")
     found = sparse.coo_array(found)
-    return Edges(found.row + (sample.n_fitted if new.size else 0), found.col, found.data)
+    return Edges(found.row + (data.n_fitted if new.size else 0), found.col, found.data)
 
 
-def distances_among(sample: Sample, rows: np.ndarray, metric: Any, metric_params: dict | None = None) -> np.ndarray:
+def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: dict | None = None) -> np.ndarray:
     """The distances of each of some rows from the others of them."""
     if is_named(metric, "chi2"):
-        return chi2_distances(sample.X[rows])[~np.eye(rows.size, dtype=bool)]
-    return space(sample, metric, metric_params).indexed(rows).kneighbors(n_neighbors=rows.size - 1)[0]
+        return chi2_distances(data.X[rows])[~np.eye(rows.size, dtype=bool)]
+    return space(data, metric, metric_params).indexed(rows).kneighbors(n_neighbors=rows.size - 1)[0]
 
 
-def _found(sample: Sample, search: Search) -> Edges:
-    if sample.in_blocks:
+def _found(data: Rows, search: Search) -> Edges:
+    if data.in_blocks:
         raise AssertionError(f"{search} was not announced")
     if isinstance(search.metric, str) and search.metric == "cosine":
-        sample.require_nonzero_rows('metric="cosine"')
+        data.require_nonzero_rows('metric="cosine"')
     if search.search is not None:
-        return _by_transformer(sample, search)
-    classes = None if search.among == "all" else sample.classes
-    if search.is_sampled(sample.n):
-        require_samplable(search, sample.has_features and search.metric is not KERNEL)
-        queried = search.queried(sample.n)
-        return Nearest(search, sample.X[queried], queried, classes).update(sample.X, 0).edges()
+        return _by_transformer(data, search)
+    classes = None if search.among == "all" else data.classes
+    if search.is_sampled(data.n):
+        require_samplable(search, data.has_features and search.metric is not KERNEL)
+        queried = search.queried(data.n)
+        return Nearest(search, data.X[queried], queried, classes).update(data.X, 0).edges()
     if search.among == "all":
-        every = np.arange(sample.n)
-        return _exact(sample, search, every, every)
-    parts = groups(search.among, sample.n, classes, classes)
-    return Edges.joined(_exact(sample, search, some, some if among is None else among) for some, among in parts)
+        every = np.arange(data.n)
+        return _exact(data, search, every, every)
+    parts = groups(search.among, data.n, classes, classes)
+    return Edges.joined(_exact(data, search, some, some if among is None else among) for some, among in parts)
 
 
-def _exact(sample: Sample, search: Search, queries: np.ndarray, members: np.ndarray) -> Edges:
+def _exact(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray) -> Edges:
     """The k nearest of ``members`` to each of ``queries``, itself left out."""
-    X, itself = sample.X, queries is members or np.array_equal(queries, members)
+    X, itself = data.X, queries is members or np.array_equal(queries, members)
     k = min(search.n_neighbors, members.size - itself)
     if k == 0:
         return Edges.joined([])
     if is_named(search.metric, "precomputed") and sparse.issparse(X):
         return _among_entries(X, queries, members, k)
-    searched = space(sample, search.metric, search.metric_params)
-    by_products = searched.X is sample.__dict__.get("centred") and not sparse.issparse(X)
+    searched = space(data, search.metric, search.metric_params)
+    by_products = searched.X is data.__dict__.get("centred") and not sparse.issparse(X)
     if not by_products and is_named(searched.metric, "precomputed"):
         return Edges.joined(
             _in_matrix(searched, queries[part], members, k) for part in row_blocks(queries.size, X.shape[0])
@@ -104,20 +104,18 @@ def _exact(sample: Sample, search: Search, queries: np.ndarray, members: np.ndar
     if not open_.size:
         return edges
     if by_products:
-        again = _settled(sample, searched, open_, members, k, near)
+        again = _settled(data, searched, open_, members, k, near)
     else:
         rest = Nearest(Search(k, search.metric, search.metric_params), X[open_], open_, within=near)
-        again = rest.update(X if members.size == sample.n else X[members], members).edges()
+        again = rest.update(X if members.size == data.n else X[members], members).edges()
     rows, cols, d = map(np.concatenate, zip(edges, again, strict=True))
     order = np.argsort(rows, kind="stable")
     return Edges(rows[order], cols[order], d[order])
 
 
-def _settled(
-    sample: Sample, searched: Space, queries: np.ndarray, members: np.ndarray, k: int, near: np.ndarray
-) -> Edges:
+def _settled(data: Rows, searched: Space, queries: np.ndarray, members: np.ndarray, k: int, near: np.ndarray) -> Edges:
     """The k nearest of queries that have more within reach: those by products, in float64, and of these by differences."""
-    X, n, squares, parts = searched.X, members.size, sample.squared_norms, []
+    X, n, squares, parts = searched.X, members.size, data.squared_norms, []
     limit = near**2 + 2 * np.broadcast_to(searched.rounding, X.shape[0]).max()
     for some in row_blocks(queries.size, n):
         own, D = queries[some], np.empty((queries[some].size, n))
@@ -127,7 +125,7 @@ def _settled(
         D += squares[own][:, None] + squares[members]
         D[own[:, None] == members] = np.inf
         rows, cols = np.nonzero(limit[some][:, None] >= D)
-        d = paired(sample.X, own[rows], sample.X, members[cols], "euclidean")
+        d = paired(data.X, own[rows], data.X, members[cols], "euclidean")
         chosen = choose(rows, cols, d, k)
         parts.append((own[rows[chosen]], members[cols[chosen]], d[chosen]))
     return Edges(*map(np.concatenate, zip(*parts, strict=True)))
@@ -189,13 +187,13 @@ def _among_entries(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray
     return Edges(queries[rows[chosen]], cols[chosen], d[chosen])
 
 
-def _by_transformer(sample: Sample, search: Search) -> Edges:
-    if not sample.has_features:
+def _by_transformer(data: Rows, search: Search) -> Edges:
+    if not data.has_features:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
     if search.among != "all":
         raise ValueError(f'search= finds neighbours among all rows; among="{search.among}" must go without it')
     transformer = _approximate(search) if isinstance(search.search, str) else search.search
-    return _transformed(transformer, sample.X, search.n_neighbors)
+    return _transformed(transformer, data.X, search.n_neighbors)
 
 
 def _approximate(search: Search) -> NNDescent:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
 from .._validation import check_choice, check_count
-from ..rows import Sample
+from ..rows import Rows
 
 AMONG = ("all", "same_class", "other_class")
 KERNEL = object()  # the metric of rows whose X is a kernel matrix
@@ -70,12 +70,12 @@ class Search(NamedTuple):
         assert self.queries is not None
         return np.sort(sample_without_replacement(n, self.queries, random_state=self.random_state)).astype(np.intp)
 
-    def scale(self, sample: Sample) -> float:
+    def scale(self, data: Rows) -> float:
         """How many rows each that is searched for stands for."""
-        n = sample.n_samples
+        n = data.n_samples
         if self.queries is None or not self.is_sampled(n):
             return 1.0
-        return n / self.queries * (2 if sample.is_half else 1)
+        return n / self.queries * (2 if data.is_half else 1)
 
 
 class Edges(NamedTuple):

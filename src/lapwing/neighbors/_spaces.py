@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors, sort_graph_by_row_values
 
 from ..operators import OUT_OF_RANGE, Array, row_blocks
-from ..rows import Sample, kernel_distances, lengths, row_width, unit_rows
+from ..rows import Rows, kernel_distances, lengths, row_width, unit_rows
 from ._chi2 import check_histograms, chi2_distances, chi2_paired
 from ._choice import TIE
 from ._requests import KERNEL, is_named
@@ -106,67 +106,67 @@ def index(X: Array, metric: Any, metric_params: dict | None, algorithm: str = "a
         raise ValueError(f"metric={metric!r}, metric_params={metric_params!r}: {error}") from error
 
 
-def space(sample: Any, metric: Any, metric_params: dict | None = None) -> Space:
+def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
     """The rows of a sample, as they are searched in a metric."""
-    if sample.in_blocks:
-        return space(sample.linked, metric, metric_params)
-    if metric is KERNEL or not sample.has_features:
-        return _kernel_space(sample, metric, metric_params)
+    if data.in_blocks:
+        return space(data.linked, metric, metric_params)
+    if metric is KERNEL or not data.has_features:
+        return _kernel_space(data, metric, metric_params)
     if isinstance(metric, str) and metric in ("euclidean", "l2") and not metric_params:
-        return _euclidean_space(sample)
+        return _euclidean_space(data)
     if is_named(metric, "chi2"):
-        return _chi2_space(sample)
-    X = sample.X
+        return _chi2_space(data)
+    X = data.X
     if is_named(metric, "cosine"):
-        sample.require_nonzero_rows('metric="cosine"')
-        return Space(sample.unit, metric, metric_params, rounding=max(4 * PARALLEL, 32 * float(np.finfo(X.dtype).eps)))
+        data.require_nonzero_rows('metric="cosine"')
+        return Space(data.unit, metric, metric_params, rounding=max(4 * PARALLEL, 32 * float(np.finfo(X.dtype).eps)))
     if is_named(metric, "precomputed") and sparse.issparse(X):
         return Space(sort_graph_by_row_values(X, copy=True, warn_when_not_sorted=False), metric)
     return Space(X, metric, metric_params)
 
 
-def _euclidean_space(sample: Sample) -> Space:
+def _euclidean_space(data: Rows) -> Space:
     """For few long rows their distances from the Gram matrix, which the projection needs anyway."""
-    X, is_dense = sample.X, not sparse.issparse(sample.X)
+    X, is_dense = data.X, not sparse.issparse(data.X)
     with np.errstate(over="ignore"):
-        if not np.isfinite(sample.norms**2).all():
+        if not np.isfinite(data.norms**2).all():
             raise ValueError(OUT_OF_RANGE)
     if is_dense and X.shape[1] <= TREE_DIMENSIONS:
         return Space(X, "euclidean", algorithm="kd_tree")
-    if is_dense and sample.n < X.shape[1] and _holds_all_pairs(sample):
-        distances = sample.once(("distances", "gram"), lambda: kernel_distances(sample.row_gram))
-        return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(sample.row_gram), features=X)
-    return Space(sample.centred, "euclidean", rounding=ROUNDING * sample.squared_norms)
+    if is_dense and data.n < X.shape[1] and _holds_all_pairs(data):
+        distances = data.once(("distances", "gram"), lambda: kernel_distances(data.row_gram))
+        return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(data.row_gram), features=X)
+    return Space(data.centred, "euclidean", rounding=ROUNDING * data.squared_norms)
 
 
-def _chi2_space(sample: Sample) -> Space:
-    if sparse.issparse(sample.X):
+def _chi2_space(data: Rows) -> Space:
+    if sparse.issparse(data.X):
         raise ValueError('metric="chi2" is for dense histograms; pass X.toarray(), or use another metric')
-    X = check_histograms(sample.X)
-    if not _holds_all_pairs(sample):
+    X = check_histograms(data.X)
+    if not _holds_all_pairs(data):
         return Space(X, "chi2")
-    distances = sample.once(("distances", "chi2"), lambda: chi2_distances(X))
+    distances = data.once(("distances", "chi2"), lambda: chi2_distances(X))
     rounding = ROUNDING * (X.sum(axis=1, dtype=np.float64) + X.sum(axis=1).max())
     return Space(distances, "precomputed", rounding=rounding, power=1, features=X, exact="chi2")
 
 
-def _kernel_space(sample: Sample, metric: Any, metric_params: dict | None) -> Space:
+def _kernel_space(data: Rows, metric: Any, metric_params: dict | None) -> Space:
     """Where X is a kernel matrix: its distances."""
 
     def distances() -> np.ndarray:
-        sample.require_kernel()
-        return kernel_distances(sample.X)
+        data.require_kernel()
+        return kernel_distances(data.X)
 
     if metric is KERNEL or is_euclidean(metric, metric_params):
-        return Space(sample.once(("distances", "kernel"), distances), "precomputed")
+        return Space(data.once(("distances", "kernel"), distances), "precomputed")
     if is_named(metric, "cosine"):
-        sample.require_nonzero_rows('metric="cosine"')
-        return Space(_parallel(1 - sample.X / np.outer(sample.norms, sample.norms)), "precomputed")
+        data.require_nonzero_rows('metric="cosine"')
+        return Space(_parallel(1 - data.X / np.outer(data.norms, data.norms)), "precomputed")
     raise ValueError(
         f'metric={metric!r} needs features, and kernel="precomputed" gives none; use "euclidean", the kernel\'s own '
         'distance, or "cosine"'
     )
 
 
-def _holds_all_pairs(sample: Sample) -> bool:
-    return sample.n == sample.n_fitted <= GRAM_LIMIT
+def _holds_all_pairs(data: Rows) -> bool:
+    return data.n == data.n_fitted <= GRAM_LIMIT

@@ -12,12 +12,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
-from ..graphs import Graph, Repulsion, Sample
+from ..graphs import Graph, Repulsion
 from ..maps import SparseMap
-from ..neighbors import BlockSample, require_room
+from ..neighbors import BlockRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
-from ..rows import encode_labels
+from ..rows import Rows, encode_labels
 from ._graphs import QUERIES, as_graph, connected_components, linked, queried, sampled, sized
 
 DTYPES = [np.float64, np.float32]
@@ -107,7 +107,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         other = clone(self)
         return other._problem(*other._prepared(X, y))
 
-    def rows(self, X: Any, y: Any = None) -> Sample:
+    def rows(self, X: Any, y: Any = None) -> Rows:
         """The rows that the graphs of this estimator are built on: X and y, validated and, for documents, scaled.
 
         Parameters
@@ -121,22 +121,22 @@ class Reducer(TransformerMixin, BaseEstimator):
         """The graph that ``graph=None`` stands for, with this many neighbours."""
         raise NotImplementedError(f"{type(self).__name__} has no default graph; give graph=")
 
-    def _problem(self, data: Sample, graphs: Graphs) -> Problem:
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         raise NotImplementedError
 
-    def _map(self, data: Sample) -> Any:
+    def _map(self, data: Rows) -> Any:
         return data.F
 
-    def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Any:
+    def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Any:
         raise NotImplementedError
 
-    def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Any) -> None:
+    def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
         """What the fitted estimator keeps; every map adds its own."""
         self.graph_ = graphs.graph
         terms = getattr(problem, "graph_terms", problem.minimise)
         self.n_connected_components_ = None if graphs.queries else connected_components(terms, data)
 
-    def _terms(self, data: Sample, graphs: Graphs) -> list[Term]:
+    def _terms(self, data: Rows, graphs: Graphs) -> list[Term]:
         """The terms of ``graph=``, at least one of which links samples."""
         return linked("graph", graphs.graph, data)
 
@@ -147,9 +147,9 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise where a parameter is wrong whatever X is."""
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
+    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         """The rows as graphs and maps look at them, and the graphs."""
-        blocks = self._as_blocks(X, y) if self._takes_blocks and not isinstance(X, np.ndarray | Sample) else None
+        blocks = self._as_blocks(X, y) if self._takes_blocks and not isinstance(X, np.ndarray | Rows) else None
         if isinstance(X, np.memmap) and self._takes_blocks:
             blocks = self._as_blocks(X, y)
         if blocks is not None:
@@ -157,7 +157,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             self._check_parameters()
             graphs = self._graphs(blocks.shape[0], in_blocks=True)
             return self._block_rows(blocks, y, graphs), graphs
-        if isinstance(X, Sample):
+        if isinstance(X, Rows):
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
             self._check_parameters()
             graphs = self._graphs(X.n)
@@ -184,11 +184,11 @@ class Reducer(TransformerMixin, BaseEstimator):
             return None
         return as_graph("penalty", penalty, (lambda k: sampled(Repulsion(k))) if in_blocks else Repulsion, 15)
 
-    def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
+    def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
         """Validated rows in memory."""
-        return Sample(X, y)
+        return Rows(X, y)
 
-    def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
+    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
         """Rows that other estimators are fitted to as well."""
         return rows
 
@@ -209,7 +209,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             return None
         return blocks
 
-    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Sample:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
         """Rows in blocks, read in passes; all rows, where they fit in memory and a graph needs them."""
         n, d = blocks.shape
         if blocks.is_sparse and n <= SparseMap.limit:
@@ -232,7 +232,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
         start = perf_counter()
-        data = BlockSample(blocks, y if labelled else None, searches)
+        data = BlockRows(blocks, y if labelled else None, searches)
         data.times["search"] = perf_counter() - start
         return data
 

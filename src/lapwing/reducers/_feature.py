@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_count
 from ..blocks import as_blocks, projected
-from ..graphs import Sample
 from ..problem import Problem
+from ..rows import Rows
 from ._base import Graphs, Reducer
 
 DIGITS = 12  # of scores that differ by rounding alone, the first feature wins
@@ -34,7 +34,7 @@ class FeatureSelector(SelectorMixin, Reducer):
         if self.n_features_to_select is not None:
             check_count("n_features_to_select", self.n_features_to_select)
 
-    def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Any) -> None:
+    def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
         super()._store(F, data, problem, graphs, solution)
         scores, varying = solution
         k = self._count(varying)

@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count
 from ..blocks import stacked
-from ..graphs import Sample, affine_extension, barycentric_weights
+from ..graphs import affine_extension, barycentric_weights
 from ..maps import FreeMap
 from ..neighbors import Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, laplacian_sum
-from ..rows import alike, row_bytes
+from ..rows import Rows, alike, row_bytes
 from ..solvers import Solution, fix_signs, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._graphs import outside
@@ -53,7 +53,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if "extension" in self.get_params(deep=False):
             check_choice("extension", self.extension, self._extensions)
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
+    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         data, graphs = super()._prepared(X, y)
         graph = graphs.graph
         if graphs.queries is not None:
@@ -65,10 +65,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             _check_features(data)
         return data, graphs._replace(graph=graph.resolved(data))  # with widths written out: new rows are linked by them
 
-    def _map(self, data: Sample) -> FreeMap:
+    def _map(self, data: Rows) -> FreeMap:
         return FreeMap()
 
-    def _solve(self, F: FreeMap, data: Sample, problem: Problem, graphs: Graphs) -> Solution:
+    def _solve(self, F: FreeMap, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
         b = problem.degrees
         assert b is not None
         if not b.all():
@@ -87,7 +87,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         data.times["solve"] = perf_counter() - start
         return solution
 
-    def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solution) -> None:
+    def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
         self.solver_ = solution.solver
         self.eigenvalues_ = solution.values
@@ -174,10 +174,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return np.einsum("bi,bid->bd", weights, Y[neighbors])
         return affine_extension(self.X_fit_[self._linked], Y, X, neighbors)
 
-    def _both(self, X: Array) -> Sample:
+    def _both(self, X: Array) -> Rows:
         """Fitted rows that have a place, and new ones behind them."""
         fitted = self.X_fit_[self._linked]
-        return Sample(stacked([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=fitted.shape[0])
+        return Rows(stacked([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=fitted.shape[0])
 
     def _links(self, X: Array) -> sparse.csr_array:
         """The graph's own links of new rows."""
@@ -192,11 +192,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return hasattr(self, "embedding_")
 
 
-def _check_features(sample: Sample) -> None:
-    if sample.F.is_constant:
+def _check_features(data: Rows) -> None:
+    if data.F.is_constant:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
     with np.errstate(over="ignore"):
-        if not 1e-280 < np.sum(sample.norms**2) < np.inf:
+        if not 1e-280 < np.sum(data.norms**2) < np.inf:
             raise ValueError(OUT_OF_RANGE)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from scipy import sparse
 
 from .._validation import check_count
-from ..graphs import Graph, Precomputed, Sample
+from ..graphs import Graph, Precomputed
 from ..operators import Structured
 from ..problem import Term, attraction
+from ..rows import Rows
 
 # Rows searched for by default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md).
 QUERIES = 20_000
@@ -56,13 +57,13 @@ def queried(graph: Graph | None, n: int) -> int | None:
     return min((int(q) for q in asked if isinstance(q, Integral) and q < n), default=None)
 
 
-def connected_components(terms: Sequence[Term], data: Sample) -> int:
+def connected_components(terms: Sequence[Term], data: Rows) -> int:
     """Of the graph that attracts, or of the one that repels where nothing attracts."""
     first, *rest = [term.laplacian for term in attraction(terms) or terms]
     return sum(rest, start=first).n_connected_components(data.counts)
 
 
-def linked(name: str, graph: Graph, data: Sample) -> list[Term]:
+def linked(name: str, graph: Graph, data: Rows) -> list[Term]:
     """The graph's terms that link samples: an empty repulsion is a warning, an empty attraction an error."""
     terms = graph.terms(data)
     n = terms[0].laplacian.n

@@ -9,10 +9,10 @@ from sklearn.kernel_approximation import Nystroem
 
 from .._validation import check_count
 from ..blocks import Blocks, working_memory
-from ..graphs import Graph, Sample
+from ..graphs import Graph
 from ..maps import Coordinates, Kernel, KernelMap, Map, as_map
 from ..operators import Array, row_blocks
-from ..rows import KernelSample
+from ..rows import KernelRows, Rows
 from ..solvers import fix_signs
 from ._base import Graphs
 from ._projecting import ProjectingReducer
@@ -71,7 +71,7 @@ class KernelReducer(ProjectingReducer):
         """Not with landmarks drawn anew each time."""
         return self.landmarks is None or self.random_state is not None
 
-    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Sample:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
         n, d = blocks.shape
         if n * d * blocks.dtype.itemsize > working_memory():
             raise ValueError(
@@ -80,11 +80,11 @@ class KernelReducer(ProjectingReducer):
             )
         return self._rows(blocks.load(), blocks.labels(y), graphs)
 
-    def _rows(self, X: Array, y: Any, graphs: Graphs) -> Sample:
+    def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
         self._require_room(X)
-        return (KernelSample if self._kernel.is_precomputed else Sample)(X, y)
+        return (KernelRows if self._kernel.is_precomputed else Rows)(X, y)
 
-    def _shared(self, rows: Sample, graphs: Graphs) -> Sample:
+    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
         self._require_room(rows.X)
         return self._rows(rows.X, rows.y, graphs) if self._kernel.is_precomputed else super()._shared(rows, graphs)
 
@@ -105,16 +105,16 @@ class KernelReducer(ProjectingReducer):
                 "landmarks=1000"
             )
 
-    def _is_large(self, data: Sample) -> bool:
+    def _is_large(self, data: Rows) -> bool:
         return False
 
-    def _automatic(self, data: Sample, graph: Graph) -> Any:
+    def _automatic(self, data: Rows, graph: Graph) -> Any:
         """Features of a kernel hold neighbourhoods in a few directions, classes in many (measured)."""
         if any(coefficient > 0 and leaf.reads_labels for coefficient, leaf in graph.signed()):
             return super()._automatic(data, graph)
         return 0.0 if self.n_components is not None else 0.9
 
-    def _map(self, data: Sample) -> Map:
+    def _map(self, data: Rows) -> Map:
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
         kernel, X = self._kernel, data.X
         if self.landmarks is None:
@@ -126,7 +126,7 @@ class KernelReducer(ProjectingReducer):
         self.nystroem_ = nystroem.fit(rows)
         return as_map(kernel.finite(nystroem.transform(rows)))
 
-    def _store_map(self, data: Sample, coordinates: Coordinates, V: np.ndarray) -> None:
+    def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         X = data.X
         if self.landmarks is not None:
             self.mean_ = coordinates.mean.astype(X.dtype)

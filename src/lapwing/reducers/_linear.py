@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from ..graphs import Sample
 from ..maps import Coordinates, as_map
 from ..operators import Array
+from ..rows import Rows
 from ..solvers import fix_signs
 from ._base import Graphs
 from ._projecting import ProjectingReducer
@@ -78,7 +78,7 @@ class LinearReducer(ProjectingReducer):
     def _projected(self, X: Array) -> np.ndarray:
         return as_map(X).projected(self.mean_, self.components_)
 
-    def _store_map(self, data: Sample, coordinates: Coordinates, V: np.ndarray) -> None:
+    def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         self.mean_ = coordinates.mean.astype(data.X.dtype)
         self.components_ = fix_signs(coordinates.back(V)).astype(data.X.dtype)
 

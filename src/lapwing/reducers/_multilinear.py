@@ -13,9 +13,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count, check_not_negative
-from ..graphs import Sample
 from ..maps import TensorMap, multiplied, rounding
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
+from ..rows import Rows
 from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._projecting import normalized
@@ -26,7 +26,7 @@ AUTO = 2  # directions per mode of n_components="auto", where there are as many
 class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """Base of the multilinear methods; they say what the problem is, this class solves it for each mode in turn.
 
-    Subclasses write ``_problem(sample)`` and ``_default_graph(n_neighbors)``.
+    Subclasses write ``_problem(data)`` and ``_default_graph(n_neighbors)``.
     """
 
     _takes_sparse: ClassVar[bool] = False
@@ -54,19 +54,19 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.scaling = scaling
         self.normalize = normalize
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Sample, Graphs]:
+    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         self._check_parameters()
         X = self._images(X, fitting=True)
         self._sizes(X.ndim - 1)
-        data = Sample(X.reshape(len(X), -1), y)
+        data = Rows(X.reshape(len(X), -1), y)
         data.sample_shape = X.shape[1:]
         return data, self._graphs(len(X))
 
-    def _map(self, data: Sample) -> TensorMap:
+    def _map(self, data: Rows) -> TensorMap:
         shape = data.sample_shape or ()
         return TensorMap(data.X.reshape(-1, *shape), data.mean.reshape(shape))
 
-    def _store(self, F: TensorMap, data: Sample, problem: Problem, graphs: Graphs, solution: Any) -> None:
+    def _store(self, F: TensorMap, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
         super()._store(F, data, problem, graphs, solution)
         modes, solutions, self.n_iter_ = solution
         self.rank_ = tuple(found.rank for found in solutions)
@@ -157,7 +157,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return X
 
     def _solve(
-        self, F: TensorMap, data: Sample, problem: Problem, graphs: Graphs
+        self, F: TensorMap, data: Rows, problem: Problem, graphs: Graphs
     ) -> tuple[list[np.ndarray], list[Solution], int]:
         """Solve for one mode after the other, the last first, while the rest stay as they are: at the start, the identity."""
         sizes = self._sizes(F.mean.ndim)

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choices, check_count
 from ..blocks import as_blocks, projected
-from ..graphs import Graph, Sample
+from ..graphs import Graph
 from ..maps import Centre, Coordinates, Map, Preprojection, check_pca, rounding
 from ..operators import Array, Structured
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
-from ..rows import canonical
+from ..rows import Rows, canonical
 from ..solvers import RankError, Solution, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._graphs import queried
@@ -133,7 +133,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """:meth:`transform` of validated rows in memory."""
         raise NotImplementedError
 
-    def preprojection(self, data: Sample, graph: Graph | None = None) -> Preprojection:
+    def preprojection(self, data: Rows, graph: Graph | None = None) -> Preprojection:
         """``pca=`` as it acts on these rows: how many principal directions are kept.
 
         Parameters
@@ -154,7 +154,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         return Preprojection(pca, wanted)
 
-    def _is_large(self, data: Sample) -> bool:
+    def _is_large(self, data: Rows) -> bool:
         """Whether F is too large to be decomposed whole."""
         return data.F.is_large
 
@@ -163,7 +163,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         options = Options.of(self)
         return options.ridge is not None and options.normalize is None and getattr(self, "penalty", None) is None
 
-    def _automatic(self, data: Sample, graph: Graph) -> Any:
+    def _automatic(self, data: Rows, graph: Graph) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
         if self._is_large(data):
             return None if self._has_ridge else max(LARGE_DIRECTIONS, 2 * (self.n_components or 1))
@@ -172,7 +172,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         by_labels = bool(pulling) and all(leaf.reads_labels for leaf in pulling)
         return few if by_labels and data.has_classes and data.class_sizes.mean() < 10 else usual
 
-    def _solve(self, F: Any, data: Sample, problem: Problem, graphs: Graphs) -> Solved:
+    def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
         options, preprojection = Options.of(self), self.preprojection(data, graphs.graph)
         try:
             solved = self._solved(F, data, problem, preprojection, options, self._n_components)
@@ -190,7 +190,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return solution
 
     def _solved(
-        self, F: Map, data: Sample, problem: Problem, preprojection: Preprojection, options: Options, k: int | None
+        self, F: Map, data: Rows, problem: Problem, preprojection: Preprojection, options: Options, k: int | None
     ) -> Solved:
         """The quadratic forms in coordinates, then the eigenproblem."""
         terms, start = problem.minimise, perf_counter()
@@ -211,7 +211,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         B: Any,
         k: int | None,
         F: Map,
-        data: Sample,
+        data: Rows,
         problem: Problem,
         found: Coordinates,
         options: Options,
@@ -235,18 +235,18 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         )
 
     def _sampling(
-        self, F: Any, data: Sample, graphs: Graphs, solved: Solved, options: Options, queries: int
+        self, F: Any, data: Rows, graphs: Graphs, solved: Solved, options: Options, queries: int
     ) -> dict[str, Any]:
         """How certain the result of a sampled graph is, by its two halves."""
         k = solved.solution.values.size
 
-        def fitted(half: Sample) -> tuple[np.ndarray, tuple[Any, Any]]:
+        def fitted(half: Rows) -> tuple[np.ndarray, tuple[Any, Any]]:
             found = self._solved(F, half, self._problem(half, graphs), solved.preprojection, options, k)
             return found.solution.vectors, found.pencil
 
         return {"queries": queries, "samples": data.n_samples, **halved(data, fitted)}
 
-    def _store(self, F: Any, data: Sample, problem: Problem, graphs: Graphs, solution: Solved) -> None:
+    def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solved) -> None:
         super()._store(F, data, problem, graphs, solution)
         found, vectors = solution.solution, solution.solution.vectors
         self.n_pca_ = solution.coordinates.n_pca
@@ -257,10 +257,10 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self._store_map(data, solution.coordinates, vectors / np.linalg.norm(vectors, axis=0) if unit else vectors)
         self._report(data, problem, solution)
 
-    def _store_map(self, data: Sample, coordinates: Coordinates, V: np.ndarray) -> None:
+    def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         raise NotImplementedError
 
-    def _report(self, data: Sample, problem: Problem, solved: Solved) -> None:
+    def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         """What a method reports beside the projection."""
 
 

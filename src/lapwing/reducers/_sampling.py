@@ -10,13 +10,13 @@ import numpy as np
 from scipy.linalg import subspace_angles
 from scipy.sparse.linalg import ArpackError
 
-from ..graphs import Sample
+from ..rows import Rows
 
 LEAST = 0.01  # of the length of a direction, squared, that a half of the links must see
 UNKNOWN = {"in_sample": np.nan, "held_out": np.nan, "excess": np.inf, "angle": np.pi / 2}
 
 
-def halved(data: Sample, fit: Callable[[Sample], tuple[np.ndarray, tuple[Any, Any]]]) -> dict[str, float]:
+def halved(data: Rows, fit: Callable[[Rows], tuple[np.ndarray, tuple[Any, Any]]]) -> dict[str, float]:
     r"""How well the directions that one half of the sampled links finds do on the other half.
 
     ``fit`` gives the directions that a half finds and the matrices of its problem. With q rows searched for, the directions
@@ -41,11 +41,11 @@ def halved(data: Sample, fit: Callable[[Sample], tuple[np.ndarray, tuple[Any, An
     }
 
 
-def on_halves(sample: Sample, fit: Callable[[Sample], Any]) -> list[Any] | None:
+def on_halves(data: Rows, fit: Callable[[Rows], Any]) -> list[Any] | None:
     """What each half of the sampled links gives; None where half of them is not enough: the whole sample was."""
     try:
         with warnings.catch_warnings(action="ignore"):  # the whole sample has said it
-            return [fit(half) for half in sample.halves()]
+            return [fit(half) for half in data.halves()]
     except (ValueError, ArithmeticError, np.linalg.LinAlgError, ArpackError):
         return None
 

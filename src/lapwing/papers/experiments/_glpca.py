@@ -16,9 +16,10 @@ from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import LabelBinarizer
 
-from ...graphs import KNN, Sample
+from ...graphs import KNN
 from ...methods import GLPCA, L21PCA, LPP, LaplacianEigenmaps, RobustGLPCA
 from ...metrics import clustering_accuracy, purity
+from ...rows import Rows
 from ..factorisation import SemiNMF
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values
@@ -77,7 +78,7 @@ def _coordinates(name: str) -> dict[str, np.ndarray]:
     """What is clustered and classified: all samples in as many dimensions as there are classes."""
     X, y = _data(name)
     k = _n_classes(y)
-    W = GRAPH.adjacency(Sample.validated(X))
+    W = GRAPH.adjacency(Rows.validated(X))
     return {
         "Original": X,
         "PCA": GLPCA(k, beta=0.0, graph=W).fit(X).embedding_,
@@ -323,7 +324,7 @@ TABLE_3_SEMINMF = _clustering_table(
 def _path(name: str) -> list[np.ndarray]:
     """Coordinates of gLPCA over beta."""
     X, y = _data(name)
-    W = GRAPH.adjacency(Sample.validated(X))
+    W = GRAPH.adjacency(Rows.validated(X))
     return [GLPCA(_n_classes(y), beta=beta, graph=W).fit(X).embedding_ for beta in BETAS]
 
 
@@ -662,7 +663,7 @@ def _spectra(name: str, seed: int) -> Values:
     """The five lowest eigenvalues of eq. 14, its highest, and how far the constant vector is from having 1."""
     X = _data(name)[0]
     X, n = X - X.mean(axis=0), len(X)
-    W = GRAPH.adjacency(Sample.validated(X)).toarray()
+    W = GRAPH.adjacency(Rows.validated(X)).toarray()
     L, K = np.diag(W.sum(axis=1)) - W, X @ X.T
     L, K = L / np.linalg.eigvalsh(L)[-1], K / np.linalg.eigvalsh(K)[-1]
     spectra, off = [], []
@@ -756,7 +757,7 @@ OCCLUSIONS = {
 
 def _reconstructed(kind: str, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     given, _ = _occluded("AT&T", kind, seed)
-    W = GRAPH.adjacency(Sample.validated(given))
+    W = GRAPH.adjacency(Rows.validated(given))
     for name, beta in RECONSTRUCTIONS.items():
         model = GLPCA(40, beta=beta, graph=W).fit(given)
         yield name, model.inverse_transform(model.embedding_)
@@ -943,7 +944,7 @@ FIGURE_5 = Measured(
 def _robust(name: str, kind: str, seed: int) -> dict[str, np.ndarray]:
     """Coordinates of the occluded images, in as many dimensions as classes."""
     X, k = _occluded(name, kind, seed)[0], _n_classes(_data(name)[1])
-    W = GRAPH.adjacency(Sample.validated(X))
+    W = GRAPH.adjacency(Rows.validated(X))
     return {
         "Original": X,
         "PCA": GLPCA(k, beta=0.0, graph=W).fit(X).embedding_,

@@ -14,9 +14,10 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from ...graphs import CodingLength, Sample, TangentAlignment
+from ...graphs import CodingLength, TangentAlignment
 from ...methods import LPCA, LPP, MFA, TangentialMaps
 from ...metrics import chi2_distances, procrustes_error
+from ...rows import Rows
 from ..datasets import make_patch, make_perturbed_line, make_scherk
 from ..features import LBPHistogram
 from ..recognition import RandomSubspaceLDA
@@ -72,7 +73,7 @@ def _patch(_: None, seed: int) -> Values:
     ends = np.argsort(X[:, 0])[[0, -1]]
     found = {}
     for name, weights in (("coding length", "coding_length"), ("distance", "distance")):
-        rows, w = CodingLength(5, weights=weights).patches(Sample.validated(X))
+        rows, w = CodingLength(5, weights=weights).patches(Rows.validated(X))
         w = w[0][np.argsort(rows[0])]
         scatter = (X - w @ X / w.sum()).T @ (w[:, None] * (X - w @ X / w.sum()))
         direction = np.linalg.eigh(scatter)[1][:, -1]

@@ -17,9 +17,10 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 
-from ...graphs import KNN, Sample
+from ...graphs import KNN
 from ...methods import LPI, LPP, LaplacianEigenmaps
 from ...metrics import clustering_accuracy
+from ...rows import Rows
 from ..retrieval import neighborhood_accuracy, pair_average_precision
 from ._classification import Data
 from ._data import dataset
@@ -100,7 +101,7 @@ def _newsgroups(setting: tuple[int, int, int, bool], seed: int) -> Values:
     columns = linalg.eigh((X.T @ X).toarray(), subset_by_index=[WORDS - most, WORDS - 1])[1][:, ::-1]
     found = {"LSI": scored(lambda A: A @ columns)}
     for name, weights, metric, pca in _newsgroups_methods(words_of_all):
-        W = KNN(n_neighbors, weights=weights, metric=metric).adjacency(Sample(X))
+        W = KNN(n_neighbors, weights=weights, metric=metric).adjacency(Rows(X))
         model = LPP(most, graph=W, pca=pca, scaling="constraint").fit(X)
         found[name] = scored(model.transform)
         if name == "LPP, heat":
@@ -278,7 +279,7 @@ def _lsi_dimensions(n: int) -> list[int]:
 
 
 def _cosine_graph(A: sparse.csr_array, n_neighbors: int) -> Any:
-    return KNN(n_neighbors, metric="cosine", weights="dot").adjacency(Sample(A))
+    return KNN(n_neighbors, metric="cosine", weights="dot").adjacency(Rows(A))
 
 
 @cache
