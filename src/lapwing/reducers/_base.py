@@ -149,9 +149,8 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         """The rows as graphs and maps look at them, and the graphs."""
-        blocks = self._as_blocks(X, y) if self._takes_blocks and not isinstance(X, np.ndarray | Rows) else None
-        if isinstance(X, np.memmap) and self._takes_blocks:
-            blocks = self._as_blocks(X, y)
+        in_memory = type(X) is np.ndarray or isinstance(X, Rows)
+        blocks = self._as_blocks(X, y) if self._takes_blocks and not in_memory else None
         if blocks is not None:
             announce(self, blocks)
             self._check_parameters()
