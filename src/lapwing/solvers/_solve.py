@@ -47,7 +47,8 @@ INVERTED = Way("shift-invert", partial(shift_invert, restarts=PATIENTLY))
 BLOCKS = Way("block-lanczos", block_lanczos)
 
 # What is tried, in this order: the next one where one raises LanczosError, since eigenvalues crowd or repeat, and the last never
-# does. The columns are up to FEW rows, or more than a third of all eigenpairs; up to MANY rows; and more.
+# does. The columns are up to FEW rows, or more than a third of all eigenpairs; up to MANY rows; and more. Where B is an
+# operator too, Lanczos with conjugate gradients is all there is (_pencil).
 # fmt: off
 TABLE = {
     # A dense matrix. Of a pencil with k = 10 and 200, 1000 or 3000 columns, making B the identity takes 0.005, 0.31 or 9.7 s,
