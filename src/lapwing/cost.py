@@ -20,13 +20,14 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ._validation import check_choice, check_count
-from .blocks import Blocks, HeldBlocks, block_rows
+from .blocks import Blocks, block_rows
 from .graphs import Graph, Radius
 from .maps import as_map
 from .reducers import FeatureSelector, KernelReducer, LinearReducer, Reducer
 
 LONG = 0.5  # seconds: samples grow until a fit takes about this long
 ENTRIES = 1 << 22  # the most numbers that a sample holds
+BLOCKS = 4  # in which samples of rows in blocks are read
 CLASS = 20  # classes of X that are larger have at least as many samples in a sample
 UNSEEN = 1.4  # LAPACK, SuperLU and BLAS take memory that Python does not see: 0 to 140 % of what it sees (benchmarks/cost.py)
 DEGREES = {
@@ -134,7 +135,7 @@ class _Size(NamedTuple):
 
 # The ways from a small sample to X: more samples; more rows searched for; more samples and, by the same factor, more features.
 SAMPLES, QUERIES, FEATURES = (1, 0, 0), (0, 0, 1), (1, 1, 0)
-FIRST = _Size(1000, 256, 250)  # the first sample, where X has more
+FIRST = _Size(1000, 256, 100)  # the first sample, where X has more
 LEVERS = (4.0, 2.0, 1.4)  # how many times smaller the samples are that a sample is compared with
 
 
@@ -166,7 +167,7 @@ class _Like:
         smaller = (size.d / prod(self.columns)) ** (1 / len(self.columns))
         sides = [max(1, round(side * smaller)) for side in self.columns]
         X = _images(y, prod(sides), rng).astype(self.dtype).reshape(n, *sides)
-        return HeldBlocks(X) if self.in_blocks else X @ X.T if self.is_kernel else X, y
+        return _InBlocks(X.shape, X.dtype, X) if self.in_blocks else X @ X.T if self.is_kernel else X, y
 
     def resolved(self, estimator: Any) -> Any:
         """The estimator with the default graph of rows in blocks written out, so that its queries can be reduced."""
@@ -262,7 +263,10 @@ class _Trials:
         features = max(FIRST.d, (2 * self.most) ** len(self.like.columns), d * least / n)
         features = d if self.like.is_fixed else min(d, features)
         queries, top = min(q, max(FIRST.q, 2 * self.most)), n * features / d
-        samples = min(top, max(least, 4 * features if d <= n else 0, 4 * queries))
+        linked = (
+            8 * (1 + self.most) if self.like.in_blocks else 4
+        )  # rows per query: most rows of X in blocks have no links
+        samples = min(top, max(least, 4 * features if d <= n else 0, linked * queries))
         regime = self.like.regime(self.target)
         while samples < top and self.like.regime(_Size(samples / LEVERS[-1], features, queries)) != regime:
             samples = min(1.1 * samples, top)
@@ -286,7 +290,7 @@ class _Trials:
         """What the sample took, multiplied by what is added on the ways to X."""
         found, held = self(base), self.target
         if self.like.in_blocks:  # one is in memory at a time
-            held = held._replace(n=min(held.n, block_rows(int(held.d), self.like.dtype.itemsize)))
+            held = held._replace(n=min(held.n, BLOCKS * block_rows(int(held.d), self.like.dtype.itemsize)))
         growth = self._growths(base, self.target, "times", LEVERS)
         peaks = self._growths(base, held, "peaks", LEVERS[1:])
         steps = float(np.mean([fit.steps for fit in self._fits.values()]))
@@ -417,20 +421,26 @@ class _RowsWanted(Exception):  # noqa: N818
     """A fit has checked its parameters and asks for rows: for all at once, or for a block at a time."""
 
 
-class _Unread(Blocks):
-    """Rows in blocks that are never read."""
+class _InBlocks(Blocks):
+    """Rows in a few blocks, which take memory as those on disk do; without rows, they are never read."""
 
-    def __init__(self, shape: tuple[int, int], dtype: np.dtype):
-        self.shape, self.dtype = shape, dtype
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype, X: np.ndarray | None = None):
+        self.shape, self.dtype, self._X = shape, dtype, X
 
     def _read(self) -> Any:
-        raise _RowsWanted(False)
+        if self._X is None:
+            raise _RowsWanted(False)
+        yield from (block.copy() for block in np.array_split(self._X, BLOCKS))
 
     def labels(self, y: Any) -> Any:
-        raise _RowsWanted(False)
+        if self._X is None:
+            raise _RowsWanted(False)
+        return y
 
     def load(self) -> Any:
-        raise _RowsWanted(True)
+        if self._X is None:
+            raise _RowsWanted(True)
+        return super().load()
 
 
 def _in_blocks(estimator: Any, like: _Like) -> _Like:
@@ -441,7 +451,7 @@ def _in_blocks(estimator: Any, like: _Like) -> _Like:
     if like.density is not None or isinstance(estimator.get_params().get("penalty"), Integral):
         raise ValueError("blocks=True has no estimate together with density= or a number as penalty=; leave one out")
     try:
-        clone(estimator).fit(_Unread((like.n, prod(like.columns)), like.dtype), 0)
+        clone(estimator).fit(_InBlocks((like.n, prod(like.columns)), like.dtype), 0)
     except _RowsWanted as wanted:
         return replace(like, in_blocks=not wanted.args[0])
     raise AssertionError(f"{estimator!r} was fitted without rows")
