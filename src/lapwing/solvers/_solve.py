@@ -47,13 +47,13 @@ INVERTED = Way("shift-invert", partial(shift_invert, restarts=PATIENTLY))
 BLOCKS = Way("block-lanczos", block_lanczos)
 
 # What is tried, in this order: the next one where one raises LanczosError, since eigenvalues crowd or repeat, and the last never
-# does. The columns are up to FEW rows, or more than a third of all eigenpairs; up to MANY rows; and more. Where B is an
-# operator too, Lanczos with conjugate gradients is all there is (_pencil).
+# does. The columns are up to FEW rows, or more than a third of all eigenpairs; up to MANY rows; and more. Where B is an operator
+# too, Lanczos with conjugate gradients is all there is (_pencil).
 # fmt: off
 TABLE = {
-    # A dense matrix. Of a pencil with k = 10 and 200, 1000 or 3000 columns, making B the identity takes 0.005, 0.31 or 9.7 s,
-    # and then a dense solution 0.005, 0.08 or 2.8 s and Lanczos 0.014, 0.06 or 1.3 s. Without a B, a dense solution of 1000
-    # columns takes 0.08 s, and Lanczos fails after 0.5 s.
+    # A dense matrix. Of a pencil with k = 10 and 200, 1000 or 3000 columns, making B the identity takes 0.01, 0.33 or 8.6 s, and
+    # then a dense solution 0.005, 0.08 or 2.5 s and Lanczos 0.02, 0.06 or 1.2 s. Without a B, a dense solution of 1000 columns
+    # takes 0.08 s, and Lanczos fails after 0.5 s.
     "array":      ([DENSE], [DENSE],                  [DENSE]),
     # Sparse, semidefinite, eigenvalues crowding at 0: on 5000 points of a surface Lanczos fails after 0.5 s, factors take 0.13.
     "crowded":    ([DENSE], [INVERTED, DENSE],        [INVERTED, BLOCKS]),
@@ -64,7 +64,7 @@ TABLE = {
     "indefinite": ([DENSE], [BRIEF, DENSE],           [PATIENT, BLOCKS]),
     # Products in double precision: GLPCA of 10,000 x 256 takes 0.95 s by Lanczos and 1.2 by blocks.
     "operator":   ([DENSE], [BRIEF, DENSE],           [PATIENT, BLOCKS]),
-    # Products in single precision, where blocks need few: see _block.py.
+    # Products in single precision: blocks take 0.35 s on the same (_block.py).
     "single":     ([DENSE], [BLOCKS],                 [BLOCKS]),
 }
 # fmt: on
@@ -143,7 +143,7 @@ def solve(
     k = _checked(k, rank)
     bound = largest_value(M) if bound is None and is_operator(M) else bound
     problem = Standard(M, deflated, bound, tol)
-    values, vectors, name = _first(_ways(problem, rank, k, semidefinite, crowded), problem, k)
+    values, vectors, name = _first(_tried(problem, rank, k, semidefinite, crowded), problem, k)
     return Solution(values + shift, vectors if T is None else T @ vectors, rank, name)
 
 
@@ -159,7 +159,7 @@ def _dense_pencil(A: Any, B: Any, k: int | None, ridge: float, shift: float, flo
     return Solution(values + shift, vectors if T is None else T @ vectors, len(M), DENSE.name)
 
 
-def _ways(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> list[Way]:
+def _tried(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> list[Way]:
     """The place of a problem in the table."""
     if is_operator(problem.M):
         kind = "single" if precision(problem.M) == np.float32 else "operator"
@@ -217,8 +217,9 @@ def _whitening(B: Any, ridge: float, floor: float) -> Any:
     if B is None or isinstance(B, np.ndarray):
         return None if B is None else whitening(B, ridge, floor)
     b = B.diagonal()
-    live = np.flatnonzero(b > floor)
-    return sparse.csr_array((1 / np.sqrt(b[live] + ridge), (live, np.arange(live.size))), shape=(b.size, live.size))
+    live = b > floor
+    T = sparse.diags_array(1 / np.sqrt(np.where(live, b + ridge, 1.0)), format="csr")
+    return T if live.all() else T[:, np.flatnonzero(live)]
 
 
 def _reduced(A: Any, B: Any, T: Any, shift: float) -> Any:

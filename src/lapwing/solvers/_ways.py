@@ -46,13 +46,11 @@ class Standard:
 
     @cached_property
     def flipped(self) -> Apply:
-        """Products with ``bound I - M``, whose largest eigenvalues are the smallest of M; symmetric once they are deflated."""
+        """Products with ``bound I - M``, whose largest eigenvalues are the smallest of M."""
         bound, M = self.bound, self.M
         if sparse.issparse(M):
-            apply = sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M).__matmul__
-        else:
-            apply = lambda V: bound * V - M @ V  # noqa: E731
-        return apply if self.invariant else self.after_deflation(apply)
+            return sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M).__matmul__
+        return lambda V: bound * V - M @ V
 
     def after_deflation(self, apply: Apply) -> Apply:
         D = self.deflated
@@ -97,7 +95,9 @@ def decomposed(M: np.ndarray, k: int) -> Pairs:
 
 
 def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
-    values, vectors = largest(problem.flipped, problem.deflated, k, restarts, problem.tol)
+    # Deflating each product keeps it symmetric where the matrix keeps to itself what is deflated, or never sees it.
+    apply = problem.flipped if problem.invariant else problem.after_deflation(problem.flipped)
+    values, vectors = largest(apply, problem.deflated, k, restarts, problem.tol)
     return problem.bound - values, vectors
 
 
