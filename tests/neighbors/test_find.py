@@ -306,3 +306,15 @@ def test_equal_searches_run_once_and_halves_share_them(monkeypatch):
     assert [len(own) for own in rows] == [15, 15]
     assert [Search(K, queries=30).scale(s) for s in (sample, sample.halves()[0])] == [2.0, 4.0]
     assert find(sample.halves()[1], Search(K)).rows.size == K * len(X)  # a search of all rows is not halved
+
+
+def test_searches_in_several_metrics_share_rows():
+    """What one search keeps of the rows must not decide how another is settled."""
+    X = np.random.RandomState(0).randint(0, 3, size=(200, 20)).astype(float)
+    shared = Rows(X)
+    for metric in ("euclidean", "manhattan", "chebyshev", "cosine", "euclidean"):
+        rows = X + 1 if metric == "cosine" else X
+        one = find(Rows(rows) if metric == "cosine" else shared, Search(5, metric))
+        other = find(Rows(rows), Search(5, metric))
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)

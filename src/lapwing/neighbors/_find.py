@@ -91,7 +91,10 @@ def _exact(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray)
     if is_named(search.metric, "precomputed") and sparse.issparse(X):
         return _among_entries(X, queries, members, k)
     searched = space(data, search.metric, search.metric_params)
-    by_products = searched.X is data.__dict__.get("centred") and not sparse.issparse(X)
+    named = searched.metric if isinstance(searched.metric, str) else ""
+    by_products = (
+        named == "euclidean" and searched.algorithm == "auto" and not (search.metric_params or sparse.issparse(X))
+    )
     if not by_products and is_named(searched.metric, "precomputed"):
         return Edges.joined(
             _in_matrix(searched, queries[part], members, k) for part in row_blocks(queries.size, X.shape[0])

@@ -2,10 +2,9 @@
 
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
-from ._solve import FEW, Solution, fix_signs, largest_value, solve
+from ._solve import Solution, fix_signs, largest_value, solve
 
 __all__ = [
-    "FEW",
     "LanczosError",
     "RankError",
     "Solution",
