@@ -78,8 +78,8 @@ def test_cosines_of_pairs(scale):
     i, j = np.triu_indices(30, 1)
     expected = np.sum(rows[i] * rows[j], axis=1) / (lengths(rows)[i] * lengths(rows)[j])
     for make in (np.asarray, sparse.csr_array):
-        assert_allclose(Rows(make(rows * scale)).dots(i, j, unit=True), expected, rtol=1e-12)
-    assert_allclose(KernelRows(rows @ rows.T).dots(i, j, unit=True), expected, rtol=1e-12)
+        assert_allclose(Rows(make(rows * scale)).cosines(i, j), expected, rtol=1e-12)
+    assert_allclose(KernelRows(rows @ rows.T).cosines(i, j), expected, rtol=1e-12)
 
 
 def test_once():

@@ -311,6 +311,7 @@ def test_eigenvalues_that_repeat(d, graph, limit, monkeypatch):
 def test_x_is_never_copied_and_no_square_matrix_is_formed(n, d, k, dtype, monkeypatch):
     block = 1 << 19
     monkeypatch.setattr(operators, "BLOCK_BYTES", block)
+    monkeypatch.setattr("lapwing.maps._map.BLOCK_BYTES", block)
     S = np.random.RandomState(0).standard_normal((n, d)).astype(dtype) + dtype(1)
     S[:, :k] *= np.geomspace(30, 10, k, dtype=dtype)
     W = weights(S[:, :k])

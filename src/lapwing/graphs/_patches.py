@@ -400,7 +400,7 @@ class CodingLength(_Patched):
     The last of these points is far from the line of the others, and gets little weight in their patch:
 
     >>> from lapwing.graphs import CodingLength
-    from lapwing.rows import Rows
+    >>> from lapwing.rows import Rows
     >>> X = [[-6, 0], [-2, 0.4], [0, -0.3], [2, 0.4], [6, 0], [2, -6]]
     >>> rows, weights = CodingLength(5).patches(Rows.validated(X))
     >>> dict(zip(rows[0].tolist(), weights[0].round(2).tolist()))

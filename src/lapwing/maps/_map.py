@@ -91,6 +91,10 @@ class Map:
         """Some columns of all rows as dense float64, minus their ``shift``."""
         raise NotImplementedError
 
+    def is_zero(self, columns: np.ndarray, rows: np.ndarray) -> bool:
+        """Whether these columns hold nothing but zeros in these rows."""
+        return not any(self.columns(columns[part])[rows].any() for part in row_blocks(columns.size, self.shape[0]))
+
     def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The mean of the rows under weights, plain where these are None."""
         raise NotImplementedError
@@ -185,8 +189,8 @@ class Map:
         rank = numerical_rank(values, self._rounding(gram, self.plain_mean))
         return values[::-1][: min(rank, self.n_samples - 1)], float(np.maximum(values, 0).sum())
 
-    def centred(self, shift: np.ndarray) -> LinearOperator:
-        """F - 1 shiftᵀ as an operator."""
+    def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
+        """``scale (F - 1 shiftᵀ)`` as an operator, in the precision of what it multiplies."""
         raise NotImplementedError
 
     def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
@@ -348,8 +352,8 @@ class DenseMap(Map):
             gram += block @ block.T
         return gram
 
-    def centred(self, shift: np.ndarray) -> LinearOperator:
-        return centred_operator(self.X, shift)
+    def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
+        return centred_operator(self.X, shift, scale)
 
     def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
         X, V, mean = self.X, components.T.astype(self.dtype, copy=False), mean.astype(self.dtype, copy=False)
@@ -365,13 +369,14 @@ class DenseMap(Map):
         return combined
 
 
-def centred_operator(F: Any, shift: np.ndarray) -> LinearOperator:
-    """F - 1 shiftᵀ, which is never formed."""
+def centred_operator(F: Any, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
+    """Scale (F - 1 shiftᵀ), which is never formed."""
+    scale = float(scale)  # a NumPy scalar would turn products of single precision into double
     return LinearOperator(
         F.shape,
-        matvec=lambda v: F @ np.ravel(v) - shift @ np.ravel(v),
-        rmatvec=lambda u: F.T @ np.ravel(u) - shift * np.sum(u, dtype=np.float64),
-        matmat=lambda V: F @ V - shift @ V,
-        rmatmat=lambda U: F.T @ U - np.outer(shift, U.sum(axis=0)),
+        matvec=lambda v: (F @ np.ravel(v) - shift @ np.ravel(v)) * scale,
+        rmatvec=lambda u: (F.T @ np.ravel(u) - shift * float(np.sum(u, dtype=np.float64))) * scale,
+        matmat=lambda V: (F @ V - shift @ V) * scale,
+        rmatmat=lambda U: (F.T @ U - np.outer(shift, U.sum(axis=0))) * scale,
         dtype=np.float64,
     )

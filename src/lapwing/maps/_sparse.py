@@ -44,6 +44,9 @@ class SparseMap(Map):
     def columns(self, columns: Any, shift: np.ndarray | None = None) -> np.ndarray:
         return np.subtract(self.X[:, columns].toarray(), 0 if shift is None else shift, dtype=np.float64)
 
+    def is_zero(self, columns: np.ndarray, rows: np.ndarray) -> bool:
+        return not self.X[:, columns][rows].count_nonzero()
+
     def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
         weights = np.ones(self.shape[0]) if weights is None else weights
         mean = np.asarray(self.X.T.astype(np.float64) @ weights).ravel() / weights.sum()
@@ -100,8 +103,8 @@ class SparseMap(Map):
         zeros[self.full_columns] = 0.0
         return stored + np.maximum(zeros, 0.0) * mean**2
 
-    def centred(self, shift: np.ndarray) -> LinearOperator:
-        return centred_operator(self.X, shift)
+    def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
+        return centred_operator(self.X, shift, scale)
 
     def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
         return self.X @ components.T.astype(self.dtype, copy=False) - (mean @ components.T).astype(self.dtype)

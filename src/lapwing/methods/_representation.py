@@ -151,7 +151,7 @@ class GLPCA(_Representing):
         beta = resolved_beta(self.beta, self.alpha, lam, xi)
         terms = graph_terms = [term.scaled(beta / xi) for term in terms]
         if beta < 1:
-            X = _centred(data) * float(np.sqrt(1 / lam))
+            X = _centred(data, 1 / lam)
             residual = Structured(data.n, factors=((X, np.full(X.shape[1], -1.0)),), diag=np.ones(data.n))
             terms = [*terms, Term(1 - beta, residual, identity(data.n))]  # I - XXᵀ / lambda
         degree = float(np.median(L.diagonal()))
@@ -518,19 +518,21 @@ class L21PCA(_Robust):
         return 0.0
 
 
-def _centred(data: Rows) -> LinearOperator:
-    """X less its mean, multiplying blocks in the precision of X; only X far from the origin is copied, to be moved there."""
+def _centred(data: Rows, square: float) -> LinearOperator:
+    """X less its mean times the root of ``square``, multiplying blocks in the precision of X, whose squares may leave its range.
+
+    Only X far from the origin is copied, to be moved there.
+    """
     X = data.centred
     F = data.F if X is data.X else as_map(X)
-    return F.centred(F.plain_mean.astype(X.dtype))
+    return F.centred(F.plain_mean.astype(X.dtype), np.sqrt(square))
 
 
 def _largest_square(data: Rows) -> float:
     """The largest eigenvalue of the scatter of the centred X."""
-    X, total = _centred(data), float(np.sum(data.norms**2))
+    total = float(np.sum(data.norms**2))
+    X = _centred(data, 1 / total)
     A = X if data.n < data.X.shape[1] else X.T
-    A = A * float(np.sqrt(1 / total))  # squares of single precision may leave its range
-    gram = LinearOperator(
-        (A.shape[0],) * 2, matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype
-    )
+    shape = (A.shape[0], A.shape[0])
+    gram = LinearOperator(shape, matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype)
     return total * largest_value(gram)

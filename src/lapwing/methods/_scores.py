@@ -236,6 +236,6 @@ def _mean_squares(F: Map, mean: np.ndarray, variance: np.ndarray, weights: np.nd
     """Of each column, from its mean and variance under the weights; they must be in the range of floating point."""
     squares = variance + mean**2
     low = np.flatnonzero(squares < 1e-280)
-    if not np.isfinite(squares).all() or (low.size and np.abs(F.columns(low)[np.flatnonzero(weights)]).max() > 0):
+    if not np.isfinite(squares).all() or not F.is_zero(low, np.flatnonzero(weights)):
         raise ValueError(OUT_OF_RANGE)
     return squares

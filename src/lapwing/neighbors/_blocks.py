@@ -53,7 +53,8 @@ class BlockRows(Rows):
         found = _second_pass(blocks, started, self._of_all) if started else []
         self._numbers, rows = _touched(blocks, numbers, Q, found)
         super().__init__(self._summary(blocks, rows), self._of_all)
-        self.n_samples = n
+        self.n_samples = self.F.n_samples = n
+        self.F.plain_mean = self._moments.mean  # of all rows, not of those with links
         self.counts = self.X.counts if isinstance(self.X, SummaryMap) else None
         for key, passed in zip(wanted, found, strict=True):
             edges = passed.edges()

@@ -36,7 +36,7 @@ class Options(NamedTuple):
     pca: Any = None
     center: Any = "auto"
     scaling: str = "constraint"
-    ridge: Any = None
+    ridge: Any = 0.0
     normalize: str | None = None
 
     @classmethod
@@ -51,8 +51,7 @@ class Options(NamedTuple):
             center=(self.center, ("auto", "mean", "degree", False)),
         )
         check_pca(self.pca)
-        if self.ridge is not None:
-            self._check_ridge(penalty)
+        self._check_ridge(penalty)
 
     def _check_ridge(self, penalty: Any) -> None:
         ridge = self.ridge
@@ -160,8 +159,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     @property
     def _has_ridge(self) -> bool:
-        options = Options.of(self)
-        return options.ridge is not None and options.normalize is None and getattr(self, "penalty", None) is None
+        """Whether a ridge can do the work of truncation."""
+        plain = getattr(self, "normalize", None) is None and getattr(self, "penalty", None) is None
+        return hasattr(self, "ridge") and plain
 
     def _automatic(self, data: Rows, graph: Graph) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
@@ -222,7 +222,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return solve(A, None, k)
         b = constraint.diagonal()
         diagonal = F.form_diagonal(constraint, mean) if large else np.diagonal(B)
-        ridge = (LARGE_RIDGE if large else self._auto_ridge) if isinstance(options.ridge, str) else options.ridge or 0.0
+        ridge = (LARGE_RIDGE if large else self._auto_ridge) if isinstance(options.ridge, str) else options.ridge
         return solve(
             A,
             B,
