@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.metrics import silhouette_score
 
 from lapwing import GLPCA, RobustGLPCA
-from lapwing.graphs import KNN, Rows
+from lapwing.graphs import KNN
 from lapwing.papers.datasets import available, load
 from lapwing.plots import EmbeddingDisplay
+from lapwing.rows import Rows
 
 
 def first(images, y, n):

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from lapwing import LPCA
-from lapwing.graphs import CodingLength, Rows
+from lapwing.graphs import CodingLength
 from lapwing.papers.datasets import make_patch, make_perturbed_line
+from lapwing.rows import Rows
 
 
 def draw_line(ax, centre, direction, length, **options):

@@ -13,6 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from lapwing import DNE, LPDP, LPP, MMC, OLPP, ONPP
 from lapwing.graphs import KNN, Reconstruction, Repulsion, SameClass
+from lapwing.maps import SparseMap
 
 
 def load(name):
@@ -125,6 +126,6 @@ def test_text_by_operators_equals_the_dense_solution(newsgroups, monkeypatch):
     estimator = LPP(10, graph=KNN(5, metric="cosine"), pca=None, ridge=30)
     dense = estimator.fit(X).components_
     assert estimator.rank_ is not None
-    monkeypatch.setattr("lapwing.reducers._linear.DENSE_LIMIT", 1000)
+    monkeypatch.setattr(SparseMap, "limit", 1000)
     assert estimator.fit(X).rank_ is None
     assert subspace_angles(dense.T, estimator.components_.T).max() < 1e-6
