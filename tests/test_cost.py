@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 import lapwing
-from lapwing import LPI, LPP, MMC, TSA, KernelLPP, RobustGLPCA
+from lapwing import LPI, LPP, TSA, KernelLPP, RobustGLPCA, cost
 from lapwing.cost import Cost, estimate_cost
 from lapwing.graphs import KNN, Precomputed, Radius, SameClass
 
@@ -31,23 +31,36 @@ def test_every_estimator_has_an_estimate(name):
     assert vars(estimator) == before
     assert set(found.parts) <= PARTS
     assert found.seconds == pytest.approx(sum(found.parts.values()))
-    assert 1e-4 < found.seconds < 600
-    assert 1e4 < found.bytes < 1e10
+    assert found.seconds > 1e-4
+    assert found.bytes > 1e4
     assert str(found).startswith("about ")
 
 
+@pytest.fixture
+def steady(monkeypatch):
+    """A machine whose fits take what theory says, in every run: n² d for a search, n d² for forms, d³ for the solution."""
+
+    def fitted(model, X, y):
+        n, d = X.shape
+        times = {"search": 1e-10 * n * n * d, "forms": 1e-9 * n * d * d, "solve": 1e-9 * d**3}
+        return cost._Fitted(times, {"bytes": 10.0 * n * d}, sum(times.values()), 1)
+
+    monkeypatch.setattr(cost, "_fitted", fitted)
+
+
+@pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize(
-    ("estimator", "small", "large", "least"),
+    ("small", "large", "factors"),
     [
-        (LPP(2), (20_000, 40), (320_000, 40), 16),  # the search grows with the square
-        (LPP(2, graph=KNN(5, queries=500)), (20_000, 40), (320_000, 40), 1.5),
-        (MMC(2), (20_000, 40), (320_000, 40), 3),
-        (KernelLPP(2), (1000, 20), (10_000, 20), 4),
+        ((20_000, 40), (320_000, 40), {"search": 256, "forms": 16, "solve": 1}),
+        ((20_000, 400), (20_000, 1600), {"search": 4, "forms": 16, "solve": 64}),
     ],
-    ids=str,
 )
-def test_growth_with_the_number_of_samples(estimator, small, large, least):
-    assert estimate_cost(estimator, large).seconds > least * estimate_cost(estimator, small).seconds
+def test_parts_grow_as_they_did_from_sample_to_sample(small, large, factors):
+    few, many = estimate_cost(LPP(2), small), estimate_cost(LPP(2), large)
+    for part, factor in factors.items():
+        assert many.parts[part] / few.parts[part] == pytest.approx(factor, rel=0.35)
+    assert many.bytes / few.bytes == pytest.approx(np.prod(large) / np.prod(small), rel=0.35)
 
 
 def test_a_fit_of_about_a_second(monkeypatch):
@@ -58,7 +71,8 @@ def test_a_fit_of_about_a_second(monkeypatch):
         start = time.perf_counter()
         LPP(10).fit(X)
         taken.append(time.perf_counter() - start)
-    assert 0.1 < estimate_cost(LPP(10), X.shape).seconds / min(taken) < 10
+    found = np.median([estimate_cost(LPP(10), X.shape).seconds for _ in range(3)])
+    assert 0.1 < found / min(taken) < 10
 
 
 def test_an_estimator_of_ones_own():
@@ -69,9 +83,8 @@ def test_an_estimator_of_ones_own():
 
 def test_sparse_rows_and_rows_in_blocks():
     assert estimate_cost(LPI(5), (3000, 2000), density=0.01).bytes > 0
-    blocks = estimate_cost(LPP(5, graph=KNN(5, queries=500)), (1_000_000, 32), blocks=True)
-    whole = estimate_cost(LPP(5, graph=KNN(5, queries=500)), (1_000_000, 32))
-    assert 0 < blocks.bytes < whole.bytes
+    blocks = estimate_cost(LPP(5, graph=KNN(5, queries=500)), (10_000_000, 32), blocks=True)
+    assert 1e5 < blocks.bytes < 2e9  # the rows, of 2.6 GB, are not held
 
 
 @pytest.mark.parametrize(
