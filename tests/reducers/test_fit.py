@@ -140,10 +140,10 @@ def test_landmarks_are_drawn_for_every_fit():
     expected = KernelLPP(2, landmarks=20, random_state=0, gamma=0.01).fit(digits)
     np.testing.assert_array_equal(again.components_, expected.components_)
     assert again.nystroem_.gamma == 0.01
-    failing = KernelLPP(2, landmarks=20, random_state=0, graph=KNN(500))
-    with pytest.raises(ValueError, match="n_neighbors=500"):
+    failing = KernelLPP(40, landmarks=20, random_state=0, pca=None)
+    with pytest.raises(ValueError, match="n_components=40"):  # in the last step, when the landmarks are drawn
         failing.fit(digits)
-    mended = failing.set_params(graph=KNN(5), gamma=0.01).fit(digits)
+    mended = failing.set_params(n_components=2, pca="auto", gamma=0.01).fit(digits)
     np.testing.assert_array_equal(mended.components_, expected.components_)
 
 
@@ -260,11 +260,12 @@ class TestDocuments:
         for part in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(doubled, part), getattr(before, part))
 
+    @pytest.mark.parametrize("make", [sparse.csr_array, lambda X: X.toarray()], ids=["sparse", "dense"])
     @pytest.mark.parametrize(
         ("dtype", "scale"), [("f4", 1e-7), ("f4", 1e-25), ("f8", 1e-16), ("f8", 1e-100), ("f8", 1e200)]
     )
-    def test_documents_of_any_length(self, dtype, scale):
-        X = (self.X.astype(np.float64) * scale).astype(dtype)
+    def test_documents_of_any_length(self, dtype, scale, make):
+        X = make((self.X.astype(np.float64) * scale).astype(dtype))
         fitted, expected = LPI(2).fit(X), LPI(2).fit(self.X.astype(dtype))
         tol = 1e-3 if dtype == "f4" else 1e-8
         np.testing.assert_allclose(fitted.components_, expected.components_, atol=tol)

@@ -47,7 +47,7 @@ class KernelLPP(KernelReducer):
     random_state : int, RandomState instance or None, default=None
         Of the draw of landmarks.
     pca, center, scaling, normalize
-        As in :class:`LPP`, about the directions of the centred kernel matrix; ``pca="auto"`` keeps 1.25 directions a component,
+        As in :class:`LPP`, about the directions of the centred kernel matrix; ``pca="auto"`` keeps 1.25 directions per component,
         and 90 % of the variance where the graph reads labels.
 
     Attributes

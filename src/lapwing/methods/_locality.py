@@ -48,7 +48,7 @@ class LPP(LinearReducer):
         Projection on principal components first. A float in (0, 1] is the share of the variance to keep, an integer the
         number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, so ``"auto"`` keeps 90 %
         (all, where labels alone say what attracts and classes have fewer than ten samples on average), and at least 1.25
-        directions a component. The graph is built before, on X as given.
+        directions per component. The graph is built before, on X as given.
     center : "auto", "mean", "degree" or False, default="auto"
         What is subtracted. ``"auto"`` is the mean weighted by the degrees D, which keeps the constant embedding out of (1),
         and the plain mean where there are no degrees (``penalty``).
@@ -156,7 +156,7 @@ class OLPP(LinearReducer):
         None is ``KNN(5)``, an integer k is ``KNN(k)``.
     pca, center, normalize
         As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so ``pca`` decides much:
-        ``"auto"`` keeps 1.25 directions a component (all, where labels alone say what attracts and classes have fewer than ten
+        ``"auto"`` keeps 1.25 directions per component (all, where labels alone say what attracts and classes have fewer than ten
         samples on average). The first directions of a fit with more components are therefore not those of one with fewer,
         unless ``pca`` is given.
 
