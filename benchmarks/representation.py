@@ -143,12 +143,12 @@ def occlusion() -> None:
 
 def occlusion_models(clean: np.ndarray) -> Iterator[tuple[str, Any]]:
     yield "PCA", GLPCA(40, beta=0.0)
-    yield "L21PCA", L21PCA(40)
+    yield "L21PCA", L21PCA(40, center="mean")
     for weights in ("heat", "binary"):
         graph = KNN(5, weights=weights)
         for beta in (0.3, 0.5, 1.0):
             yield f"GLPCA, beta = {beta}, {weights}", GLPCA(40, beta=beta, graph=graph)
-        yield f"RobustGLPCA, beta = 0.5, {weights}", RobustGLPCA(40, beta=0.5, graph=graph)
+        yield f"RobustGLPCA, beta = 0.5, {weights}", RobustGLPCA(40, beta=0.5, graph=graph, center="mean")
         own = graph.adjacency(Rows.validated(clean))
         yield f"GLPCA, beta = 0.5, {weights}, graph of the clean images", GLPCA(40, beta=0.5, graph=own)
 
@@ -173,7 +173,7 @@ def representations(X: np.ndarray, k: int) -> Iterator[np.ndarray]:
     yield PCA(k, svd_solver="full").fit_transform(X)
     yield LaplacianEigenmaps(k, graph=graph, constraint="identity").fit(X).embedding_
     yield LaplacianEigenmaps(k, graph=graph).fit(X).embedding_
-    yield LPP(k, graph=graph).fit_transform(X)
+    yield LPP(k, graph=graph, pca="auto", scaling="unit", ridge="auto", normalize=None).fit_transform(X)
     for beta in CLUSTERED:
         yield GLPCA(k, beta=beta, graph=graph).fit(X).embedding_
 
@@ -211,7 +211,7 @@ def rho() -> None:
     row("PCA", _angle(PCA(3).fit(X), T), "", "", "")
     for rate in (1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5):
         start = perf_counter()
-        model = L21PCA(3, rho=rate, max_iter=5000).fit(X)
+        model = L21PCA(3, center="mean", rho=rate, max_iter=5000).fit(X)
         row(
             f"rho = {rate}", _angle(model, T), f"{model.objective_:.1f}", model.n_iter_, f"{perf_counter() - start:.2f}"
         )

@@ -1,13 +1,26 @@
 """What tests compare with, and how."""
 
 import re
+from inspect import signature
 
 import numpy as np
 from oracles import laplacian
 from scipy import sparse
 
 from lapwing.graphs import Graph
+from lapwing.papers.published import published
 from lapwing.problem import degree_sum, laplacian_sum
+
+
+def literal(method, *args, **params):
+    """The method as its equation has it, whatever the defaults are: no truncation, no ridge, columns and graphs as given.
+
+    ``n_components`` is 2 where it is not given, and ``graph=None`` the paper's graph.
+    """
+    accepted = signature(method).parameters
+    usual = {"n_components": 2, "graph": None, "pca": None}
+    named = signature(method).bind_partial(*args, **params).arguments
+    return published(method, **{name: value for name, value in usual.items() if name in accepted} | named)
 
 
 def inverse(distances):

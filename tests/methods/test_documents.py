@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import oracles as o
 import pytest
+from helpers import literal
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.base import clone
@@ -48,7 +49,9 @@ def refused(estimator):
     return dict.fromkeys(names, "fits empty documents")
 
 
-@parametrize_with_checks([LPI(), LPI(1, graph=KNN(3) + SameClass())], expected_failed_checks=refused)  # y required
+@parametrize_with_checks(
+    [literal(LPI), literal(LPI, 1, graph=KNN(3) + SameClass())], expected_failed_checks=refused
+)  # y required
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -58,7 +61,7 @@ def test_scikit_learn(estimator, check):
 @pytest.mark.parametrize("as_sparse", [True, False])
 def test_agrees_with_its_definition(shape, ridge, as_sparse):
     A, _ = documents(*shape)
-    fitted = LPI(3, graph=6, ridge=ridge, scaling="constraint").fit(A if as_sparse else A.toarray())
+    fitted = literal(LPI, 3, graph=6, ridge=ridge, scaling="constraint").fit(A if as_sparse else A.toarray())
     U = normalize(A).toarray()
     similar = U @ U.T
     np.fill_diagonal(similar, -1)
@@ -81,10 +84,10 @@ def test_is_lpp_where_documents_are_independent():
     """Thesis, Prop. 2: the smaller the ridge, the nearer."""
     A, _ = documents(40, 300)
     W = KNN(5, metric="cosine", weights="dot").adjacency(Rows.validated(normalize(A)))
-    exact = LPP(3, graph=W, pca=None).fit(normalize(A))
+    exact = literal(LPP, 3, graph=W, pca=None).fit(normalize(A))
     assert exact.rank_ == 39
     angles = [
-        subspace_angles(LPI(3, graph=W, ridge=ridge).fit_transform(A), exact.transform(normalize(A))).max()
+        subspace_angles(literal(LPI, 3, graph=W, ridge=ridge).fit_transform(A), exact.transform(normalize(A))).max()
         for ridge in (1e-2, 1e-4, 1e-6)
     ]
     assert angles[0] > angles[1] > angles[2]
@@ -92,7 +95,7 @@ def test_is_lpp_where_documents_are_independent():
 
 
 def test_length_of_a_document_does_not_matter():
-    fitted = LPI(3, graph=6).fit(X)
+    fitted = literal(LPI, 3, graph=6).fit(X)
     longer = X * np.linspace(1, 9, 90)[:, None]
     np.testing.assert_allclose(clone(fitted).fit(longer).components_, fitted.components_, atol=1e-7)
     np.testing.assert_allclose(fitted.transform(longer), fitted.transform(X), atol=1e-10)
@@ -101,11 +104,11 @@ def test_length_of_a_document_does_not_matter():
 
 
 def test_neighbours_in_the_space_of_an_svd():
-    exact = LPI(3, graph=6).fit(X)
+    exact = literal(LPI, 3, graph=6).fit(X)
     assert exact.recall_ is None
-    whole = LPI(3, graph=KNN(6, metric="cosine", weights="dot", search=SVDNeighbors(n_components=59))).fit(X)
+    whole = literal(LPI, 3, graph=KNN(6, metric="cosine", weights="dot", search=SVDNeighbors(n_components=59))).fit(X)
     assert o.angle(whole.components_, exact.components_) < 0.2
-    fitted = LPI(3, graph=6, neighbors="svd").fit(X)
+    fitted = literal(LPI, 3, graph=6, neighbors="svd").fit(X)
     assert 0.5 < fitted.recall_ <= 1
 
 
@@ -113,7 +116,7 @@ def test_text_pipeline_and_search():
     words = np.array([f"word{i}" for i in range(60)])
     texts = [" ".join(np.repeat(words, row.astype(int))) for row in X.toarray()]
     pipeline = make_pipeline(
-        TfidfVectorizer(), LPI(3, graph=KNN(5, metric="cosine", weights="dot")), KNeighborsClassifier(1)
+        TfidfVectorizer(), literal(LPI, 3, graph=KNN(5, metric="cosine", weights="dot")), KNeighborsClassifier(1)
     )
     grid = {"lpi__ridge": [0.1, 10.0], "lpi__graph__n_neighbors": [4, 8], "lpi__n_components": [3, 4]}
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(texts, Y)
@@ -136,7 +139,7 @@ def test_text_pipeline_and_search():
     ],
 )
 def test_bad_input(options, data, message):
-    fitted = LPI(2, graph=6).fit(X).set_params(**options)
+    fitted = literal(LPI, 2, graph=6).fit(X).set_params(**options)
     with pytest.raises(ValueError, match=message):
         fitted.fit(data)
     with pytest.raises(NotFittedError):
@@ -144,13 +147,13 @@ def test_bad_input(options, data, message):
 
 
 def test_float32_and_read_only():
-    single = LPI(3, graph=6).fit(X.astype(np.float32))
+    single = literal(LPI, 3, graph=6).fit(X.astype(np.float32))
     assert single.components_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
-    assert o.angle(single.components_, LPI(3, graph=6).fit(X).components_) < 1e-3
+    assert o.angle(single.components_, literal(LPI, 3, graph=6).fit(X).components_) < 1e-3
     frozen = X.copy()
     for part in (frozen.data, frozen.indices, frozen.indptr):
         part.flags.writeable = False
-    LPI(2, graph=5).fit(frozen).transform(frozen)
+    literal(LPI, 2, graph=5).fit(frozen).transform(frozen)
 
 
 DATA = Path(os.environ.get("LAPWING_DATA", "nowhere"))
@@ -169,7 +172,8 @@ def test_clustering_of_documents():
         rows = np.flatnonzero(np.isin(y, classes))
         A, t = TfidfTransformer(use_idf=False).fit_transform(counts[rows]), np.searchsorted(np.sort(classes), y[rows])
         clusters = [
-            KMeans(5, n_init=10, random_state=0).fit_predict(Z) for Z in (LPI(4, ridge=0.1).fit_transform(A), A)
+            KMeans(5, n_init=10, random_state=0).fit_predict(Z)
+            for Z in (literal(LPI, 4, ridge=0.1).fit_transform(A), A)
         ]
         tables = [confusion_matrix(t, c) for c in clusters]
         found.append([table[linear_sum_assignment(-table)].sum() / len(t) for table in tables])

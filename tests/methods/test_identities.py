@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import oracles as o
 import pytest
+from helpers import literal
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import clone
@@ -20,23 +21,23 @@ WIDE, WIDE_Y = o.wide()
 NEAR = KNN(5, weights="binary")
 
 EVERY = {
-    "LPP": LPP(),
-    "LPP-class": LPP(graph=SameClass()),
-    "LPP-ratio": LPP(penalty=Repulsion(15, weights="binary")),
-    "LPP-semi": LPP(graph=KNN(5) + SameClass()),
-    "OLPP": OLPP(),
-    "OLPP-R": OLPP(graph=SameClass() - 0.2 * Repulsion(15, weights="binary"), normalize="trace"),
-    "NPE": NPE(),
-    "ONPP": ONPP(),
-    "MMC": MMC(),
-    "LPDP": LPDP(),
-    "MFA": MFA(),
-    "DNE": DNE(),
+    "LPP": literal(LPP),
+    "LPP-class": literal(LPP, graph=SameClass()),
+    "LPP-ratio": literal(LPP, penalty=Repulsion(15, weights="binary")),
+    "LPP-semi": literal(LPP, graph=KNN(5) + SameClass()),
+    "OLPP": literal(OLPP),
+    "OLPP-R": literal(OLPP, graph=SameClass() - 0.2 * Repulsion(15, weights="binary"), normalize="trace"),
+    "NPE": literal(NPE),
+    "ONPP": literal(ONPP),
+    "MMC": literal(MMC),
+    "LPDP": literal(LPDP),
+    "MFA": literal(MFA),
+    "DNE": literal(DNE),
 }
 AS_GIVEN = {  # their weights read X as given, so a translation changes them
-    "LPP-cosine": LPP(graph=KNN(5, weights="cosine")),
-    "LPP-dot": LPP(graph=Complete("dot")),
-    "OLPP-R-inverse": OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
+    "LPP-cosine": literal(LPP, graph=KNN(5, weights="cosine")),
+    "LPP-dot": literal(LPP, graph=Complete("dot")),
+    "OLPP-R-inverse": literal(OLPP, graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
 }
 every = pytest.mark.parametrize("name", EVERY)
 every_and_as_given = pytest.mark.parametrize("name", EVERY | AS_GIVEN)
@@ -65,7 +66,7 @@ def same_space(first, second, tol=1e-8):
 def test_olpp_of_the_repelling_complete_graph_is_pca(regime):
     A = o.REGIMES[regime]()[0]
     pca = PCA(3).fit(o.dense(A))
-    ours = OLPP(3, graph=-1 * Complete(), pca=None).fit(A)
+    ours = literal(OLPP, 3, graph=-1 * Complete(), pca=None).fit(A)
     assert o.angle(ours.components_, pca.components_) < 1e-8
     np.testing.assert_allclose(-ours.eigenvalues_, pca.singular_values_**2)
     np.testing.assert_allclose(np.abs(ours.transform(A)), np.abs(pca.transform(o.dense(A))), atol=1e-8)
@@ -75,7 +76,7 @@ def test_olpp_of_the_repelling_complete_graph_is_pca(regime):
 @pytest.mark.parametrize("penalty", [None, Complete()], ids=str)
 def test_lpp_of_the_class_graph_is_lda(penalty, solver):
     lda = LinearDiscriminantAnalysis(solver=solver, n_components=2).fit(X, Y)
-    ours = LPP(2, graph=SameClass(), penalty=penalty, pca=None).fit(X, Y)
+    ours = literal(LPP, 2, graph=SameClass(), penalty=penalty, pca=None).fit(X, Y)
     assert o.angle(ours.components_, lda.scalings_[:, :2].T) < 1e-8
     S_b, S_w = o.scatters(X, Y)
     ratios = eigh(S_w, S_w + S_b, eigvals_only=True)[:2]
@@ -86,13 +87,13 @@ def test_lpp_of_the_class_graph_is_lda(penalty, solver):
 def test_mmc_is_the_difference_of_scatters(y):
     S_b, S_w = o.scatters(X, y)
     values, V = eigh(S_b - S_w)
-    ours = MMC(2, pca=None).fit(X, y)
+    ours = literal(MMC, 2, pca=None).fit(X, y)
     assert o.angle(ours.components_, V[:, -2:].T) < 1e-8
     np.testing.assert_allclose(-ours.eigenvalues_, values[:-3:-1])
 
 
 def test_lpdp_is_lpp_plus_the_margin():
-    whole = LPDP(24, alpha=0.7, pca=None, scaling="constraint").fit(X, Y)
+    whole = literal(LPDP, 24, alpha=0.7, pca=None, scaling="constraint").fit(X, Y)
     V, values = whole.components_, whole.eigenvalues_
     S_b, S_w = o.scatters(X, Y)
     L = o.knn(X, Y, 5, weights="binary")[0]
@@ -101,19 +102,25 @@ def test_lpdp_is_lpp_plus_the_margin():
 
 
 EQUAL = {
-    "LPDP(alpha=0) = LPP": (LPDP(alpha=0.0), LPP(graph=NEAR)),
-    "NPE = LPP of Reconstruction": (NPE(), LPP(graph=Reconstruction(5))),
-    "ONPP = OLPP of Reconstruction": (ONPP(), OLPP(graph=Reconstruction(5))),
-    "MMC = OLPP": (MMC(), OLPP(graph=2 * SameClass() - Complete())),
-    "MFA = ratio LPP": (MFA(), LPP(graph=KNN(5, weights="binary", among="same_class"), penalty=ClosestPairs(20))),
-    "DNE = OLPP": (DNE(), OLPP(graph=(NEAR & SameClass()) - (NEAR & OtherClass()))),
-    "DNE = OLPP of Repulsion": (DNE(), OLPP(graph=(NEAR & SameClass()) - Repulsion(5, weights="binary"))),
-    "scale of attraction": (LPP(graph=SameClass()), LPP(graph=3 * SameClass())),
-    "& with all pairs": (LPP(graph=5), LPP(graph=KNN(5) & Complete())),
-    "center of D": (LPP(), LPP(center="degree")),
-    "center of I": (NPE(), NPE(center="mean")),
-    "whole energy": (LPP(), LPP(pca=1.0)),
-    "whole rank": (OLPP(), OLPP(pca=24)),
+    "LPDP(alpha=0) = LPP": (literal(LPDP, alpha=0.0), literal(LPP, graph=NEAR)),
+    "NPE = LPP of Reconstruction": (literal(NPE), literal(LPP, graph=Reconstruction(5))),
+    "ONPP = OLPP of Reconstruction": (literal(ONPP), literal(OLPP, graph=Reconstruction(5))),
+    "MMC = OLPP": (literal(MMC), literal(OLPP, graph=2 * SameClass() - Complete())),
+    "MFA = ratio LPP": (
+        literal(MFA),
+        literal(LPP, graph=KNN(5, weights="binary", among="same_class"), penalty=ClosestPairs(20)),
+    ),
+    "DNE = OLPP": (literal(DNE), literal(OLPP, graph=(NEAR & SameClass()) - (NEAR & OtherClass()))),
+    "DNE = OLPP of Repulsion": (
+        literal(DNE),
+        literal(OLPP, graph=(NEAR & SameClass()) - Repulsion(5, weights="binary")),
+    ),
+    "scale of attraction": (literal(LPP, graph=SameClass()), literal(LPP, graph=3 * SameClass())),
+    "& with all pairs": (literal(LPP, graph=5), literal(LPP, graph=KNN(5) & Complete())),
+    "center of D": (literal(LPP), literal(LPP, center="degree")),
+    "center of I": (literal(NPE), literal(NPE, center="mean")),
+    "whole energy": (literal(LPP), literal(LPP, pca=1.0)),
+    "whole rank": (literal(OLPP), literal(OLPP, pca=24)),
 }
 
 
@@ -127,9 +134,9 @@ def test_equal_estimators(name):
 @pytest.mark.parametrize("regime", ["tall", "wide", "sparsified", "deficient"])
 def test_dne_keeps_the_negative_eigenvalues_unless_told(regime):
     A, y = o.REGIMES[regime]()
-    whole = DNE(1, pca=None).fit(A, y)
+    whole = literal(DNE, 1, pca=None).fit(A, y)
     values = whole.set_params(n_components=whole.rank_).fit(A, y).eigenvalues_
-    kept = DNE(None, pca=None).fit(A, y)
+    kept = literal(DNE, None, pca=None).fit(A, y)
     negative = int(np.sum(values < -1e-10 * np.abs(values).max()))
     assert 0 < negative == len(kept.components_) < len(values)
     np.testing.assert_allclose(kept.eigenvalues_, values[:negative])
@@ -150,7 +157,7 @@ def test_lpp_is_laplacian_eigenmaps_when_rows_are_independent(as_sparse):
     assert values[1] > 1e-3  # connected: only the constant has eigenvalue 0
     A = sparse.csr_array(WIDE) if as_sparse else WIDE
     k = o.gap(values[1:])
-    ours = LPP(k, pca=None, scaling="constraint").fit(A)
+    ours = literal(LPP, k, pca=None, scaling="constraint").fit(A)
     embedding = ours.transform(A)
     np.testing.assert_allclose(ours.eigenvalues_, values[1 : k + 1], rtol=1e-8)
     assert o.angle(embedding.T, U[:, 1 : k + 1].T) < 1e-8
@@ -159,7 +166,7 @@ def test_lpp_is_laplacian_eigenmaps_when_rows_are_independent(as_sparse):
 
 
 def test_labels_act_only_through_graphs_that_read_them():
-    for estimator in (LPP(), OLPP(), NPE(), ONPP()):
+    for estimator in (literal(LPP), literal(OLPP), literal(NPE), literal(ONPP)):
         first, second = clone(estimator).fit(X), clone(estimator).fit(X, Y)
         np.testing.assert_array_equal(first.components_, second.components_)
 
@@ -214,7 +221,7 @@ def test_scale_of_weights(make, as_array):
     ratio = 1 if make is LPP else 7
     np.testing.assert_allclose(scaled.eigenvalues_, ratio * given.eigenvalues_)
     if make is LPP:
-        same_space(given, o.gap_fit(LPP(graph=KNN(5), pca=None), X))
+        same_space(given, o.gap_fit(literal(LPP, graph=KNN(5), pca=None), X))
 
 
 @pytest.mark.parametrize("make", [LPP, MFA], ids=lambda make: make.__name__)
@@ -288,13 +295,13 @@ def test_largest_entry_of_a_component_is_positive(name):
 
 
 def test_default_graph_of_few_samples_is_recorded():
-    assert LPP(1).fit(X[:4]).graph_.n_neighbors == 3
-    assert ONPP(1).fit(X[:40]).graph_.n_neighbors == 5
+    assert literal(LPP, 1).fit(X[:4]).graph_.n_neighbors == 3
+    assert literal(ONPP, 1).fit(X[:40]).graph_.n_neighbors == 5
 
 
 def test_connected_components():
     apart = np.vstack([X[:20], X[:20] + 1e3])
-    assert OLPP().fit(apart).n_connected_components_ == 2
-    assert LPP(graph=SameClass()).fit(X, Y).n_connected_components_ == 3
-    assert LPP(graph=SameClass()).fit(X, np.where(np.arange(90) < 4, -1, Y)).n_connected_components_ == 7
-    assert LPP(graph=KNN(5) - 0.1 * Repulsion(5)).fit(X, Y).n_connected_components_ == 1
+    assert literal(OLPP).fit(apart).n_connected_components_ == 2
+    assert literal(LPP, graph=SameClass()).fit(X, Y).n_connected_components_ == 3
+    assert literal(LPP, graph=SameClass()).fit(X, np.where(np.arange(90) < 4, -1, Y)).n_connected_components_ == 7
+    assert literal(LPP, graph=KNN(5) - 0.1 * Repulsion(5)).fit(X, Y).n_connected_components_ == 1

@@ -3,6 +3,7 @@
 import numpy as np
 import oracles as o
 import pytest
+from helpers import literal
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.base import clone
@@ -83,16 +84,16 @@ def test_the_linear_kernel_is_the_linear_map(linear, kernel, center, scaling, pc
 
 def test_graph_of_a_precomputed_kernel_is_by_its_distances():
     K = rbf_kernel(X, gamma=0.05)
-    fitted = KernelLPP(3, kernel="precomputed", graph=KNN(4, weights="binary"), pca=None).fit(K)
-    by_features = KernelLPP(3, gamma=0.05, graph=KNN(4, weights="binary"), pca=None).fit(
+    fitted = literal(KernelLPP, 3, kernel="precomputed", graph=KNN(4, weights="binary"), pca=None).fit(K)
+    by_features = literal(KernelLPP, 3, gamma=0.05, graph=KNN(4, weights="binary"), pca=None).fit(
         X
     )  # rbf keeps the order of distances
     same_up_to_sign(fitted.transform(rbf_kernel(NEW, X, gamma=0.05)), by_features.transform(NEW), 1e-7)
-    weights = KernelNPE(3, kernel="precomputed", graph=5, pca=None).fit(X @ X.T)
-    same_up_to_sign(weights.transform(NEW @ X.T), NPE(3, graph=5, pca=None).fit(X).transform(NEW), 1e-7)
+    weights = literal(KernelNPE, 3, kernel="precomputed", graph=5, pca=None).fit(X @ X.T)
+    same_up_to_sign(weights.transform(NEW @ X.T), literal(NPE, 3, graph=5, pca=None).fit(X).transform(NEW), 1e-7)
 
 
-@pytest.mark.parametrize("estimator", [KernelLPP(4, graph=5), KernelNPE(4, graph=5)], ids=repr)
+@pytest.mark.parametrize("estimator", [literal(KernelLPP, 4, graph=5), literal(KernelNPE, 4, graph=5)], ids=repr)
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "cosine", histogram_kernel])
 def test_agrees_with_the_definition(estimator, kernel):
     """Thesis eq. 3.17 and 3.32 with K centred, on its range, by a dense generalised solver."""
@@ -118,14 +119,16 @@ def test_full_rank_is_laplacian_eigenmaps():
     """The embedding of fitted samples then does not depend on the kernel."""
     maps = LaplacianEigenmaps(3, graph=6).fit(X)
     for gamma in (0.3, 1.0):
-        fitted = KernelLPP(3, graph=6, gamma=gamma, pca=None, scaling="constraint").fit(X)
+        fitted = literal(KernelLPP, 3, graph=6, gamma=gamma, pca=None, scaling="constraint").fit(X)
         assert fitted.rank_ == 59
         np.testing.assert_allclose(fitted.eigenvalues_, maps.eigenvalues_, rtol=1e-6)
         assert subspace_angles(fitted.transform(X), maps.embedding_).max() < 1e-5
 
 
 @pytest.mark.parametrize(
-    "estimator", [KernelLPP(3), KernelNPE(3), KernelLPP(3, graph=KNN(5) - 0.2 * Repulsion(20))], ids=repr
+    "estimator",
+    [literal(KernelLPP, 3), literal(KernelNPE, 3), literal(KernelLPP, 3, graph=KNN(5) - 0.2 * Repulsion(20))],
+    ids=repr,
 )
 def test_all_landmarks_are_the_whole_kernel(estimator):
     whole = clone(estimator).set_params(pca=6, gamma=0.05).fit(X, Y)
@@ -143,10 +146,10 @@ def test_many_samples_by_landmarks():
     A = rng.standard_normal((n, 5)).astype(np.float32)
     order = np.argsort(A[:, 0])
     W = sparse.csr_array((np.ones(n - 1), (order[:-1], order[1:])), shape=(n, n))
-    fitted = KernelLPP(2, graph=W + W.T, landmarks=100, random_state=0).fit(A)
+    fitted = literal(KernelLPP, 2, graph=W + W.T, landmarks=100, random_state=0).fit(A)
     assert fitted.transform(A[:10]).shape == (10, 2)
     with pytest.raises(ValueError, match=r"100000 samples would take 80 GB; give landmarks="):
-        KernelLPP(2, graph=W + W.T).fit(A)
+        literal(KernelLPP, 2, graph=W + W.T).fit(A)
 
 
 def test_labels_repulsion_and_ratio_with_a_kernel():
@@ -164,12 +167,12 @@ def test_labels_repulsion_and_ratio_with_a_kernel():
 
 def test_kernels_in_a_search():
     grid = {"kernellpp__kernel": ["rbf", "poly"], "kernellpp__graph__n_neighbors": [3, 6]}
-    pipeline = make_pipeline(KernelLPP(3, graph=KNN(5)), KNeighborsClassifier(1))
+    pipeline = make_pipeline(literal(KernelLPP, 3, graph=KNN(5)), KNeighborsClassifier(1))
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, Y)
     assert search.best_score_ > 0.4  # three classes that overlap
     assert len(set(search.cv_results_["mean_test_score"])) > 1
-    precomputed = make_pipeline(KernelLPP(3, kernel="precomputed"), KNeighborsClassifier(1))
-    plain = make_pipeline(KernelLPP(3, kernel="linear"), KNeighborsClassifier(1))
+    precomputed = make_pipeline(literal(KernelLPP, 3, kernel="precomputed"), KNeighborsClassifier(1))
+    plain = make_pipeline(literal(KernelLPP, 3, kernel="linear"), KNeighborsClassifier(1))
     same = [cross_val_score(m, A, Y, cv=3, error_score="raise") for m, A in ((precomputed, X @ X.T), (plain, X))]
     np.testing.assert_allclose(*same)
 
@@ -191,7 +194,7 @@ def test_kernels_in_a_search():
     ],
 )
 def test_bad_kernels(options, data, message):
-    for estimator in (KernelLPP(), KernelNPE()):
+    for estimator in (literal(KernelLPP), literal(KernelNPE)):
         fitted = clone(estimator).fit(X).set_params(**options)
         if isinstance(estimator, KernelNPE) and isinstance(options.get("graph"), KNN):
             continue
@@ -202,7 +205,7 @@ def test_bad_kernels(options, data, message):
 
 
 def test_a_kernel_map_has_no_inverse():
-    assert not hasattr(KernelLPP(), "inverse_transform")
+    assert not hasattr(literal(KernelLPP), "inverse_transform")
 
 
 # Laplacian eigenmaps
@@ -310,35 +313,38 @@ def test_pieces_of_a_large_graph(d, pieces):
 def test_every_graph_of_a_precomputed_kernel(graph):
     """Neighbours, weights and patches come from the kernel, never from its rows."""
     options = {"graph": graph, "pca": None, "penalty": Complete()}
-    linear = KernelLPP(2, kernel="linear", **options).fit(X, Y)
-    given = KernelLPP(2, kernel="precomputed", **options).fit(X @ X.T, Y)
+    linear = literal(KernelLPP, 2, kernel="linear", **options).fit(X, Y)
+    given = literal(KernelLPP, 2, kernel="precomputed", **options).fit(X @ X.T, Y)
     np.testing.assert_allclose(given.eigenvalues_, linear.eigenvalues_, rtol=1e-5, atol=1e-9)
 
 
 @pytest.mark.parametrize("graph", [Complete("dot"), KNN(5, search=KNeighborsTransformer()), CodingLength(5)], ids=repr)
 def test_graphs_that_a_precomputed_kernel_cannot_have(graph):
     with pytest.raises(ValueError, match=r"kernel=\"precomputed\""):
-        KernelLPP(2, kernel="precomputed", graph=graph).fit(X @ X.T)
+        literal(KernelLPP, 2, kernel="precomputed", graph=graph).fit(X @ X.T)
 
 
 def test_rank_of_kernels_in_single_precision():
     S = X.astype(np.float32)
-    for estimator in (KernelLPP(2, kernel="linear", pca=None), KernelLPP(2, kernel="linear", pca=None, landmarks=40)):
+    for estimator in (
+        literal(KernelLPP, 2, kernel="linear", pca=None),
+        literal(KernelLPP, 2, kernel="linear", pca=None, landmarks=40),
+    ):
         assert clone(estimator).set_params(random_state=0).fit(S).rank_ == 7
-    assert KernelLPP(2, kernel="precomputed", pca=None).fit((X @ X.T).astype(np.float32)).rank_ == 7
+    assert literal(KernelLPP, 2, kernel="precomputed", pca=None).fit((X @ X.T).astype(np.float32)).rank_ == 7
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        KernelLPP(2, kernel="precomputed", pca=None).fit(-(X @ X.T))
+        literal(KernelLPP, 2, kernel="precomputed", pca=None).fit(-(X @ X.T))
 
 
 def test_gamma_does_not_depend_on_the_origin():
     options = {"graph": KNN(5, weights="binary"), "pca": 5}
-    near, far = KernelLPP(2, **options).fit(X), KernelLPP(2, **options).fit(X + 1e4)
+    near, far = literal(KernelLPP, 2, **options).fit(X), literal(KernelLPP, 2, **options).fit(X + 1e4)
     np.testing.assert_allclose(near.eigenvalues_, far.eigenvalues_, rtol=1e-5)
 
 
 def test_a_kernel_map_keeps_its_own_samples():
     S = X.copy()
-    fitted = KernelLPP(2).fit(S)
+    fitted = literal(KernelLPP, 2).fit(S)
     before = fitted.transform(NEW)
     S *= 2
     np.testing.assert_array_equal(fitted.transform(NEW), before)
@@ -421,7 +427,10 @@ def test_threads():
     for threads in (1, 2):
         with threadpool_limits(threads):
             fits.append(
-                (LaplacianEigenmaps(3, graph=10).fit(S).embedding_, KernelLPP(3, graph=10).fit(S).transform(S[:50]))
+                (
+                    LaplacianEigenmaps(3, graph=10).fit(S).embedding_,
+                    literal(KernelLPP, 3, graph=10).fit(S).transform(S[:50]),
+                )
             )
     assert subspace_angles(fits[0][0], fits[1][0]).max() < 1e-8
     np.testing.assert_allclose(fits[0][1], fits[1][1], atol=1e-8 * np.abs(fits[0][1]).max())

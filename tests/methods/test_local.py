@@ -3,6 +3,7 @@
 import numpy as np
 import oracles as o
 import pytest
+from helpers import literal
 from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
@@ -164,7 +165,8 @@ def test_aligned_laplacians_of_pairs_are_a_graph():
     edges = sparse.coo_array(sparse.triu(W))
     local = edges.data[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
     fits = [
-        OLPP(3, pca=None, graph=g).fit(X) for g in (Alignment(np.column_stack([edges.row, edges.col]), local), KNN(4))
+        literal(OLPP, 3, pca=None, graph=g).fit(X)
+        for g in (Alignment(np.column_stack([edges.row, edges.col]), local), KNN(4))
     ]
     assert o.angle(fits[0].components_, fits[1].components_) < 1e-9
 
@@ -178,7 +180,7 @@ def test_coding_length_in_the_algebra():
     np.testing.assert_allclose(term.laplacian.toarray(), np.diag(kept.sum(axis=1)) - kept, atol=1e-12)
     (term,) = (near & CodingLength(5)).build(X)
     np.testing.assert_allclose(term.degrees.diagonal(), (near.adjacency(sample(X)).toarray() * (W > 0)).sum(axis=1))
-    fitted = LPP(2, graph=CodingLength(5) + SameClass() - 0.1 * Repulsion(20)).fit(X, Y)
+    fitted = literal(LPP, 2, graph=CodingLength(5) + SameClass() - 0.1 * Repulsion(20)).fit(X, Y)
     assert fitted.components_.shape == (2, 5)
 
 
@@ -187,7 +189,7 @@ def test_coding_length_in_the_algebra():
 
 def test_lpca_of_one_patch_is_pca():
     """All samples in every patch, uniform weights: n times the total scatter."""
-    fitted = LPCA(3, graph=CodingLength(len(X) - 1, weights="uniform")).fit(X)
+    fitted = literal(LPCA, 3, graph=CodingLength(len(X) - 1, weights="uniform")).fit(X)
     pca = PCA(3).fit(X)
     assert o.angle(fitted.components_, pca.components_) < 1e-8
     assert fitted.explained_ratio_ == pytest.approx(pca.explained_variance_ratio_.sum())
@@ -197,7 +199,7 @@ def test_lpca_of_one_patch_is_pca():
 @pytest.mark.parametrize("n_components", [1, 3, 5, None])
 @pytest.mark.parametrize("normalize", [None, "trace"])
 def test_explained_ratio(n_components, normalize):
-    fitted = LPCA(n_components, graph=4, normalize=normalize).fit(X)
+    fitted = literal(LPCA, n_components, graph=4, normalize=normalize).fit(X)
     L = o.local_scatter(X, Y, 4)[0]
     V = fitted.components_.T
     assert fitted.explained_ratio_ == pytest.approx(np.trace(V.T @ X.T @ L @ X @ V) / np.trace(X.T @ L @ X))
@@ -207,7 +209,7 @@ def test_explained_ratio(n_components, normalize):
 def test_local_subspaces_are_theorem_1(shape, k):
     S, _ = o.blobs(*shape)
     d = 2
-    local = LPCA(d, graph=k).fit(S).local_subspaces(S)
+    local = literal(LPCA, d, graph=k).fit(S).local_subspaces(S)
     assert local.components.shape == (len(S), d, S.shape[1])
     for i in range(0, len(S), 5):
         w = local.weights[i]
@@ -222,13 +224,13 @@ def test_local_subspaces_are_theorem_1(shape, k):
 
 
 def test_local_subspaces_refuse():
-    fitted = LPCA(2, graph=3).fit(X)
+    fitted = literal(LPCA, 2, graph=3).fit(X)
     with pytest.raises(ValueError, match=r"n_components=4 is more than a patch of 4 samples in 5 dimensions has, 3"):
         fitted.local_subspaces(X, 4)
     with pytest.raises(ValueError, match="no patches"):
-        LPCA(2, graph=KNN(5)).fit(X).local_subspaces(X)
+        literal(LPCA, 2, graph=KNN(5)).fit(X).local_subspaces(X)
     with pytest.raises(NotFittedError):
-        LPCA(2).local_subspaces(X)
+        literal(LPCA, 2).local_subspaces(X)
 
 
 def test_figure_1():
@@ -237,7 +239,7 @@ def test_figure_1():
         turned = np.empty((20, 2))
         for seed in range(20):
             S, direction = make_perturbed_line(n_perturbed=n_perturbed, random_state=seed)
-            axes = PCA(1).fit(S).components_, LPCA(1, graph=5).fit(S).components_
+            axes = PCA(1).fit(S).components_, literal(LPCA, 1, graph=5).fit(S).components_
             turned[seed] = [np.degrees(o.angle(axis, direction[None])) for axis in axes]
         pca, lpca = np.median(turned, axis=0)
         assert pca > 8
@@ -251,7 +253,7 @@ def test_one_neighbour(shape):
     S, y = o.blobs(*shape)
     L = o.local_scatter(S, y, 1)[0]
     values, V = o.solve(S, [(-1, L)])
-    fitted = LPCA(2, graph=1).fit(S)
+    fitted = literal(LPCA, 2, graph=1).fit(S)
     np.testing.assert_allclose(fitted.eigenvalues_, values[:2], rtol=1e-8)
     assert o.angle(fitted.components_, V[:, :2].T) < 1e-6
 
@@ -264,14 +266,14 @@ def test_neighbourhoods_use_the_metric(metric):
     np.fill_diagonal(d, -1)
     assert np.array_equal(rows, np.argsort(d, axis=1)[:, :7])
     assert not np.array_equal(rows, CodingLength(6).patches(sample(S)).rows)
-    assert LPCA(3, graph=CodingLength(6, metric=metric)).fit(S).components_.shape == (3, 12)
+    assert literal(LPCA, 3, graph=CodingLength(6, metric=metric)).fit(S).components_.shape == (3, 12)
 
 
 def test_duplicates_have_no_scatter():
     S = np.repeat(RNG.standard_normal((20, 4)), 3, axis=0)
     with pytest.raises(ValueError, match=r"no scatter.*more neighbours"):
-        LPCA(2, graph=2).fit(S)
-    fitted = LPCA(2, graph=5).fit(S)
+        literal(LPCA, 2, graph=2).fit(S)
+    fitted = literal(LPCA, 2, graph=5).fit(S)
     assert np.isfinite(fitted.components_).all()
     maps = TangentialMaps(2, graph=8).fit(S)
     assert np.isfinite(maps.embedding_).all()
@@ -365,7 +367,7 @@ def test_a_plane_is_found_whole(data):
 
 def test_linear_tangential_maps_come_from_the_frame():
     """The same matrix with the linear map: a plane in noise-free features is found by a projection."""
-    for estimator in (OLPP(2, pca=None), NPE(2, pca=None)):
+    for estimator in (literal(OLPP, 2, pca=None), literal(NPE, 2, pca=None)):
         S = np.column_stack([PLANE[:, :2], 0.02 * PLANE[:, :2] ** 2])
         fitted = clone(estimator).set_params(graph=TangentAlignment(8)).fit(S)
         (term,) = TangentAlignment(8, n_components=2).build(S)
@@ -487,7 +489,7 @@ def test_bad_parameters(options, message):
 
 @pytest.mark.parametrize("bad", [np.full((20, 3), np.nan), np.full((20, 3), "a"), np.ones((1, 3)), X[:, 0]])
 def test_bad_data(bad):
-    for estimator in (TangentialMaps(), LPCA()):
+    for estimator in (TangentialMaps(), literal(LPCA)):
         fitted = clone(estimator).fit(X)
         with pytest.raises(ValueError):  # noqa: PT011
             fitted.fit(bad)
@@ -500,7 +502,7 @@ def test_threads_and_bits():
     fits = []
     for threads in (1, 2, 2):
         with threadpool_limits(threads):
-            fits.append((TangentialMaps(2, graph=12).fit(S), LPCA(2, graph=12).fit(S)))
+            fits.append((TangentialMaps(2, graph=12).fit(S), literal(LPCA, 2, graph=12).fit(S)))
     assert subspace_angles(fits[0][0].embedding_, fits[1][0].embedding_).max() < 1e-8
     assert o.angle(fits[0][1].components_, fits[1][1].components_) < 1e-8
     assert fits[1][0].embedding_.tobytes() == fits[2][0].embedding_.tobytes()
@@ -526,7 +528,7 @@ def test_float32():
     for estimator in (
         TangentialMaps(2, graph=10),
         TangentialMaps(2, graph=10, extension="barycentric"),
-        LPCA(2, graph=5),
+        literal(LPCA, 2, graph=5),
     ):
         single, double = clone(estimator).fit(S.astype(np.float32)), clone(estimator).fit(S)
         assert single.transform(S[:5].astype(np.float32)).dtype == np.float32
@@ -620,7 +622,7 @@ def test_no_scatter_whatever_the_normalisation():
     S = np.repeat(RNG.standard_normal((5, 5)), 10, axis=0)
     for normalize in (None, "trace"):
         with pytest.raises(ValueError, match="no scatter"):
-            LPCA(1, graph=2, normalize=normalize).fit(S)
+            literal(LPCA, 1, graph=2, normalize=normalize).fit(S)
 
 
 def test_figure_6():

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import oracles as o
 import pytest
+from helpers import literal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -65,89 +66,94 @@ def trace_ratio(graph):
 
 
 CASES = {
-    "LPP": Case(LPP(), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
-    "LPP-int": Case(LPP(graph=7), lambda X, y: [(1, o.knn(X, y, 7))], supervised=False),
+    "LPP": Case(literal(LPP), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
+    "LPP-int": Case(literal(LPP, graph=7), lambda X, y: [(1, o.knn(X, y, 7))], supervised=False),
     "LPP-cosine": Case(
-        LPP(graph=KNN(5, weights="cosine")), lambda X, y: [(1, o.knn(X, y, 5, weights="cosine"))], supervised=False
+        literal(LPP, graph=KNN(5, weights="cosine")),
+        lambda X, y: [(1, o.knn(X, y, 5, weights="cosine"))],
+        supervised=False,
     ),
-    "LPP-dot": Case(LPP(graph=Complete("dot")), lambda X, y: [(1, o.complete(X, y, weights="dot"))], supervised=False),
+    "LPP-dot": Case(
+        literal(LPP, graph=Complete("dot")), lambda X, y: [(1, o.complete(X, y, weights="dot"))], supervised=False
+    ),
     "LPP-reconstruction": Case(
-        LPP(graph=Reconstruction(5)), lambda X, y: [(1, o.reconstruction(X, y, 5))], supervised=False
+        literal(LPP, graph=Reconstruction(5)), lambda X, y: [(1, o.reconstruction(X, y, 5))], supervised=False
     ),
-    "LPP-class": Case(LPP(graph=SameClass()), lambda X, y: [(1, o.same_class(X, y))]),
+    "LPP-class": Case(literal(LPP, graph=SameClass()), lambda X, y: [(1, o.same_class(X, y))]),
     "LPP-semi": Case(
-        LPP(graph=KNN(5) + 0.3 * SameClass()), lambda X, y: [(1, o.knn(X, y, 5)), (0.3, o.same_class(X, y))]
+        literal(LPP, graph=KNN(5) + 0.3 * SameClass()), lambda X, y: [(1, o.knn(X, y, 5)), (0.3, o.same_class(X, y))]
     ),
     "LPP-R": Case(
-        LPP(graph=KNN(5) - 0.2 * Repulsion(9)), lambda X, y: [(1, o.knn(X, y, 5)), (-0.2, o.repulsion(X, y, 9))]
+        literal(LPP, graph=KNN(5) - 0.2 * Repulsion(9)),
+        lambda X, y: [(1, o.knn(X, y, 5)), (-0.2, o.repulsion(X, y, 9))],
     ),
     "LPP-R-normalized": Case(
-        LPP(graph=KNN(5) - 0.2 * Repulsion(9, normalized=True)),
+        literal(LPP, graph=KNN(5) - 0.2 * Repulsion(9, normalized=True)),
         lambda X, y: [(1, o.knn(X, y, 5)), (-0.2, o.repulsion(X, y, 9, normalize=True))],
     ),
     "LPP-R-trace": Case(
-        LPP(graph=trace_ratio(SameClass()), normalize="trace"),
+        literal(LPP, graph=trace_ratio(SameClass()), normalize="trace"),
         lambda X, y: [(1, o.same_class(X, y)), (-0.2, o.repulsion(X, y, 9))],
     ),
     "LPP-ratio": Case(
-        LPP(graph=KNN(5), penalty=Repulsion(9, weights="binary")),
+        literal(LPP, graph=KNN(5), penalty=Repulsion(9, weights="binary")),
         lambda X, y: [(1, o.knn(X, y, 5))],
         lambda X, y: o.repulsion(X, y, 9, weights="binary")[0],
     ),
     "LPP-ratio-int": Case(
-        LPP(graph=5, penalty=9), lambda X, y: [(1, o.knn(X, y, 5))], lambda X, y: o.repulsion(X, y, 9)[0]
+        literal(LPP, graph=5, penalty=9), lambda X, y: [(1, o.knn(X, y, 5))], lambda X, y: o.repulsion(X, y, 9)[0]
     ),
-    "LPP-mean": Case(LPP(center="mean"), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
-    "LPP-uncentred": Case(LPP(center=False), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
-    "OLPP": Case(OLPP(), lambda X, y: [(1, o.knn(X, y, 5))], None, supervised=False),
-    "OLPP-uncentred": Case(OLPP(center=False), lambda X, y: [(1, o.knn(X, y, 5))], None, supervised=False),
+    "LPP-mean": Case(literal(LPP, center="mean"), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
+    "LPP-uncentred": Case(literal(LPP, center=False), lambda X, y: [(1, o.knn(X, y, 5))], supervised=False),
+    "OLPP": Case(literal(OLPP), lambda X, y: [(1, o.knn(X, y, 5))], None, supervised=False),
+    "OLPP-uncentred": Case(literal(OLPP, center=False), lambda X, y: [(1, o.knn(X, y, 5))], None, supervised=False),
     "OLPP-pairs": Case(
-        OLPP(graph=KNN(5) + Pairs(must_link=[[0, 5], [9, 1]], cannot_link=[[7, 2]])),
+        literal(OLPP, graph=KNN(5) + Pairs(must_link=[[0, 5], [9, 1]], cannot_link=[[7, 2]])),
         lambda X, y: [(1, o.knn(X, y, 5)), *pairs(X, y)],
         None,
         supervised=False,
     ),
     "OLPP-R": Case(
-        OLPP(graph=trace_ratio(SameClass()), normalize="trace"),
+        literal(OLPP, graph=trace_ratio(SameClass()), normalize="trace"),
         lambda X, y: [(1, o.same_class(X, y)), (-0.2, o.repulsion(X, y, 9))],
         None,
     ),
-    "NPE": Case(NPE(), lambda X, y: [(1, o.reconstruction(X, y, 5))], eye, supervised=False),
+    "NPE": Case(literal(NPE), lambda X, y: [(1, o.reconstruction(X, y, 5))], eye, supervised=False),
     "NPE-class": Case(
-        NPE(graph=Reconstruction(5, reg=0.01, among="same_class")),
+        literal(NPE, graph=Reconstruction(5, reg=0.01, among="same_class")),
         lambda X, y: [(1, o.reconstruction(X, y, 5, reg=0.01, among="same_class"))],
         eye,
     ),
-    "NPE-knn": Case(NPE(graph=KNN(5)), lambda X, y: [(1, o.knn(X, y, 5))], eye, supervised=False),
-    "ONPP": Case(ONPP(graph=7), lambda X, y: [(1, o.reconstruction(X, y, 7))], None, supervised=False),
+    "NPE-knn": Case(literal(NPE, graph=KNN(5)), lambda X, y: [(1, o.knn(X, y, 5))], eye, supervised=False),
+    "ONPP": Case(literal(ONPP, graph=7), lambda X, y: [(1, o.reconstruction(X, y, 7))], None, supervised=False),
     "ONPP-R": Case(
-        ONPP(graph=trace_ratio(Reconstruction(5, among="same_class")), normalize="trace"),
+        literal(ONPP, graph=trace_ratio(Reconstruction(5, among="same_class")), normalize="trace"),
         lambda X, y: [(1, o.reconstruction(X, y, 5, among="same_class")), (-0.2, o.repulsion(X, y, 9))],
         None,
     ),
-    "MMC": Case(MMC(), margin, None),
+    "MMC": Case(literal(MMC), margin, None),
     "LPDP": Case(
-        LPDP(graph=5),
+        literal(LPDP, graph=5),
         lambda X, y: [(1, o.knn(X, y, 5, weights="binary")), *margin(X, y)],
         lambda X, y: o.knn(X, y, 5, weights="binary")[1],
     ),
     "LPDP-heat": Case(
-        LPDP(alpha=0.05, graph=KNN(7)),
+        literal(LPDP, alpha=0.05, graph=KNN(7)),
         lambda X, y: [(1, o.knn(X, y, 7)), *((0.05 * c, G) for c, G in margin(X, y))],
         lambda X, y: o.knn(X, y, 7)[1],
     ),
     "MFA": Case(
-        MFA(graph=3, penalty=20),
+        literal(MFA, graph=3, penalty=20),
         lambda X, y: [(1, o.knn(X, y, 3, weights="binary", among="same_class"))],
         lambda X, y: o.closest_pairs(X, y, 20)[0],
     ),
     "MFA-default": Case(
-        MFA(),
+        literal(MFA),
         lambda X, y: [(1, o.knn(X, y, 5, weights="binary", among="same_class"))],
         lambda X, y: o.closest_pairs(X, y, 20)[0],
     ),
     "DNE": Case(
-        DNE(),
+        literal(DNE),
         lambda X, y: [
             (1, o.laplacian(o.knn_weights(X, y, 5, "binary", keep=same))),
             (-1, o.laplacian(o.knn_weights(X, y, 5, "binary", keep=other))),
@@ -155,43 +161,51 @@ CASES = {
         None,
     ),
     "DNE-heat": Case(
-        DNE(graph=(KNN(7) & SameClass()) - 0.5 * (KNN(7) & OtherClass())),
+        literal(DNE, graph=(KNN(7) & SameClass()) - 0.5 * (KNN(7) & OtherClass())),
         lambda X, y: [
             (1, o.laplacian(o.knn_weights(X, y, 7, keep=same))),
             (-0.5, o.laplacian(o.knn_weights(X, y, 7, keep=other))),
         ],
         None,
     ),
-    "LPCA": Case(LPCA(), lambda X, y: [(-1, o.local_scatter(X, y, 5))], None, supervised=False),
-    "LPCA-int": Case(LPCA(graph=2), lambda X, y: [(-1, o.local_scatter(X, y, 2))], None, supervised=False),
+    "LPCA": Case(literal(LPCA), lambda X, y: [(-1, o.local_scatter(X, y, 5))], None, supervised=False),
+    "LPCA-int": Case(literal(LPCA, graph=2), lambda X, y: [(-1, o.local_scatter(X, y, 2))], None, supervised=False),
     "LPCA-distance": Case(
-        LPCA(graph=CodingLength(4, weights="distance")),
+        literal(LPCA, graph=CodingLength(4, weights="distance")),
         lambda X, y: [(-1, o.local_scatter(X, y, 4, "distance"))],
         None,
         supervised=False,
     ),
     "LPCA-uniform": Case(
-        LPCA(graph=CodingLength(4, weights="uniform")),
+        literal(LPCA, graph=CodingLength(4, weights="uniform")),
         lambda X, y: [(-1, o.local_scatter(X, y, 4, "uniform"))],
         None,
         supervised=False,
     ),
     "LPP-coding-length": Case(
-        LPP(graph=CodingLength(5)), lambda X, y: [(1, o.local_scatter(X, y, 5))], supervised=False
+        literal(LPP, graph=CodingLength(5)), lambda X, y: [(1, o.local_scatter(X, y, 5))], supervised=False
     ),
     "OLPP-tangential": Case(
-        OLPP(graph=TangentAlignment(6, n_components=2)),
+        literal(OLPP, graph=TangentAlignment(6, n_components=2)),
         lambda X, y: [(1, o.tangent_alignment(X, y, 6, 2))],
         None,
         supervised=False,
     ),
     "NPE-tangential": Case(
-        NPE(graph=TangentAlignment(9, n_components=3, weights="uniform", include_self=False)),
+        literal(NPE, graph=TangentAlignment(9, n_components=3, weights="uniform", include_self=False)),
         lambda X, y: [(1, o.tangent_alignment(X, y, 9, 3, "uniform", False))],
         eye,
         supervised=False,
     ),
 }
+
+
+def automatic(estimator, n_components):
+    """The same with the library's own rule for truncation and ridge."""
+    rule = {name: "auto" for name in ("pca", "ridge") if hasattr(estimator, name)}
+    return clone(estimator).set_params(n_components=n_components, **rule)
+
+
 TABLE = [
     pytest.param(name, regime, labels, id=f"{name}-{regime}-{labels}")
     for name, case in CASES.items()
@@ -239,8 +253,8 @@ def test_as_many_components_as_the_rank(name, regime, labels):
     product = V @ V.T if B is None else V @ Xc.T @ B @ Xc @ V.T
     np.testing.assert_allclose(product, np.eye(len(values)), atol=1e-8)
     np.testing.assert_allclose(whole.eigenvalues_, values, rtol=1e-7, atol=1e-10 * np.abs(values).max())
-    automatic = clone(CASES[name].estimator).set_params(n_components=len(values)).fit(*data(regime, labels))
-    assert automatic.components_.shape[0] == automatic.rank_ == whole.rank_ == len(values)
+    default = automatic(CASES[name].estimator, len(values)).fit(*data(regime, labels))
+    assert default.components_.shape[0] == default.rank_ == whole.rank_ == len(values)
     if labels == "labels":
         with pytest.raises(ValueError, match=rf"n_components={len(values) + 1} .*\b{len(values)}\b"):
             whole.set_params(n_components=len(values) + 1).fit(*data(regime, labels))
@@ -255,7 +269,17 @@ def test_wide_dense_equals_its_sparse_copy(name):
     assert o.angle(estimator.components_, V) < 1e-8
 
 
-PROJECTED = [LPP(3, graph=7), LPP(3, graph=SameClass()), OLPP(3), NPE(3), ONPP(3), MMC(3), LPDP(3), MFA(3), DNE(3)]
+PROJECTED = [
+    literal(LPP, 3, graph=7),
+    literal(LPP, 3, graph=SameClass()),
+    literal(OLPP, 3),
+    literal(NPE, 3),
+    literal(ONPP, 3),
+    literal(MMC, 3),
+    literal(LPDP, 3),
+    literal(MFA, 3),
+    literal(DNE, 3),
+]
 
 
 @pytest.mark.parametrize("share", [5, 0.8, 1.0])
@@ -282,7 +306,7 @@ def test_few_principal_directions_of_large_data():
     """Where a truncated decomposition is cheaper."""
     rng = np.random.RandomState(0)
     X = rng.standard_normal((700, 560)) * np.geomspace(30, 1, 560)
-    estimator = OLPP(2, pca=6).fit(X)
+    estimator = literal(OLPP, 2, pca=6).fit(X)
     scores = PCA(6, svd_solver="full").fit(X)
     (term,) = KNN(5).build(X)
     values, V = o.solve(scores.transform(X), [(1, term.laplacian.toarray())])
@@ -353,7 +377,7 @@ def test_pca_of_large_sparse_data(estimator, regime):
 @pytest.mark.parametrize("estimator", PROJECTED, ids=str)
 def test_default_of_large_sparse_data(estimator):
     X, y = data("sparse_wide", "labels")
-    Z = clone(estimator).set_params(n_components=2).fit(X, y).transform(X)
+    Z = automatic(estimator, 2).fit(X, y).transform(X)
     assert np.linalg.svd(Z - Z.mean(axis=0), compute_uv=False)[1] > 1e-6
 
 
@@ -362,5 +386,5 @@ def test_default_never_lacks_directions():
     rows = o.blobs(20, 5)[0]
     X = np.vstack([np.c_[rows, np.zeros(20)], np.c_[rows, np.full(20, 0.01)]])
     y = np.repeat([0, 1], 20)
-    assert MFA(1, pca=None).fit(X, y).rank_ == 1
+    assert literal(MFA, 1, pca=None).fit(X, y).rank_ == 1
     assert MFA(1).fit(X, y).components_.shape == (1, 6)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import oracles as o
 import pytest
+from helpers import literal
 from scipy.linalg import subspace_angles
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -167,7 +168,7 @@ def test_bad_parameters(options, message):
 
 def test_a_graph_that_only_repels():
     graph = -1.0 * Repulsion(10)
-    for model in (GLPCA(2, graph=graph), GLPCA(2, alpha=1.0, graph=graph), RobustGLPCA(2, graph=graph)):
+    for model in (GLPCA(2, graph=graph), GLPCA(2, alpha=1.0, graph=graph), literal(RobustGLPCA, 2, graph=graph)):
         with pytest.raises(ValueError, match=r"draws no samples together.*KNN\(5\)"):
             model.fit(X, Y)
     for model in (GLPCA(2, beta=0, graph=graph), GLPCA(2, alpha=0.0, graph=graph)):
@@ -180,7 +181,7 @@ def test_weights_at_the_limit_of_floating_point():
         assert fitted.beta_ == 1
         assert subspace_angles(fitted.embedding_, GLPCA(3, beta=1).fit(X).embedding_).max() < 1e-7
         with pytest.raises(ValueError, match=r"alpha=1\S* leaves nothing of X"):
-            RobustGLPCA(3, alpha=alpha).fit(100 * X)
+            literal(RobustGLPCA, 3, alpha=alpha).fit(100 * X)
     assert GLPCA(3, alpha=5e-324).fit(X).beta_ == pytest.approx(0)
 
 
@@ -247,7 +248,7 @@ def test_single_precision_far_from_one(scale, shift):
 def test_more_components_than_the_rank(dtype):
     rng = np.random.RandomState(0)
     S = (rng.standard_normal((600, 3)) @ rng.standard_normal((3, 40))).astype(dtype)
-    for model in (GLPCA(5, beta=0), L21PCA(5)):
+    for model in (GLPCA(5, beta=0), literal(L21PCA, 5)):
         Q = model.fit(S).embedding_
         np.testing.assert_allclose(np.c_[np.full(600, 600**-0.5), Q].T @ Q, np.eye(6, 5, -1), atol=1e-5)
         assert model.reconstruction_error_ < 1e-3
@@ -257,7 +258,7 @@ ONE = np.random.RandomState(0).uniform(size=(600, 1))
 CROWDED = {
     "one varying column": (GLPCA(), np.hstack([ONE, np.zeros((600, 4))])),
     "one column": (GLPCA(3, graph=3), ONE),
-    "robust": (RobustGLPCA(), ONE),
+    "robust": (literal(RobustGLPCA), ONE),
     "surface": (GLPCA(5), np.random.RandomState(0).standard_normal((1000, 2))),
 }
 
@@ -324,7 +325,9 @@ def test_x_is_never_copied_and_no_square_matrix_is_formed(n, d, k, dtype, monkey
     assert peak < n**2 * S.itemsize / 2
 
 
-@pytest.mark.parametrize("model", [GLPCA(2), RobustGLPCA(2, beta=0.1), L21PCA(2)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "model", [GLPCA(2), literal(RobustGLPCA, 2, beta=0.1), literal(L21PCA, 2)], ids=lambda m: type(m).__name__
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_stored_models_place_new_rows_alike(model, dtype):
     S = X.astype(dtype)
@@ -362,7 +365,7 @@ def reweighted(S, k):
 @pytest.mark.parametrize("seed", range(3))
 def test_l21_pca_reaches_the_objective_of_another_algorithm(seed):
     S, T, bad = corrupted(seed=seed)
-    fitted = L21PCA(3).fit(S)
+    fitted = literal(L21PCA, 3).fit(S)
     P, objective = reweighted(S - S.mean(axis=0), 3)
     assert fitted.objective_ == pytest.approx(objective, rel=5e-3)
     assert subspace_angles(fitted.components_.T, P).max() < 0.05
@@ -379,10 +382,10 @@ def test_robust_forms_of_few_samples(n):
     rng = np.random.RandomState(n)
     S = rng.standard_normal((n, 2)) @ rng.standard_normal((2, 4)) + 0.1 * rng.standard_normal((n, 4))
     for k in {n // 2, min(2, n - 1), n - 1}:
-        for model in (L21PCA(k), RobustGLPCA(k, graph=2)):
+        for model in (literal(L21PCA, k), literal(RobustGLPCA, k, graph=2)):
             Q = model.fit(S).embedding_
             np.testing.assert_allclose(np.c_[np.full(n, n**-0.5), Q].T @ Q, np.eye(k + 1, k, -1), atol=1e-10)
-        fitted = L21PCA(k).fit(S)
+        fitted = literal(L21PCA, k).fit(S)
         best = reweighted(S - S.mean(axis=0), min(k, 4))[1]
         assert fitted.objective_ == pytest.approx(best, rel=5e-3, abs=1e-10)
 
@@ -390,14 +393,14 @@ def test_robust_forms_of_few_samples(n):
 @pytest.mark.parametrize(("n", "k"), [(100, 33), (100, 34), (90, 20), (90, 19), (401, 134)])
 def test_robust_forms_of_many_components(n, k):
     S = np.random.RandomState(0).standard_normal((n, n // 2))
-    Q = L21PCA(k, max_iter=5, tol=10).fit(S).embedding_
+    Q = literal(L21PCA, k, max_iter=5, tol=10).fit(S).embedding_
     np.testing.assert_allclose(np.c_[np.full(n, n**-0.5), Q].T @ Q, np.eye(k + 1, k, -1), atol=1e-10)
 
 
 def test_robust_objective_with_a_graph():
     """Beside a general optimiser of the smoothed problem, from the fit and from random starts."""
     S, _, _ = corrupted(n=30, p=6, k=2)
-    fitted = RobustGLPCA(2, beta=0.3, graph=4, tol=1e-8).fit(S)
+    fitted = literal(RobustGLPCA, 2, beta=0.3, graph=4, tol=1e-8).fit(S)
     L = KNN(4).build(S)[0].laplacian.toarray()
     Xc, alpha = S - S.mean(axis=0), fitted.alpha_
 
@@ -423,7 +426,7 @@ def test_robust_recovers_a_low_rank_matrix_where_pca_does_not():
     errors = [
         np.linalg.norm((model.inverse_transform(model.fit(S).transform(S)) - truth)[clean])
         / np.linalg.norm(truth[clean])
-        for model in (RobustGLPCA(3, beta=0.1), L21PCA(3), PCA(3))
+        for model in (literal(RobustGLPCA, 3, beta=0.1), literal(L21PCA, 3), PCA(3))
     ]
     assert errors[0] < 0.25
     assert errors[1] < 0.25
@@ -432,10 +435,10 @@ def test_robust_recovers_a_low_rank_matrix_where_pca_does_not():
 
 def test_scale_does_not_matter():
     S, _, _ = corrupted()
-    fits = [RobustGLPCA(3, beta=0.3).fit(c * S) for c in (1.0, 1e3)]
+    fits = [literal(RobustGLPCA, 3, beta=0.3).fit(c * S) for c in (1.0, 1e3)]
     assert subspace_angles(fits[0].embedding_, fits[1].embedding_).max() < 1e-8
     assert fits[1].objective_ == pytest.approx(1e3 * fits[0].objective_)
-    again = RobustGLPCA(3, alpha=fits[0].alpha_).fit(S)
+    again = literal(RobustGLPCA, 3, alpha=fits[0].alpha_).fit(S)
     assert subspace_angles(fits[0].embedding_, again.embedding_).max() < 1e-8
 
 
@@ -444,11 +447,11 @@ def test_corruption_to_one_side_needs_the_median():
     T = np.linalg.qr(rng.standard_normal((40, 3)))[0]
     S = 10 * rng.standard_normal((200, 3)) @ T.T + 0.05 * rng.standard_normal((200, 40))
     S[rng.permutation(200)[:40]] += 8 * np.abs(rng.standard_normal((40, 40)))
-    mean, median = (L21PCA(3, center=center).fit(S) for center in ("mean", "median"))
+    mean, median = (literal(L21PCA, 3, center=center).fit(S) for center in ("mean", "median"))
     assert subspace_angles(median.components_.T, T).max() < 0.05
     assert subspace_angles(mean.components_.T, T).max() > 0.7
     np.testing.assert_allclose(mean.mean_, S.mean(axis=0))
-    tied = RobustGLPCA(3, beta=0.1, center="median", graph=KNN(5, weights="binary")).fit(S)
+    tied = literal(RobustGLPCA, 3, beta=0.1, center="median", graph=KNN(5, weights="binary")).fit(S)
     assert subspace_angles(tied.components_.T, T).max() < 0.3
 
 
@@ -467,7 +470,7 @@ def test_a_fitted_centre_is_the_best_one(seed):
     """Skewed data, whose median of each feature is far from where the data are."""
     rng = np.random.RandomState(seed)
     S = 3 * rng.exponential(size=(200, 3)) @ rng.standard_normal((3, 10)) + 0.05 * rng.standard_normal((200, 10))
-    fitted = L21PCA(3, center="median").fit(S)
+    fitted = literal(L21PCA, 3, center="median").fit(S)
     Q, Xc = fitted.embedding_, S - fitted.mean_
     assert fitted.objective_ == pytest.approx(reweighted_affine(S, 3), rel=5e-3)
     assert fitted.objective_ == pytest.approx(reweighted(Xc, 3)[1], rel=5e-3)  # (1), for X less this centre
@@ -478,23 +481,23 @@ def test_a_fitted_centre_is_the_best_one(seed):
     )
     np.testing.assert_allclose(Q.sum(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose(fitted.transform(S + 1e-10), Q, atol=1e-6)
-    np.testing.assert_allclose(L21PCA(3, center="median").fit(S + 5).mean_, fitted.mean_ + 5, rtol=1e-6)
+    np.testing.assert_allclose(literal(L21PCA, 3, center="median").fit(S + 5).mean_, fitted.mean_ + 5, rtol=1e-6)
 
 
 def test_alpha_0_is_l21_pca():
     S, _, _ = corrupted()
-    robust, plain = RobustGLPCA(3, alpha=0.0).fit(S), L21PCA(3).fit(S)
+    robust, plain = literal(RobustGLPCA, 3, alpha=0.0).fit(S), literal(L21PCA, 3).fit(S)
     assert subspace_angles(robust.embedding_, plain.embedding_).max() < 1e-8
 
 
 def test_new_rows_of_the_robust_form():
     S, _, _ = corrupted()
-    plain = L21PCA(3).fit(S)
+    plain = literal(L21PCA, 3).fit(S)
     new = S[:10] + 1e-9
     projected = np.linalg.lstsq(plain.components_.T, (new - plain.mean_).T, rcond=None)[0].T
     np.testing.assert_allclose(plain.transform(new), projected, atol=1e-6)
     W = weights(S)
-    tied = RobustGLPCA(3, beta=0.3, graph=W).fit(S)
+    tied = literal(RobustGLPCA, 3, beta=0.3, graph=W).fit(S)
     placed = tied.transform(S[:5] + 1e-9, links=W[:5])
     for x, w, q in zip(S[:5], W[:5].toarray(), placed, strict=True):
 
@@ -506,7 +509,7 @@ def test_new_rows_of_the_robust_form():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e5])
-@pytest.mark.parametrize("model", [L21PCA(2), RobustGLPCA(2)], ids=["L21PCA", "RobustGLPCA"])
+@pytest.mark.parametrize("model", [literal(L21PCA, 2), literal(RobustGLPCA, 2)], ids=["L21PCA", "RobustGLPCA"])
 def test_a_new_row_at_the_centre(model, scale):
     fitted = clone(model).fit(scale * X)
     placed = fitted.transform(fitted.mean_[None])
@@ -516,7 +519,7 @@ def test_a_new_row_at_the_centre(model, scale):
 
 def test_stopping_early_warns():
     with pytest.warns(ConvergenceWarning, match=r"max_iter=5 .*raise max_iter"):
-        fitted = L21PCA(3, max_iter=5).fit(corrupted()[0])
+        fitted = literal(L21PCA, 3, max_iter=5).fit(corrupted()[0])
     assert fitted.n_iter_ == 5
     assert fitted.violation_ > 1e-6
 
@@ -535,7 +538,7 @@ def test_stopping_early_warns():
     ],
 )
 def test_bad_robust_parameters(options, message):
-    fitted = RobustGLPCA(2).fit(X).set_params(**options)
+    fitted = literal(RobustGLPCA, 2).fit(X).set_params(**options)
     with pytest.raises(ValueError, match=message):
         fitted.fit(X)
     with pytest.raises(NotFittedError):

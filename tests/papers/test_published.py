@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import literal
 from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -39,15 +40,17 @@ def errors(estimator, X, y, train, test, dimensions):
 
 
 REPULSION = {  # at n - c = 160 principal directions of 28 x 23 images, 5 training images a person
-    "OLPP": (OLPP(55, graph=SameClass(), pca=160), 55),
-    "OLPP-R": (OLPP(55, graph=SameClass() - 0.2 * Repulsion(15), pca=160, normalize="trace"), 55),
-    "ONPP": (ONPP(90, graph=Reconstruction(4, among="same_class"), pca=160), 90),
+    "OLPP": (literal(OLPP, 55, graph=SameClass(), pca=160), 55),
+    "OLPP-R": (literal(OLPP, 55, graph=SameClass() - 0.2 * Repulsion(15), pca=160, normalize="trace"), 55),
+    "ONPP": (literal(ONPP, 90, graph=Reconstruction(4, among="same_class"), pca=160), 90),
     "ONPP-R": (
-        ONPP(90, graph=Reconstruction(4, among="same_class") - 0.2 * Repulsion(15), pca=160, normalize="trace"),
+        literal(
+            ONPP, 90, graph=Reconstruction(4, among="same_class") - 0.2 * Repulsion(15), pca=160, normalize="trace"
+        ),
         90,
     ),
-    "ratio": (LPP(55, graph=SameClass(), penalty=Repulsion(15), pca=160), 55),
-    "DNE": (DNE(55, graph=15, pca=160), 55),
+    "ratio": (literal(LPP, 55, graph=SameClass(), penalty=Repulsion(15), pca=160), 55),
+    "DNE": (literal(DNE, 55, graph=15, pca=160), 55),
 }
 
 
@@ -81,8 +84,8 @@ def test_other_forms_of_repulsion_on_orl(orl_errors):
 
 
 USPS = {  # average recognition rates of table 1, for 30, 50 and 70 training images a digit
-    "LPP": (LPP(40, graph=KNN(5, weights="binary"), pca=None, scaling="constraint"), (39.01, 68.41, 78.38)),
-    "LPDP": (LPDP(40, pca=None, scaling="constraint"), (46.44, 73.5, 82.32)),
+    "LPP": (literal(LPP, 40, graph=KNN(5, weights="binary"), pca=None, scaling="constraint"), (39.01, 68.41, 78.38)),
+    "LPDP": (literal(LPDP, 40, graph=5, pca=None, scaling="constraint"), (46.44, 73.5, 82.32)),
 }
 
 
@@ -123,7 +126,7 @@ def test_text_is_never_densified(newsgroups):
 def test_text_by_operators_equals_the_dense_solution(newsgroups, monkeypatch):
     X = newsgroups[0][::11]
     X = X[np.diff(X.indptr) > 0]
-    estimator = LPP(10, graph=KNN(5, metric="cosine"), pca=None, ridge=30)
+    estimator = literal(LPP, 10, graph=KNN(5, metric="cosine"), pca=None, ridge=30)
     dense = estimator.fit(X).components_
     assert estimator.rank_ is not None
     monkeypatch.setattr(SparseMap, "limit", 1000)

@@ -18,6 +18,7 @@ import numpy as np
 import oracles as o
 import outside
 import pytest
+from helpers import literal
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import PCA
@@ -51,6 +52,7 @@ from lapwing import (
 )
 from lapwing.graphs import KNN, Graph, Pairs, Precomputed, Radius, Repulsion, SameClass
 from lapwing.persistence import ModelFileError, load, save, to_onnx, to_torch
+from lapwing.persistence._encoding import migrated
 from lapwing.persistence._file import FORMAT, checksum
 from lapwing.reducers import LinearReducer
 
@@ -496,11 +498,11 @@ def test_missing_file_and_folder(tmp_path):
 
 # What the parameters of the golden files mean today: those that came later have the value that acts as they did without.
 MEANT = {
-    "lpp.1": LPP(2, graph=KNN(3, symmetry="or") - 0.2 * Repulsion(9)),
-    "kernel_landmarks.1": KernelLPP(2, graph=3, landmarks=8, random_state=0, gamma=0.1),
+    "lpp.1": literal(LPP, 2, graph=KNN(3, symmetry="or") - 0.2 * Repulsion(9), pca="auto"),
+    "kernel_landmarks.1": literal(KernelLPP, 2, graph=3, landmarks=8, random_state=0, gamma=0.1, pca="auto"),
     "laplacian_eigenmaps.1": LaplacianEigenmaps(2, graph=4),
-    "tsa.1": TSA((2, 1), graph=3, image_shape=(2, 2), flatten=True),
-    "lpi.1": LPI(2, graph=3),
+    "tsa.1": literal(TSA, (2, 1), graph=3, image_shape=(2, 2), flatten=True),
+    "lpi.1": literal(LPI, 2, graph=3, ridge="auto"),
     "laplacian_score.1": LaplacianScore(2, graph=3),
 }
 
@@ -512,6 +514,30 @@ def test_golden(name):
     np.testing.assert_allclose(model.transform(np.array(expected["X"])), expected["Y"], rtol=1e-9, atol=1e-12)
     assert type(model) is type(MEANT[name])
     same(model.get_params(deep=False), MEANT[name].get_params(deep=False))
+
+
+class Later(LinearReducer):
+    """A method to which parameters were added after its files were written."""
+
+    def __init__(self, n_components=2, *, graph=None, pca="auto", standardize="auto", ridge="auto", normalize="auto"):
+        super().__init__(n_components, graph=graph, pca=pca, normalize=normalize)
+        self.standardize = standardize
+        self.ridge = ridge
+
+
+@pytest.mark.parametrize("format", [1, 2])
+@pytest.mark.parametrize(("pca", "ridge"), [(None, 0.0), (0.9, 0.0), ("auto", "auto")])
+def test_new_parameters_mean_what_was_done_without(format, pca, ridge):
+    written = {"n_components": 3, "pca": pca} | ({"solver": "auto"} if format == 1 else {})
+    before = {"standardize": False, "ridge": ridge, "normalize": None}
+    assert migrated(Later, written, format) == {"n_components": 3, "pca": pca} | before
+    assert migrated(Later, written | {"ridge": 2.0}, format)["ridge"] == 2.0
+
+
+def test_parameters_of_other_classes_and_of_this_format_stay_as_they_are():
+    assert migrated(Later, {"pca": None}, 3) == {"pca": None}
+    assert migrated(KNN, {"n_neighbors": 3, "solver": 1}, 1) == {"n_neighbors": 3, "solver": 1}
+    assert migrated(LaplacianScore, {"graph": 3}, 2) == {"graph": 3}
 
 
 def test_golden_files_are_there():
@@ -740,7 +766,7 @@ HOSTILE = {
     "free class": (change(["model", "class"], "KernelNPE"), "has no parameters"),
     "parameter": (change([*PARAMS, "whiten"], True), r"no parameters \['whiten'\]; a newer"),
     "parameter self": (change([*PARAMS, "self"], True), "no parameters"),
-    "params list": (change(PARAMS, [1]), "keys"),
+    "params list": (change(PARAMS, [1]), "attribute"),
     "missing parameter": (
         change([*PARAMS, "graph"], {"class": "Precomputed", "params": {}, "fitted": {}}),
         "missing 1 required",

@@ -2,7 +2,8 @@
 
 lapwing implements methods of five papers, and repeats the papers' tables and figures to show that it computes what they
 describe. Here are the :mod:`~lapwing.papers.experiments`, which ``lapwing reproduce`` runs, the :mod:`~lapwing.papers.datasets`
-they are measured on, and what the papers use beside their methods or compare with:
+they are measured on, the settings of the papers, :mod:`~lapwing.papers.published`, which stay as they are when defaults change,
+and what the papers use beside their methods or compare with:
 
 - :mod:`~lapwing.papers.features`: histograms of local binary patterns, by which the Laplacian PCA paper describes faces;
 - :mod:`~lapwing.papers.recognition`: random-sampling subspace LDA, by which that paper recognises them;
@@ -18,7 +19,7 @@ they are measured on, and what the papers use beside their methods or compare wi
 from importlib import import_module
 from typing import Any
 
-_PARTS = ("datasets", "experiments", "factorisation", "features", "recognition", "retrieval")
+_PARTS = ("datasets", "experiments", "factorisation", "features", "published", "recognition", "retrieval")
 
 
 def __getattr__(name: str) -> Any:

@@ -34,6 +34,8 @@ from ._classes import class_of, is_known, name_of
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")
 FORGOTTEN = {"fit_times_"}  # of one machine on one day: equal fits give equal files
+# What was done before there were these parameters: columns as they are, no ridge, graphs added as they are written.
+WITHOUT = {"standardize": False, "ridge": 0.0, "normalize": None}
 ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 
@@ -177,9 +179,15 @@ def check_attribute(cls: type, name: str) -> None:
 
 
 def migrated(cls: type, params: dict, format: int) -> dict:
-    """The parameters that a file of an earlier format means: removed ones are dropped, new ones get the meaning they had."""
+    """The parameters that a file of an earlier format means: removed ones are dropped, new ones say what was done without."""
+    if not issubclass(cls, Reducer):
+        return params
     if format < 2:
-        return {name: node for name, node in params.items() if name != "solver" or not issubclass(cls, Reducer)}
+        params = {name: node for name, node in params.items() if name != "solver"}
+    if format < 3:
+        # pca="auto" is the rule that decides about truncation and ridge together; a ridge beside it would overrule it.
+        before = WITHOUT | ({"ridge": "auto"} if params.get("pca") == "auto" else {})
+        params = {name: node for name, node in before.items() if name in signature(cls).parameters} | params
     return params
 
 

@@ -20,6 +20,7 @@ from ...metrics import chi2_distances, procrustes_error
 from ...rows import Rows
 from ..datasets import make_patch, make_perturbed_line, make_scherk
 from ..features import LBPHistogram
+from ..published import published
 from ..recognition import RandomSubspaceLDA
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values
@@ -41,7 +42,7 @@ def _angle(a: np.ndarray, b: np.ndarray) -> float:
 
 def _line(n_perturbed: int, seed: int) -> Values:
     X, direction = make_perturbed_line(n_perturbed=n_perturbed, random_state=seed)
-    models = {"PCA": PCA(1), "LPCA": LPCA(1, graph=5)}
+    models = {"PCA": PCA(1), "LPCA": published(LPCA, 1, graph=5, pca="auto")}
     return {name: {"angle": _angle(m.fit(X).components_[0], direction)} for name, m in models.items()}
 
 
@@ -51,7 +52,7 @@ def _line_pictures(_: Summary) -> Mapping[str, Figure]:
         X, _direction = make_perturbed_line(n_perturbed=n_perturbed, random_state=0)
         place.plot(*X[n_perturbed:].T, "o", color="0.4", ms=4)
         place.plot(*X[:n_perturbed].T, "X", color=COLORS[1], ms=9)
-        for model, color in ((PCA(1), COLORS[5]), (LPCA(1, graph=5), COLORS[0])):
+        for model, color in ((PCA(1), COLORS[5]), (published(LPCA, 1, graph=5, pca="auto"), COLORS[0])):
             centre, along = np.median(X, axis=0), 14 * model.fit(X).components_[0]
             place.plot(*np.array([centre - along, centre + along]).T, color=color, label=type(model).__name__)
         place.set(title=f"{n_perturbed} moved", xlim=(-15, 15), ylim=(-15, 15), aspect="equal")
@@ -133,7 +134,7 @@ def _rate(Z: np.ndarray, y: np.ndarray, split: Split) -> float:
 
 
 def _lpca(k: int | None, K: int, **params: Any) -> LPCA:
-    return LPCA(k, graph=CodingLength(K, **params), pca=None)
+    return published(LPCA, k, graph=CodingLength(K, **params), pca=None)
 
 
 REDUCERS: dict[str, Callable[[int], Any]] = {
@@ -143,8 +144,8 @@ REDUCERS: dict[str, Callable[[int], Any]] = {
 }
 DISCRIMINATORS: dict[str, Callable[[], Any]] = {
     "rate, LDA": lambda: LinearDiscriminantAnalysis(),
-    "rate, LPP": lambda: LPP(None, graph=2, pca=None),
-    "rate, MFA": lambda: MFA(None, graph=2, penalty=20, pca=None),
+    "rate, LPP": lambda: published(LPP, None, graph=2, pca=None),
+    "rate, MFA": lambda: published(MFA, None, graph=2, penalty=20, pca=None),
 }
 
 
@@ -223,10 +224,12 @@ def _least_gain(quantity: str, better: str, worse: str) -> Callable[[Summary], f
 
 N, K = 1200, 15
 MAPS: dict[str, Callable[[], Any]] = {
-    "tangential maps": lambda: TangentialMaps(2, graph=K),
-    "tangential maps (weights by distance)": lambda: TangentialMaps(2, graph=TangentAlignment(K, weights="distance")),
-    "LTSA": lambda: TangentialMaps(2, graph=TangentAlignment(K, weights="uniform")),
-    "Isomap": lambda: Isomap(n_neighbors=K, n_components=2),
+    "tangential maps": lambda: published(TangentialMaps, 2, graph=K),
+    "tangential maps (weights by distance)": lambda: published(
+        TangentialMaps, 2, graph=TangentAlignment(K, weights="distance")
+    ),
+    "LTSA": lambda: published(TangentialMaps, 2, graph=TangentAlignment(K, weights="uniform")),
+    "Isomap": lambda: Isomap(n_neighbors=K, n_components=2, eigen_solver="dense"),  # the other is not repeatable
     "LLE": lambda: LocallyLinearEmbedding(n_neighbors=K, n_components=2, random_state=0),
     "Laplacian eigenmaps": lambda: SpectralEmbedding(2, affinity="nearest_neighbors", n_neighbors=K, random_state=0),
 }

@@ -12,6 +12,7 @@ from sklearn.preprocessing import normalize
 
 from ...graphs import KNN
 from ...methods import LPDP, LPP
+from ..published import published
 from ._classification import Classification, Data, Maker, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Reading, Summary
@@ -23,14 +24,14 @@ NAMED = {"constraint": "as the eigenproblem gives them", "unit": "unit direction
 
 def _lpp(length: str) -> Maker:
     def make(X: Any, y: np.ndarray, d: int) -> LPP:
-        return LPP(d, graph=KNN(5, weights="binary"), pca=None, scaling=length)
+        return published(LPP, d, graph=KNN(5, weights="binary"), pca=None, scaling=length)
 
     return make
 
 
 def _lpdp(length: str) -> Maker:
     def make(X: Any, y: np.ndarray, d: int) -> LPDP:
-        return LPDP(d, alpha=1.0, pca=None, scaling=length)
+        return published(LPDP, d, graph=5, alpha=1.0, pca=None, scaling=length)
 
     return make
 

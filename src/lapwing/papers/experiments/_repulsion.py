@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ...graphs import Complete, Reconstruction, Repulsion, SameClass
 from ...methods import DNE, LPP, OLPP, ONPP
+from ..published import published
 from ._classification import Classification, Data, Method, PerClass
 from ._data import dataset
 from ._experiment import Claim, Experiment, Measured, Reading, Summary, Values
@@ -59,30 +60,34 @@ def _attraction(y: np.ndarray) -> Reconstruction:
 
 
 def _olpp(X: Any, y: np.ndarray, d: int) -> OLPP:
-    return OLPP(_at_most(d, y), graph=SameClass(), pca=_directions(y))
+    return published(OLPP, _at_most(d, y), graph=SameClass(), pca=_directions(y))
 
 
 def _olpp_r(X: Any, y: np.ndarray, d: int, beta: float = BETA, k: int = NEIGHBORS) -> OLPP:
     graph = SameClass() - beta * Repulsion(k)
-    return OLPP(_at_most(d, y), graph=graph, pca=_directions(y), normalize="trace")
+    return published(OLPP, _at_most(d, y), graph=graph, pca=_directions(y), normalize="trace")
 
 
 def _onpp(X: Any, y: np.ndarray, d: int) -> ONPP:
-    return ONPP(_at_most(d, y), graph=_attraction(y), pca=_directions(y))
+    return published(ONPP, _at_most(d, y), graph=_attraction(y), pca=_directions(y))
 
 
 def _onpp_r(X: Any, y: np.ndarray, d: int, beta: float = BETA, k: int = NEIGHBORS) -> ONPP:
     graph = _attraction(y) - beta * Repulsion(k)
-    return ONPP(_at_most(d, y), graph=graph, pca=_directions(y), normalize="trace")
+    return published(ONPP, _at_most(d, y), graph=graph, pca=_directions(y), normalize="trace")
 
 
 def _laplacianfaces(X: Any, y: np.ndarray, d: int) -> LPP:
-    return LPP(_at_most(d, y), graph=SameClass("heat", t="half-median"), pca=_directions(y), scaling="constraint")
+    return published(
+        LPP, _at_most(d, y), graph=SameClass("heat", t="half-median"), pca=_directions(y), scaling="constraint"
+    )
 
 
 def _fisherfaces(X: Any, y: np.ndarray, d: int) -> LPP:
     """Beyond c - 1 dimensions too, where the generalised eigenvectors of the scatters go on."""
-    return LPP(_at_most(d, y), graph=SameClass(), penalty=Complete(), pca=_directions(y), scaling="constraint")
+    return published(
+        LPP, _at_most(d, y), graph=SameClass(), penalty=Complete(), pca=_directions(y), scaling="constraint"
+    )
 
 
 def _pca(X: Any, y: np.ndarray, d: int) -> PCA:
@@ -90,11 +95,11 @@ def _pca(X: Any, y: np.ndarray, d: int) -> PCA:
 
 
 def _ratio(X: Any, y: np.ndarray, d: int) -> LPP:
-    return LPP(_at_most(d, y), graph=SameClass(), penalty=Repulsion(NEIGHBORS), pca=_directions(y))
+    return published(LPP, _at_most(d, y), graph=SameClass(), penalty=Repulsion(NEIGHBORS), pca=_directions(y))
 
 
 def _dne(X: Any, y: np.ndarray, d: int) -> DNE:
-    return DNE(_at_most(d, y), graph=NEIGHBORS, pca=_directions(y))
+    return published(DNE, _at_most(d, y), graph=NEIGHBORS, pca=_directions(y))
 
 
 SEVEN = {

@@ -21,6 +21,7 @@ from ...graphs import KNN
 from ...methods import LPI, LPP, LaplacianEigenmaps
 from ...metrics import clustering_accuracy
 from ...rows import Rows
+from ..published import published
 from ..retrieval import neighborhood_accuracy, pair_average_precision
 from ._classification import Data
 from ._data import dataset
@@ -102,7 +103,7 @@ def _newsgroups(setting: tuple[int, int, int, bool], seed: int) -> Values:
     found = {"LSI": scored(lambda A: A @ columns)}
     for name, weights, metric, pca in _newsgroups_methods(words_of_all):
         W = KNN(n_neighbors, weights=weights, metric=metric).adjacency(Rows(X))
-        model = LPP(most, graph=W, pca=pca, scaling="constraint").fit(X)
+        model = published(LPP, most, graph=W, pca=pca, scaling="constraint").fit(X)
         found[name] = scored(model.transform)
         if name == "LPP, heat":
             found[f"{name}, unit directions"] = scored(model.transform, np.linalg.norm(model.components_, axis=1))
@@ -289,7 +290,7 @@ def _of_all(name: str) -> dict[str, np.ndarray]:
     rows = np.unique(np.concatenate(_subsets(name)))
     A = normalize(X[rows])
     found = {
-        "LPI (fitted on all)": LPI(LPI_DIMENSIONS[-1], graph=7, ridge=1.0).fit_transform(A),
+        "LPI (fitted on all)": published(LPI, LPI_DIMENSIONS[-1], graph=7, ridge=1.0).fit_transform(A),
         "LSI (fitted on all)": TruncatedSVD(200, random_state=0).fit_transform(A),
     }
     whole = {method: np.full((X.shape[0], Z.shape[1]), np.nan) for method, Z in found.items()}
@@ -305,14 +306,14 @@ def _representations(name: str, rows: np.ndarray, variants: bool) -> Iterable[tu
     n, graph = A.shape[0], _cosine_graph(A, 7)
     yield "LSI", singular_coordinates(A), _lsi_dimensions(n)
     most = LPI_DIMENSIONS[-1]
-    literal = LPP(most, graph=graph, pca=None, scaling="constraint").fit(A)
+    literal = published(LPP, most, graph=graph, pca=None, scaling="constraint").fit(A)
     Z = literal.transform(A)
     yield "LPI", Z, LPI_DIMENSIONS
     if not variants:
         return
     yield "LSI (counts)", singular_coordinates(C), _lsi_dimensions(n)
     yield "LPI (unit directions)", Z / np.linalg.norm(literal.components_, axis=1), LPI_DIMENSIONS
-    yield "LPI (default ridge)", LPI(most, graph=graph).fit_transform(A), LPI_DIMENSIONS
+    yield "LPI (default ridge)", published(LPI, most, graph=graph).fit_transform(A), LPI_DIMENSIONS
     for method, coordinates in _of_all(name).items():
         yield method, coordinates[rows], [d for d in _lsi_dimensions(n) if d <= coordinates.shape[1]]
 
@@ -467,7 +468,9 @@ def _over_neighbors(name: str, seed: int) -> Values:
     found = {"baseline": neighborhood_accuracy(A, y) * 100}
     found["LSI"] = _best(neighborhood_accuracy, singular_coordinates(A), y, _lsi_dimensions(len(y)))[0]
     for method, k in graphs.items():
-        Z = LPP(FEW_DIMENSIONS[-1], graph=_cosine_graph(A, k), pca=None, scaling="constraint").fit_transform(A)
+        Z = published(LPP, FEW_DIMENSIONS[-1], graph=_cosine_graph(A, k), pca=None, scaling="constraint").fit_transform(
+            A
+        )
         found[method] = _best(neighborhood_accuracy, Z, y, FEW_DIMENSIONS)[0]
     return {method: {"accuracy": value} for method, value in found.items()}
 
@@ -590,8 +593,8 @@ def _clustered(setting: tuple[str, int], seed: int) -> Values:
     T = TfidfTransformer().fit_transform(C)
     graph = _cosine_graph(A, 15)
     lsi = TruncatedSVD(min(100, n - 1), random_state=0).fit_transform(A)
-    lpi = LPI(min(CLUSTER_DIMENSIONS, n - 2), graph=graph, ridge=0.1).fit_transform(A)
-    maps = LaplacianEigenmaps(k - 1, graph=graph).fit(np.zeros((n, 1))).embedding_  # only the graph is read
+    lpi = published(LPI, min(CLUSTER_DIMENSIONS, n - 2), graph=graph, ridge=0.1).fit_transform(A)
+    maps = published(LaplacianEigenmaps, k - 1, graph=graph).fit(np.zeros((n, 1))).embedding_  # only the graph is read
     labels = {
         "k-means": _k_means(A, k, seed),
         "LSI": _k_means(lsi[:, :k], k, seed),
@@ -601,8 +604,8 @@ def _clustered(setting: tuple[str, int], seed: int) -> Values:
         "k-means (random starts)": _k_means(A, k, seed, "random"),
         "k-means (tf-idf)": _k_means(T, k, seed),
         "LPI (random starts)": _k_means(lpi[:, : k - 1], k, seed, "random"),
-        "LPI (default ridge)": _k_means(LPI(k - 1, graph=graph).fit_transform(A), k, seed),
-        "LPI (tf-idf)": _k_means(LPI(k - 1, ridge=0.1).fit_transform(T), k, seed),
+        "LPI (default ridge)": _k_means(published(LPI, k - 1, graph=graph).fit_transform(A), k, seed),
+        "LPI (tf-idf)": _k_means(published(LPI, k - 1, graph=15, ridge=0.1).fit_transform(T), k, seed),
         "NMF-NCW (random start)": factor_labels(A, k, "random"),
     }
     found: Values = {method: _measures(y, found) for method, found in labels.items()}
@@ -758,7 +761,7 @@ def _planes(n_classes: int, seed: int) -> tuple[dict[str, np.ndarray], np.ndarra
     C, y = _drawn("tdt2", n_classes, seed)
     A = normalize(C)
     lsi = TruncatedSVD(2, random_state=0).fit_transform(A)
-    return {"LSI": lsi, "LPI": LPI(2, graph=15, ridge=0.1).fit_transform(A)}, y
+    return {"LSI": lsi, "LPI": published(LPI, 2, graph=15, ridge=0.1).fit_transform(A)}, y
 
 
 def _plane_accuracy(n_classes: int, seed: int) -> Values:
