@@ -34,3 +34,8 @@ SPARSE = {
 def sparse_kind(request):
     """Makes a sparse matrix of a dense one: every kind that a user may pass."""
     return SPARSE[request.param]
+
+
+def pytest_collection_modifyitems(items):
+    """What compiles pynndescent first: one of several test processes then does it all, and none waits for it at the end."""
+    items.sort(key=lambda item: item.path.name != "test_approximate.py")

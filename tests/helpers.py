@@ -6,6 +6,7 @@ from inspect import signature
 import numpy as np
 from oracles import laplacian
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from lapwing.graphs import Graph
 from lapwing.papers.published import published
@@ -57,9 +58,9 @@ def frozen(X):
 
 
 def named(value):
-    """The id of a parametrised test: a graph as it prints, options by their values, no addresses."""
+    """The id of a parametrised test: a graph or an estimator as it prints, options by their values, no addresses."""
     if isinstance(value, dict):
         return "-".join(getattr(v, "__name__", str(v)) for k, v in value.items() if k != "metric_params")
-    if isinstance(value, Graph):
+    if isinstance(value, Graph | BaseEstimator):
         return re.sub(r"<function (\w+).*?>", r"\1", " ".join(repr(value).split()))[:90]
     return None

@@ -58,7 +58,7 @@ def grid_scores(estimator, X, y, dimensions, classifier, **options):
 
 @pytest.mark.parametrize("reducer", REDUCERS, ids=str)
 def test_equals_grid_search(reducer):
-    D = 5
+    D = 3
     before = repr(reducer)
     found = nested_scores(reducer, X, Y, dimensions=D, cv=3)
     scores, mean, std, best = grid_scores(reducer, X, Y, range(1, D + 1), KNeighborsClassifier(1), cv=3)

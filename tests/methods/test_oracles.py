@@ -233,6 +233,11 @@ def definition(name, regime, labels, ridge=0.0):
 
 @pytest.mark.parametrize(("name", "regime", "labels"), TABLE)
 def test_agrees_with_the_definition(name, regime, labels):
+    check_the_first_components(name, regime, labels)
+    check_as_many_components_as_the_rank(name, regime, labels)
+
+
+def check_the_first_components(name, regime, labels):
     values, V, _, Xc = definition(name, regime, labels)
     k = o.gap(values)
     estimator = clone(CASES[name].estimator).set_params(n_components=k, pca=None).fit(*data(regime, labels))
@@ -244,8 +249,7 @@ def test_agrees_with_the_definition(name, regime, labels):
     np.testing.assert_allclose(embedded, Xc @ estimator.components_.T, atol=1e-10 * np.abs(Xc).max())
 
 
-@pytest.mark.parametrize(("name", "regime", "labels"), TABLE)
-def test_as_many_components_as_the_rank(name, regime, labels):
+def check_as_many_components_as_the_rank(name, regime, labels):
     """All of them hold the constraint, ``pca="auto"`` may leave none out, and one more raises."""
     values, _, B, Xc = definition(name, regime, labels)
     whole = clone(CASES[name].estimator).set_params(n_components=len(values), pca=None)

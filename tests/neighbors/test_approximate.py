@@ -1,6 +1,7 @@
 """``search="approximate"``: nearly all neighbours, at distances that are exact, the same every time."""
 
 import sys
+from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ from lapwing.neighbors import Search, _approximate, find
 from lapwing.persistence import load, save
 from lapwing.rows import Rows
 
-pytest.importorskip("pynndescent")
+pytestmark = pytest.mark.skipif(find_spec("pynndescent") is None, reason="needs pynndescent")  # slow to import
 
 N, K = 2000, 5
 

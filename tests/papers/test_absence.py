@@ -24,6 +24,8 @@ COMMANDS = {
 REPRODUCE = ("reproduce", "reproduce --quick", "reproduce lpdp-table-1")
 SCRIPT = """
 import json, sys
+from importlib import import_module
+from pkgutil import walk_packages
 
 sys.modules["lapwing.papers"] = None  # importing it fails as if its folder were not there
 
@@ -42,20 +44,10 @@ np.testing.assert_array_equal(lapwing.load("model.lapwing").transform(X), model.
 assert compare(X, y, methods=["lpp", "pca"], dimensions=[1, 2], cv=3).choice[0] in ("LPP", "PCA")
 np.savetxt("iris.csv", np.c_[X, y], delimiter=",", header="a,b,c,d,kind", comments="")
 done = {command: CliRunner().invoke(app, command.split()) for command in sys.argv[1:]}
-print(json.dumps({command: (one.exit_code, one.stdout, one.stderr) for command, one in done.items()}))
-"""
-MODULES = """
-import sys
-from importlib import import_module
-from pkgutil import walk_packages
-
-sys.modules["lapwing.papers"] = None
-
-import lapwing
-
-for module in walk_packages(lapwing.__path__, "lapwing."):
-    if not module.name.startswith("lapwing.papers") and not module.name.endswith("__main__"):
-        print(import_module(module.name).__name__)
+said = {command: (one.exit_code, one.stdout, one.stderr) for command, one in done.items()}
+names = [module.name for module in walk_packages(lapwing.__path__, "lapwing.")]
+others = [name for name in names if not name.startswith("lapwing.papers") and not name.endswith("__main__")]
+print(json.dumps(said | {"imported": [import_module(name).__name__ for name in others]}))
 """
 
 
@@ -69,7 +61,10 @@ def python(code, *arguments, cwd):
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """The exit code, standard output and standard error of each command, after a fit, a saved model and a comparison."""
+    """The exit code, standard output and standard error of each command, after a fit, a saved model and a comparison.
+
+    And the modules that could be imported.
+    """
     return json.loads(python(SCRIPT, *COMMANDS, *REPRODUCE, cwd=tmp_path_factory.mktemp("absence")))
 
 
@@ -80,8 +75,8 @@ def test_only_reproduce_imports_it():
     assert [path for path in outside if importing.search(path.read_text())] == [ROOT / "cli" / "_reproduce.py"]
 
 
-def test_every_other_module_imports(tmp_path):
-    imported = python(MODULES, cwd=tmp_path).split()
+def test_every_other_module_imports(done):
+    imported = done["imported"]
     assert {"lapwing.methods", "lapwing.graphs", "lapwing.clustering", "lapwing.cli._reproduce"} <= set(imported)
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from helpers import named
 from scipy import linalg
 from sklearn import config_context
 from sklearn.base import clone
@@ -13,7 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.manifold import TSNE
 from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from lapwing import LPP
 from lapwing.graphs import SameClass
@@ -188,9 +189,9 @@ CHECKED = [
 ]
 
 
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", CHECKED, ids=named)
+def test_scikit_learn(estimator):
+    check_estimator(estimator, on_skip=None)  # the first check that fails is in the traceback
 
 
 def test_clone_pickle_and_frames():

@@ -563,19 +563,18 @@ def test_the_keyboard_reaches_every_sample(browser, digits_page):
     assert browser.execute_script(unnamed) == 0
 
 
+@pytest.fixture(scope="module")
+def hostile():
+    X, y = load_wine(return_X_y=True)
+    methods = {HOSTILE: LPP(), "PCA": make_pipeline(StandardScaler(), LPP(pca=0.9))}
+    return X, compare(X, np.array([HOSTILE + str(k) for k in y]), methods=methods, dimensions=[1, 2], cv=2)
+
+
 @pytest.mark.parametrize("kind", ["row", "text"])
-def test_nothing_the_user_brings_is_run(browser, tmp_path, kind):
+def test_nothing_the_user_brings_is_run(browser, hostile, tmp_path, kind):
     from selenium.webdriver.support.ui import Select
 
-    X, y = load_wine(return_X_y=True)
-    labels = np.array([HOSTILE + str(k) for k in y])
-    found = compare(
-        X,
-        labels,
-        methods={HOSTILE: LPP(), "PCA": make_pipeline(StandardScaler(), LPP(pca=0.9))},
-        dimensions=[1, 2],
-        cv=2,
-    )
+    X, found = hostile
     more = {"texts": [HOSTILE] * 178} if kind == "text" else {}
     path = write_report(
         tmp_path / "page.html",
