@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "operators": set(),
     "problem": {"operators"},
     "solvers": set(),
-    "blocks": set(),
+    "blocks": {"operators"},
     "maps": {"blocks", "operators", "solvers"},
     "rows": {"maps", "operators"},
     "neighbors": {"blocks", "maps", "operators", "rows"},

@@ -6,7 +6,8 @@ from conftest import in_parts
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from lapwing.rows import KernelRows, Rows, canonical, lengths, unit_rows
+from lapwing.operators import canonical
+from lapwing.rows import KernelRows, Rows, lengths, unit_rows
 
 RNG = np.random.RandomState(0)
 X = np.where(RNG.rand(30, 12) < 0.5, RNG.rand(30, 12) - 0.3, 0)

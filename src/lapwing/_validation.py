@@ -42,6 +42,11 @@ def check_not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def equal_within(dtype: Any) -> float:
+    """How far numbers that should be equal may differ by rounding, relative to the largest: 1e-10, more in float32."""
+    return max(1e-10, 100 * float(np.finfo(dtype if np.dtype(dtype).kind == "f" else np.float64).eps))
+
+
 def check_clusters(n_clusters: Any, n_samples: int) -> int:
     """A whole number from 1 to the number of samples."""
     k = check_count("n_clusters", n_clusters)

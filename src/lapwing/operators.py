@@ -1,4 +1,4 @@
-"""Symmetric n x n matrices that are never dense.
+"""Symmetric n x n matrices that are never dense, and the one form of sparse rows that is computed with.
 
 Everything the papers put between two copies of the data -- Laplacians, degrees, class scatter, reconstruction
 errors -- is a sparse matrix, plus low-rank factors, plus a diagonal. :class:`Structured` is that sum, closed under
@@ -27,6 +27,23 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     """Slices over rows so that one float64 block takes about ``BLOCK_BYTES``."""
     step = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def canonical(X: Array) -> Array:
+    """Sparse X as a CSR array that has each entry once and, where they fit, indices of 32 bits; dense X as it is.
+
+    Products of rows read each entry once, some of scikit-learn's metrics take no longer indices, and ``*`` and ``**`` of SciPy's
+    matrices are those of linear algebra. The caller's object is never changed.
+    """
+    if not sparse.issparse(X):
+        return X
+    rows = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
+    if rows.indices.dtype != np.int32 and max(rows.nnz, rows.shape[1]) < 2**31:
+        rows = sparse.csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,8 +13,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from ._validation import equal_within
 from .maps import SparseMap, as_map, weighted_mean
-from .operators import Array, row_blocks
+from .operators import Array, canonical, row_blocks
 
 FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
@@ -134,9 +135,15 @@ class Rows:
 
     def require_kernel(self) -> None:
         X = self.X
-        if sparse.issparse(X) or X.shape[0] != X.shape[1] or np.abs(X - X.T).max() > 1e-8 * np.abs(X).max():
+        if sparse.issparse(X) or X.shape[0] != X.shape[1]:
             raise ValueError(
-                f'kernel="precomputed" needs X to be a symmetric kernel matrix; it has shape {X.shape}, or is not symmetric'
+                f'kernel="precomputed" needs X to be a symmetric kernel matrix, a dense square one; it has shape {X.shape}'
+            )
+        largest = np.abs(X - X.T).max()
+        if largest > max(1e-8, equal_within(X.dtype)) * np.abs(X).max():
+            raise ValueError(
+                f'kernel="precomputed" needs X to be a symmetric kernel matrix; it is not symmetric (largest difference '
+                f"{largest:.3g}): pass (K + K.T) / 2"
             )
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
@@ -206,23 +213,6 @@ def kernel_distances(K: np.ndarray) -> np.ndarray:
     squared = np.maximum(squares[:, None] + squares - 2.0 * K, 0)
     np.fill_diagonal(squared, 0)
     return np.sqrt(squared, out=squared)
-
-
-def canonical(X: Array) -> Array:
-    """Sparse X as a CSR array that has each entry once and, where they fit, indices of 32 bits; dense X as it is.
-
-    Products of rows read each entry once, some of scikit-learn's metrics take no longer indices, and ``*`` and ``**`` of SciPy's
-    matrices are those of linear algebra. The caller's object is never changed.
-    """
-    if not sparse.issparse(X):
-        return X
-    rows = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
-    if rows.indices.dtype != np.int32 and max(rows.nnz, rows.shape[1]) < 2**31:
-        rows = sparse.csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
 
 
 def lengths(X: Array) -> np.ndarray:

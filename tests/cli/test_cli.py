@@ -624,7 +624,7 @@ def test_a_folder_that_may_not_be_written(iris, monkeypatch):
 
 
 def test_broken_pipe_is_silent(tmp_path, model):
-    write(tmp_path / "long.csv", [Table(np.tile(X, (1000, 1)), feature_names=NAMES)])
+    write(tmp_path / "long.csv", [Table(np.tile(X, (100, 1)), feature_names=NAMES)])
     command = [*LAPWING, "transform", model, tmp_path / "long.csv"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         running.stdout.readline()
@@ -644,7 +644,7 @@ def test_an_interruption_leaves_nothing(tmp_path, model, number, code, suffix):
     # Ctrl-C is heard, also where the tests run in the background of a shell, which has it ignored.
     heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, **heard) as running:
-        running.stdin.write(",".join(NAMES).encode() + b"\n" + b"1,2,3,4\n" * 500_000)
+        running.stdin.write(",".join(NAMES).encode() + b"\n" + b"1,2,3,4\n" * 200_000)
         running.stdin.flush()
         deadline = time.monotonic() + 60
         while not os.listdir(folder) and time.monotonic() < deadline:
@@ -680,6 +680,63 @@ def test_colours_in_a_terminal_only(iris, model):
         assert "\x1b" not in run(*command).stdout
 
 
+# Models of classes that are not lapwing's
+
+OUTSIDE = """
+import json, sys
+from typer.testing import CliRunner
+from lapwing.cli._app import app
+
+said = []
+for command in json.loads(sys.argv[1]):
+    one = CliRunner().invoke(app, command)
+    said.append((one.exit_code, one.stdout, one.stderr, "mine" in sys.modules))
+print(json.dumps(said))
+"""
+
+
+def test_a_model_of_an_outside_class(tmp_path):
+    """Its module is imported where --import names it, from this folder too, and never because the file does."""
+    (tmp_path / "mine.py").write_text("from lapwing import LPP\n\nclass Mine(LPP):\n    'My own.'\n")
+    program = "import mine, numpy, lapwing; lapwing.save(mine.Mine(2).fit(numpy.eye(4)), 'm.lapwing')"
+    program += "; numpy.save('x.npy', numpy.eye(4))"
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    plain, asked = ["inspect", "m.lapwing"], ["--import", "mine"]
+    commands = [plain, ["transform", "m.lapwing", "x.npy"], plain + asked, ["transform", "m.lapwing", "x.npy", *asked]]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", OUTSIDE, json.dumps(commands)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = json.loads(done.stdout)
+    for code, _, errors, is_imported in said[:2]:
+        assert (code, is_imported) == (1, False)
+        assert "--import mine on the command line" in errors
+    assert [(code, is_imported) for code, _, _, is_imported in said[2:]] == [(0, True)] * 2
+    assert "Mine, My own." in said[2][1]
+    assert said[3][1].splitlines()[0] == "mine0,mine1"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "code", "message"),
+    [
+        (None, "no_such_module", 2, "there is no module 'no_such_module'"),
+        (None, "lapwing.no_such_module", 2, "there is no module 'lapwing.no_such_module'"),
+        (None, "mine.py", 2, "'mine.py' is no module"),
+        ("import no_such_module", "needs_more", 1, "No module named 'no_such_module'"),
+        ("1 / 0", "divides", 1, "--import divides: ZeroDivisionError"),
+    ],
+)
+def test_modules_that_cannot_be_imported(tmp_path, monkeypatch, model, text, name, code, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    if text:
+        (tmp_path / f"{name}.py").write_text(text)
+    assert message in unfolded(run("inspect", model, "--import", name, code=code))
+
+
 # Memory
 
 
@@ -689,7 +746,7 @@ def test_transform_streams(tmp_path):
     from pyarrow import parquet
 
     rng = np.random.RandomState(0)
-    block = pa.table({f"x{j}": rng.standard_normal(100_000).astype(np.float32) for j in range(20)})
+    block = pa.table({f"x{j}": rng.standard_normal(25_000).astype(np.float32) for j in range(80)})
     np.save(tmp_path / "x.npy", np.column_stack([column.to_numpy()[:500] for column in block.columns]))
     run("fit", tmp_path / "x.npy", "-d", 3, "-o", tmp_path / "m.lapwing")
     code = (
@@ -700,14 +757,14 @@ def test_transform_streams(tmp_path):
     )
     peaks = {}
     for times in (1, 13):
-        rows = 100_000 * times  # in one row group, the hardest case
+        rows = 25_000 * times  # in one row group, the hardest case
         options = {"row_group_size": rows, "use_dictionary": False, "compression": "none"}
         parquet.write_table(pa.concat_tables([block] * times), tmp_path / "x.parquet", **options)
         command = ["transform", tmp_path / "m.lapwing", tmp_path / "x.parquet", "-o", tmp_path / "z.parquet"]
         result = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
         assert parquet.ParquetFile(tmp_path / "z.parquet").metadata.num_rows == rows
         peaks[times] = int(result.stdout)
-    # 1.2 million more rows of 80 bytes are 96 MB; batches, and pages of the file, may cost a little more.
+    # 300,000 more rows of 320 bytes are 96 MB; batches, and pages of the file, may cost a little more.
     assert peaks[13] < peaks[1] + 50_000, peaks
 
 

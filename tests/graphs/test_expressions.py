@@ -1,6 +1,7 @@
 """Graphs as expressions: they print as they are typed, and what a leaf is, the expression knows."""
 
 import pickle
+from copy import copy, deepcopy
 from functools import partial
 
 import numpy as np
@@ -259,6 +260,27 @@ def test_long_sums():
     assert LPP(1, graph=half & SameClass()).fit(X, Y).graph_ is not half
 
 
+def test_long_sums_are_copied_and_pickled():
+    graph = sum(KNN(1 + i % 9, t=1.0 + i) for i in range(500)) - 0.5 * SameClass()
+    for again in (pickle.loads(pickle.dumps(graph)), deepcopy(graph), copy(graph)):
+        assert repr(again) == repr(graph)
+        assert again is not graph
+    model = pickle.loads(pickle.dumps(LPP(1, graph=graph)))
+    assert repr(model) == repr(LPP(1, graph=graph))
+    kept = deepcopy(KNN(5) - 0.2 * Repulsion(15))
+    assert kept.set_params(left__n_neighbors=7).left.n_neighbors == 7
+
+
+def test_nothing_is_added():
+    """``sum`` begins with 0, and so may a loop."""
+    graph = KNN(5)
+    for same in (graph + 0, 0 + graph, graph - 0, graph + 0.0, sum([graph, 0])):
+        assert same is graph
+    for wrong in (lambda: graph + 1, lambda: 1 + graph, lambda: graph - 1, lambda: 0 - graph):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            wrong()
+
+
 # Parameters
 
 
@@ -291,6 +313,37 @@ def test_single_precision_weights(make):
         off[2, 1] *= 1 + wrong
         with pytest.raises(ValueError, match="not symmetric"):
             Precomputed(make(off)).build(X)
+
+
+def test_single_precision_patches():
+    """Local matrices are symmetric, have rows that add up to 0 and no negative eigenvalue, all up to their own rounding."""
+    local = ((np.eye(4) - 0.25) / 3).astype(np.float32)
+    local[1, 0] *= 1 + 5e-7
+    assert (local != local.T).any()
+    assert local.sum(axis=1, dtype=np.float64).any()
+    graph = Alignment([[0, 1, 2, 3]] * 2, [local] * 2)
+    assert graph.is_laplacian
+    assert graph.is_semidefinite
+    L = graph.build(X)[0].laplacian.toarray()
+    np.testing.assert_array_equal(L, L.T)
+    for dtype, wrong in ((np.float32, 1e-3), (np.float64, 5e-7)):
+        off = ((np.eye(4) - 0.25) / 3).astype(dtype)
+        off[1, 0] *= 1 + wrong
+        assert not Alignment([[0, 1, 2, 3]], [off]).is_laplacian
+        with pytest.raises(ValueError, match="symmetric"):
+            Alignment([[0, 1, 2, 3]], [off]).build(X)
+
+
+def test_a_single_precision_kernel():
+    K = (X @ X.T).astype(np.float32)
+    K[1, 0] += np.float32(5e-6) * K.max()
+    assert (K != K.T).any()
+    KernelLPP(2, kernel="precomputed").fit(K)
+    for dtype, wrong in ((np.float32, 1e-3), (np.float64, 1e-6)):
+        off = (X @ X.T).astype(dtype)
+        off[1, 0] += dtype(wrong) * off.max()
+        with pytest.raises(ValueError, match=r"symmetric kernel matrix.*largest difference.*\(K \+ K\.T\) / 2"):
+            KernelLPP(2, kernel="precomputed").fit(off)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])

@@ -10,7 +10,7 @@ import rule
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from lapwing.graphs import KNN
+from lapwing.graphs import KNN, Radius
 from lapwing.neighbors import (
     KERNEL,
     Nearest,
@@ -318,3 +318,31 @@ def test_searches_in_several_metrics_share_rows():
         other = find(Rows(rows), Search(5, metric))
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("is_stored", [True, False], ids=["diagonal", "no diagonal"])
+def test_sparse_matrices_of_distances(is_stored):
+    """The zeros of the diagonal may be stored or not: the sparse matrix of a dense one has none."""
+    X, y = np.random.RandomState(0).rand(30, 4), np.arange(30) % 3
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    given = sparse.csr_array(D)
+    assert given.nnz == 30 * 29
+    if is_stored:
+        rows, cols = np.divmod(np.arange(900), 30)
+        given = sparse.csr_array((D.ravel(), (rows, cols)), shape=(30, 30))
+        assert given.nnz == 900
+    for graph in (
+        KNN(5, metric="precomputed"),
+        KNN(29, metric="precomputed"),
+        KNN(5, metric="precomputed", among="same_class"),
+        KNN(5, metric="precomputed", t="half-median"),
+        Radius(0.5, metric="precomputed"),
+    ):
+        (found,), (exact,) = graph.build(given, y), graph.build(D, y)
+        np.testing.assert_allclose(
+            found.laplacian.toarray(), exact.laplacian.toarray(), atol=1e-12, err_msg=repr(graph)
+        )
+    given.data[given.data > 0.9] = 0
+    given.eliminate_zeros()
+    with pytest.raises(ValueError, match=r't="half-median" needs the distances of all pairs.*t="auto"'):
+        KNN(2, metric="precomputed", t="half-median").build(given)

@@ -235,7 +235,7 @@ np.testing.assert_array_equal(load("model").transform(np.load("NEW.npy")), np.lo
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "class TimeLPP is not lapwing's; import the module that defines it first: import outside\n" in done.stdout
+    assert "class TimeLPP is not lapwing's; import the module that defines it first: import outside, " in done.stdout
 
 
 def test_a_class_of_the_main_program(tmp_path, monkeypatch):
@@ -989,7 +989,7 @@ def test_a_forged_name_imports_nothing(name, file, monkeypatch, tmp_path):
     header, arrays = contents(file)
     for node in (header["model"], header["model"]["params"]["graph"]):
         own, node["class"] = node["class"], name
-        with pytest.raises(ModelFileError, match=f"import {name.split(':')[0]}$"):
+        with pytest.raises(ModelFileError, match=f"import {name.split(':')[0]}, or "):
             load(forge(file, header, arrays))
         node["class"] = own
     assert not list(tmp_path.rglob("*.imported"))

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
+from ..operators import canonical
 from ._progress import Progress
 
 BLOCK_BYTES = 1 << 25  # of a block: more gains nothing (measured)
@@ -191,7 +192,7 @@ def checked(block: Any, i: int, start: int, shape: tuple[int, int], dtype: np.dt
         raise ValueError(f"{name} has shape {block.shape}, but X has {shape[1]} columns; mend or drop that block")
     if block.dtype.kind not in "fiub":
         raise ValueError(f"{name} holds {block.dtype}, not numbers; convert it first")
-    block = (_canonical(block) if sparse.issparse(block) else block).astype(dtype, copy=False)
+    block = canonical(block).astype(dtype, copy=False)
     values = block.data if sparse.issparse(block) else block
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum(dtype=np.float64)
@@ -204,15 +205,6 @@ def checked(block: Any, i: int, start: int, shape: tuple[int, int], dtype: np.dt
         row = start + int(np.ravel(places)[0])
         raise ValueError(f"{name} contains NaN or infinity (the first in row {row:,}); impute or drop such rows")
     return block
-
-
-def _canonical(block: Any) -> sparse.csr_array:
-    """Each entry once."""
-    rows = sparse.csr_array(block)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
 
 
 def block_rows(n_features: int, itemsize: int) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import os
 import re
+import sys
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -37,6 +39,14 @@ from ._tables import check_classes, read_table
 SHOWN = 8  # eigenvalues and names that are printed
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
+Import = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import",
+        metavar="MODULE",
+        help="A module of yours that defines the model's estimator or graphs: installed, or in this folder. May be repeated.",
+    ),
+]
 
 
 def fit(
@@ -209,6 +219,7 @@ def transform(
     resize: Resize = None,
     grey: Grey = None,
     zero_based: ZeroBased = False,
+    import_: Import = None,
 ) -> None:
     """Project DATA, in batches of rows: files of any size in little memory.
 
@@ -221,6 +232,7 @@ def transform(
     from ..tables import batches, has_columns, write
 
     start = time.perf_counter()
+    _import(import_)
     estimator = load(model)
     tables = batches(
         data, **options, features=getattr(estimator, "feature_names_in_", None), n_features=estimator.n_features_in_
@@ -270,10 +282,29 @@ def _name(column: str | None, default: str, columns: bool) -> str:
     return column if columns or not os.path.exists(column) else default
 
 
-def inspect(model: Model, json: Json = False) -> None:
+def _import(modules: list[str] | None) -> None:
+    """What the user asks for, and nothing that a file does."""
+    if modules and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # at the end: a file of this folder takes the place of nothing that is installed
+    for name in modules or []:
+        if not re.fullmatch(r"\w+(\.\w+)*", name) or name.endswith(".py"):
+            raise typer.BadParameter(f"{name!r} is no module; name it as in import mymethods", param_hint="--import")
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise  # of what the module itself imports
+            said = f"there is no module {name!r}, neither installed nor in this folder"
+            raise typer.BadParameter(said, param_hint="--import") from error
+        except Exception as error:
+            raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
+
+
+def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
     """Say what is in a model file."""
     from ..persistence import load, read_header
 
+    _import(import_)
     estimator = load(model)
     header = read_header(model)
     facts = {

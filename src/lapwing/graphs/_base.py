@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from inspect import Parameter, signature
 from numbers import Real
 from typing import Any
@@ -18,6 +18,8 @@ from ..problem import Term
 from ..rows import Rows
 
 LONGEST = 200  # characters of a parameter that are printed
+
+SIGNATURES: dict[type, Mapping[str, Parameter]] = {}  # of the classes of graphs, each looked at once
 
 Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
 
@@ -162,7 +164,7 @@ class Graph:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; with ``deep`` also those of parameters that have some, as ``left__n_neighbors``."""
-        params = {name: getattr(self, name) for name in signature(type(self)).parameters}
+        params = {name: getattr(self, name) for name in _parameters(type(self))}
         for name, value in list(params.items()) if deep else ():
             if hasattr(value, "get_params") and not isinstance(value, type):
                 params |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
@@ -170,7 +172,7 @@ class Graph:
 
     def set_params(self, **params: Any) -> Graph:
         """Set parameters by the names of :meth:`get_params`."""
-        names = list(signature(type(self)).parameters)
+        names = list(_parameters(type(self)))
         for key in sorted(params, key=lambda key: "__" in key):  # a part first, then what is in it
             name, _, inner = key.partition("__")
             if name not in names:
@@ -186,7 +188,7 @@ class Graph:
     def __repr__(self) -> str:
         """As it is typed: sizes, and what is not the default."""
         words = []
-        for i, parameter in enumerate(signature(type(self)).parameters.values()):
+        for i, parameter in enumerate(_parameters(type(self)).values()):
             value = getattr(self, parameter.name)
             first = i == 0 and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
             shown = (first and isinstance(value, Real)) or not get_config()["print_changed_only"]
@@ -194,14 +196,13 @@ class Graph:
                 words.append(_printed(value) if first else f"{parameter.name}={_printed(value)}")
         return f"{type(self).__name__}({', '.join(words)})"
 
-    def __add__(self, other: Graph) -> Graph:
+    def __add__(self, other: Any) -> Graph:
+        """The sum with a graph, or with 0, which ``sum`` begins with."""
         return _combined(self, other, 1.0)
 
-    def __radd__(self, other: Any) -> Graph:
-        """For ``sum``, which begins with 0."""
-        return self if isinstance(other, Real) and other == 0 else NotImplemented
+    __radd__ = __add__
 
-    def __sub__(self, other: Graph) -> Graph:
+    def __sub__(self, other: Any) -> Graph:
         return _combined(self, other, -1.0)
 
     def __mul__(self, scale: float) -> Graph:
@@ -225,7 +226,16 @@ class Graph:
         return Intersection(self, other) if isinstance(other, Graph) else NotImplemented
 
 
-def _combined(left: Graph, right: Graph, sign: float) -> Graph:
+def _parameters(kind: type) -> Mapping[str, Parameter]:
+    """Those of a class; looking at a signature takes longer than what is done with it."""
+    if kind not in SIGNATURES:
+        SIGNATURES[kind] = signature(kind).parameters
+    return SIGNATURES[kind]
+
+
+def _combined(left: Graph, right: Any, sign: float) -> Graph:
+    if isinstance(right, Real) and right == 0:
+        return left
     if not isinstance(right, Graph):
         return NotImplemented
     if isinstance(right, Scaled):
@@ -313,22 +323,35 @@ class Combination(_Operation):
             chain.append(chain[-1].left)
         return chain
 
-    def __sklearn_clone__(self) -> Combination:
+    def _flat(self) -> tuple[Any, list[tuple[Any, Any]]]:
+        """The first graph, and what is added to it, one after the other: each graph and its scale."""
         chain = self._chain()
-        graph = clone(chain[-1].left, safe=False)
-        for part in reversed(chain):
-            graph = Combination(graph, clone(part.right, safe=False), clone(part.scale, safe=False))
-        return graph
+        return chain[-1].left, [(part.right, part.scale) for part in reversed(chain)]
+
+    def __sklearn_clone__(self) -> Combination:
+        first, others = self._flat()
+        copies = [(clone(right, safe=False), clone(scale, safe=False)) for right, scale in others]
+        return _summed(clone(first, safe=False), copies)
+
+    def __reduce__(self) -> tuple:
+        """For ``pickle`` and ``copy``."""
+        return _summed, self._flat()
 
     def __repr__(self) -> str:
-        chain = self._chain()
-        first = chain[-1].left
+        first, others = self._flat()
         words = [_operand(first) if isinstance(first, Intersection) else repr(first)]
-        for part in reversed(chain):
-            negative = isinstance(part.scale, Real) and part.scale < 0
-            times = "" if part.scale in (1, -1) else f"{_number(-part.scale if negative else part.scale)} * "
-            words.append(f"{'-' if negative else '+'} {times}{_operand(part.right)}")
+        for right, scale in others:
+            negative = isinstance(scale, Real) and scale < 0
+            times = "" if scale in (1, -1) else f"{_number(-scale if negative else scale)} * "
+            words.append(f"{'-' if negative else '+'} {times}{_operand(right)}")
         return " ".join(words)
+
+
+def _summed(first: Any, others: list[tuple[Any, Any]]) -> Any:
+    """The inverse of ``Combination._flat``."""
+    for right, scale in others:
+        first = Combination(first, right, scale)
+    return first
 
 
 class Intersection(_Operation):

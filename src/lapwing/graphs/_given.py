@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._validation import equal_within
 from ..neighbors import Edges
 from ..operators import Structured, diagonal
 from ..problem import Term
@@ -58,8 +59,7 @@ class Precomputed(Graph):
                 "and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
             )
         largest = abs(W - W.T).max() if W.nnz else 0.0
-        rounding = np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps
-        if largest > max(1e-10, 100 * rounding) * (W.max() if W.nnz else 1.0):
+        if largest > equal_within(given.dtype) * (W.max() if W.nnz else 1.0):
             raise ValueError(
                 f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)"
             )

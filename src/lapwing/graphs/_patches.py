@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._validation import check_choice, check_count, check_positive
+from .._validation import check_choice, check_count, check_positive, equal_within
 from ..neighbors import KERNEL, Search, find, require_features
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
@@ -52,9 +52,9 @@ def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
            [ 0., -1.,  1.]])
     """
     total = sparse.csr_array((n_samples, n_samples))
-    for rows, local in _stacks(patches, matrices):
-        _check_patches(rows, local, n_samples)
-        total = total + assembled(rows, local, n_samples)
+    for rows, local, rounding in _stacks(patches, matrices):
+        _check_patches(rows, local, rounding, n_samples)
+        total = total + assembled(rows, (local + local.transpose(0, 2, 1)) / 2, n_samples)
     return total
 
 
@@ -71,8 +71,8 @@ def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
     return total
 
 
-def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Patches of the same size, with their matrices."""
+def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Patches of the same size, with their matrices in float64, and how far the rounding of what was given may put these off."""
     if not hasattr(patches, "__len__") or not hasattr(matrices, "__len__"):
         raise ValueError("patches and matrices must be arrays or lists: the rows of each patch, and a matrix for each")
     if len(patches) != len(matrices):
@@ -85,10 +85,12 @@ def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarra
         shapes = {np.shape(matrices[i]) for i in which}
         if shapes != {(size, size)}:
             raise ValueError(f"matrices must be {size} x {size} for patches of {size} rows; got {sorted(shapes)}")
-        yield np.array([patches[i] for i in which]), np.array([matrices[i] for i in which], dtype=np.float64)
+        given = np.array([matrices[i] for i in which])
+        local = given.astype(np.float64)
+        yield np.array([patches[i] for i in which]), local, equal_within(given.dtype) * np.abs(local).max(initial=0)
 
 
-def _check_patches(rows: np.ndarray, local: np.ndarray, n: int) -> None:
+def _check_patches(rows: np.ndarray, local: np.ndarray, rounding: float, n: int) -> None:
     if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
         raise ValueError(
             f"patches must hold rows of X, whole numbers from 0 to {n - 1} (they cannot be used where X is split, as in "
@@ -96,7 +98,7 @@ def _check_patches(rows: np.ndarray, local: np.ndarray, n: int) -> None:
         )
     if not np.isfinite(local).all():
         raise ValueError("matrices contain NaN or infinity")
-    if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > 1e-10 * np.abs(local).max(initial=0):
+    if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > rounding:
         raise ValueError("matrices must be symmetric; pass (M + M.T) / 2")
 
 
@@ -121,15 +123,13 @@ class Alignment(Graph):
     @property
     def is_laplacian(self) -> bool:
         return all(
-            np.abs(local.sum(axis=2)).max() <= 1e-10 * np.abs(local).max()
-            for _, local in _stacks(self.patches, self.matrices)
+            np.abs(local.sum(axis=2)).max() <= rounding for _, local, rounding in _stacks(self.patches, self.matrices)
         )
 
     @property
     def is_semidefinite(self) -> bool:
         return all(
-            np.linalg.eigvalsh(local).min() >= -1e-10 * np.abs(local).max()
-            for _, local in _stacks(self.patches, self.matrices)
+            np.linalg.eigvalsh(local).min() >= -rounding for _, local, rounding in _stacks(self.patches, self.matrices)
         )
 
     def terms(self, data: Rows) -> list[Term]:

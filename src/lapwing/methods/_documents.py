@@ -17,10 +17,10 @@ from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph
 from ..maps import Coordinates, Map, Preprojection, SparseMap
 from ..neighbors import BlockRows, find
-from ..operators import Array
+from ..operators import Array, canonical
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, queried
-from ..rows import Rows, canonical, lengths, unit_rows
+from ..rows import Rows, lengths, unit_rows
 from ..solvers import solve
 from ._locality import locality
 from .about import About

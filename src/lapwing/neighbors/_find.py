@@ -60,6 +60,8 @@ def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: di
     """The distances of each of some rows from the others of them."""
     if is_named(metric, "chi2"):
         return chi2_distances(data.X[rows])[~np.eye(rows.size, dtype=bool)]
+    if is_named(metric, "precomputed") and sparse.issparse(data.X):
+        return _all_entries(data.X[rows][:, rows])
     return space(data, metric, metric_params).indexed(rows).kneighbors(n_neighbors=rows.size - 1)[0]
 
 
@@ -171,6 +173,18 @@ def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int
         d[open_] = paired(searched.features, pairs[0], searched.features, pairs[1], searched.exact)
     chosen = choose(rows, cols, d, k)
     return Edges(queries[rows[chosen]], members[cols[chosen]], d[chosen])
+
+
+def _all_entries(X: sparse.csr_array) -> np.ndarray:
+    """What a sparse matrix of distances has off its diagonal, which may be stored or not; all pairs have to be there."""
+    entries = sparse.coo_array(X)
+    d, wanted = entries.data[entries.row != entries.col], X.shape[0] * (X.shape[0] - 1)
+    if d.size < wanted:
+        raise ValueError(
+            f't="half-median" needs the distances of all pairs, and X, a sparse matrix of distances, lacks {wanted - d.size} of '
+            f'{wanted}; use t="auto" or a number, or a dense matrix'
+        )
+    return d
 
 
 def _among_entries(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:

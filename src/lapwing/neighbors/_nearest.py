@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..operators import Array, row_blocks
-from ..rows import canonical, lengths, unit_rows
+from ..operators import Array, canonical, row_blocks
+from ..rows import lengths, unit_rows
 from ._choice import TIE, Candidates
 from ._products import QUERIES, ROWS, Chunk, Room, Threads, with_ones
 from ._requests import Edges, Search, groups, is_named

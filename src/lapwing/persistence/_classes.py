@@ -65,7 +65,10 @@ def _where_to_look(module: str, name: str) -> str:
         return f"its class {name} was defined in the program that wrote it; define it in this one first"
     if module in sys.modules:
         return f"{module} has no estimator or graph {name}; it may have another name there today"
-    return f"its class {name} is not lapwing's; import the module that defines it first: import {module}"
+    return (
+        f"its class {name} is not lapwing's; import the module that defines it first: import {module}, or --import {module} on "
+        "the command line"
+    )
 
 
 def _outside() -> Iterator[type]:

@@ -17,9 +17,9 @@ from .._validation import check_choices, check_count
 from ..blocks import as_blocks, projected
 from ..graphs import Graph
 from ..maps import Centre, Coordinates, Map, Preprojection, check_pca, rounding
-from ..operators import Array, Structured
+from ..operators import Array, Structured, canonical
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
-from ..rows import Rows, canonical
+from ..rows import Rows
 from ..solvers import RankError, Solution, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._graphs import queried
