@@ -30,13 +30,8 @@ ENTRIES = 1 << 22  # the most numbers that a sample holds
 BLOCKS = 4  # in which samples of rows in blocks are read
 CLASS = 20  # classes of X that are larger have at least as many samples in a sample
 UNSEEN = 1.4  # LAPACK, SuperLU and BLAS take memory that Python does not see: 0 to 140 % of what it sees (benchmarks/cost.py)
-DEGREES = {
-    "search": 2,
-    "graph": 1,
-    "map": 2,
-    "other": 1,
-    "bytes": 2,
-}  # the highest power of n that a part grows by, else 3
+# The highest power of n that a part grows by, else 3.
+DEGREES = {"search": 2, "graph": 1, "map": 2, "other": 1, "bytes": 2}
 ITERATED = ("forms", "solve")  # the parts that are repeated where a method iterates until it converges
 SIZES = ("n_components", "n_neighbors", "graph", "penalty", "pca", "landmarks", "n_pairs", "n_features_to_select")
 SECONDS_UNITS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
@@ -210,26 +205,26 @@ class _Fitted(NamedTuple):
 
 
 def _fitted(model: Any, X: Any, y: np.ndarray) -> _Fitted:
-    """Fit once for the memory, and then, unless that took long, for the time."""
+    """Fit once for the memory, then for the time: of each part the shortest of several runs, since any may be held up."""
     with warnings.catch_warnings(action="ignore"):
-        peak, runs = _traced(model, X, y)
-        while len(runs) < 4 and sum(sum(run.values()) for run in runs) < LONG:
+        peak, runs = _peak(model, X, y), [model.fit(X, y).fit_times_]
+        while len(runs) < 2 or (len(runs) < 6 and sum(sum(run.values()) for run in runs) < LONG):
             runs.append(model.fit(X, y).fit_times_)
-    best = min(runs, key=lambda run: sum(run.values()))
+    best = {name: min(run.get(name, 0.0) for run in runs) for name in runs[0]}
     steps = max(1, int(np.max(getattr(model, "n_iter_", 1))))
     times = {name: seconds / (steps if name in ITERATED else 1) for name, seconds in best.items()}
     return _Fitted(times, {"bytes": float(peak)}, sum(best.values()), steps)
 
 
-def _traced(model: Any, X: Any, y: np.ndarray) -> tuple[int, list[dict[str, float]]]:
-    """The most bytes that a fit holds at a time, and its times."""
+def _peak(model: Any, X: Any, y: np.ndarray) -> int:
+    """The most bytes that a fit holds at a time."""
     is_mine = not tracemalloc.is_tracing()
     tracemalloc.start()
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:
-        times = model.fit(X, y).fit_times_
-        return tracemalloc.get_traced_memory()[1] - before, [times]
+        model.fit(X, y)
+        return tracemalloc.get_traced_memory()[1] - before
     finally:
         if is_mine:
             tracemalloc.stop()
