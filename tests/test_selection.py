@@ -105,18 +105,21 @@ def test_one_fit_a_split():
 
 
 def test_dimensions_and_inputs():
-    default = nested_scores(LPP(3, pca=0.9), X, Y)
+    few, classes = X[:150], Y[:150]
+    default = nested_scores(LPP(3, pca=0.9), few, classes)
     assert default.scores.shape == (5, 3)
     for dimensions in (3, np.int64(3), range(1, 4), np.arange(1, 4), (1, 2, 3)):
-        np.testing.assert_array_equal(nested_scores(LPP(pca=0.9), X, Y, dimensions=dimensions).scores, default.scores)
-    sparse_scores = nested_scores(LPP(3, pca=0.9), sparse.csr_array(X), Y).scores
+        np.testing.assert_array_equal(
+            nested_scores(LPP(pca=0.9), few, classes, dimensions=dimensions).scores, default.scores
+        )
+    sparse_scores = nested_scores(LPP(3, pca=0.9), sparse.csr_array(few), classes).scores
     np.testing.assert_array_equal(sparse_scores, default.scores)
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=[f"x{i}" for i in range(64)], index=np.arange(300)[::-1])
+    frame = pandas.DataFrame(few, columns=[f"x{i}" for i in range(64)], index=np.arange(150)[::-1])
     reducer = LPP(3, pca=0.9).set_output(transform="pandas")
-    words = pandas.Series(Y.astype(str), index=frame.index)
+    words = pandas.Series(classes.astype(str), index=frame.index)
     np.testing.assert_array_equal(nested_scores(reducer, frame, words).scores, default.scores)
-    np.testing.assert_array_equal(nested_scores(LPP(3, pca=0.9), X, Y, n_jobs=2).scores, default.scores)
+    np.testing.assert_array_equal(nested_scores(LPP(3, pca=0.9), few, classes, n_jobs=2).scores, default.scores)
 
 
 class Unknown(TransformerMixin, BaseEstimator):
