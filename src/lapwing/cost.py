@@ -80,8 +80,8 @@ def estimate_cost(
 ) -> Cost:
     """Predict the time and the memory of ``estimator.fit`` on X of this shape.
 
-    X is not needed: copies of the estimator are fitted to small synthetic samples. This takes two or three seconds, and up to
-    ten for sparse X. Most predictions are within a factor of 2 of what the fit takes on a machine that does nothing else
+    X is not needed: copies of the estimator are fitted to small synthetic samples. This takes about five seconds, more for
+    sparse X and for methods that iterate. Most predictions are within a factor of 2 of what the fit takes on a machine that does nothing else
     (``benchmarks/cost.py`` compares them). What depends on the data beyond its shape is assumed: classes on curved patches of
     eight dimensions, a surface where X has three features or fewer, and words as frequent as in text where X is sparse. The
     number of steps of :class:`~lapwing.RobustGLPCA` and :class:`~lapwing.L21PCA` differs most from one data set to another.
@@ -205,10 +205,10 @@ class _Fitted(NamedTuple):
 
 
 def _fitted(model: Any, X: Any, y: np.ndarray) -> _Fitted:
-    """Fit once for the memory, then for the time: of each part the shortest of several runs, since any may be held up."""
+    """Fit several times, at first for the memory too: of each part the shortest time counts, since any run may be held up."""
     with warnings.catch_warnings(action="ignore"):
-        peak, runs = _peak(model, X, y), [model.fit(X, y).fit_times_]
-        while len(runs) < 2 or (len(runs) < 6 and sum(sum(run.values()) for run in runs) < LONG):
+        peak, runs = _traced(model, X, y)
+        while len(runs) < 2 or (len(runs) < 6 and len(runs) * min(sum(run.values()) for run in runs) < 2 * LONG):
             runs.append(model.fit(X, y).fit_times_)
     best = {name: min(run.get(name, 0.0) for run in runs) for name in runs[0]}
     steps = max(1, int(np.max(getattr(model, "n_iter_", 1))))
@@ -216,15 +216,15 @@ def _fitted(model: Any, X: Any, y: np.ndarray) -> _Fitted:
     return _Fitted(times, {"bytes": float(peak)}, sum(best.values()), steps)
 
 
-def _peak(model: Any, X: Any, y: np.ndarray) -> int:
-    """The most bytes that a fit holds at a time."""
+def _traced(model: Any, X: Any, y: np.ndarray) -> tuple[int, list[dict[str, float]]]:
+    """The most bytes that a fit holds at a time, and its times."""
     is_mine = not tracemalloc.is_tracing()
     tracemalloc.start()
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:
-        model.fit(X, y)
-        return tracemalloc.get_traced_memory()[1] - before
+        times = model.fit(X, y).fit_times_
+        return tracemalloc.get_traced_memory()[1] - before, [times]
     finally:
         if is_mine:
             tracemalloc.stop()
@@ -236,14 +236,11 @@ class _Trials:
     def __init__(self, estimator: Any, like: _Like):
         params = [(name.rpartition("__")[2], value) for name, value in estimator.get_params().items()]
         queries = [value for name, value in params if name == "queries" and value and value < like.n]
-        counts: list[Any] = [
-            np.ravel(value)  # type: ignore[arg-type]
-            for name, value in params
-            if name in SIZES and isinstance(value, Integral | tuple | list)
-        ]
+        sizes: list[Any] = [v for name, v in params if name in SIZES and isinstance(v, Integral | tuple | list)]
         self.estimator, self.like = estimator, like
         self.target = _Size(like.n, prod(like.columns), max(queries, default=0))
-        self.most = max((int(count) for many in counts for count in many if isinstance(count, Integral)), default=0)
+        counts = [count for value in sizes for count in np.ravel(value) if isinstance(count, Integral)]
+        self.most = max(map(int, counts), default=0)
         self._fits: dict[_Size, _Fitted] = {}
 
     def __call__(self, size: _Size) -> _Fitted:
@@ -258,9 +255,7 @@ class _Trials:
         features = max(FIRST.d, (2 * self.most) ** len(self.like.columns), d * least / n)
         features = d if self.like.is_fixed else min(d, features)
         queries, top = min(q, max(FIRST.q, 2 * self.most)), n * features / d
-        linked = (
-            8 * (1 + self.most) if self.like.in_blocks else 4
-        )  # rows per query: most rows of X in blocks have no links
+        linked = 8 * (1 + self.most) if self.like.in_blocks else 4  # rows per query: most rows in blocks have no links
         samples = min(top, max(least, 4 * features if d <= n else 0, linked * queries))
         regime = self.like.regime(self.target)
         while samples < top and self.like.regime(_Size(samples / LEVERS[-1], features, queries)) != regime:
@@ -365,17 +360,15 @@ def _checked(estimator: Any, shape: Any, dtype: Any, density: Any, n_classes: An
     is_kernel, is_fixed = tags.input_tags.pairwise, density is not None
     for name, value in estimator.get_params().items():
         _check_parameter(name, value, n)
-        is_fixed = (
-            is_fixed or prod(columns) in np.shape(value) or bool(value and name in ("image_shape", "kernel_params"))
-        )
-        is_fixed = is_fixed or bool(value and name.endswith("metric_params"))
+        if prod(columns) in np.shape(value) or name.endswith(("image_shape", "kernel_params", "metric_params")):
+            is_fixed = is_fixed or value is not None  # it is of X as wide as it is
     columns = [50] if is_kernel else columns
     like = _Like(n, tuple(columns), precision, density, min(int(n_classes), n), False, is_kernel, is_fixed)
     if isinstance(estimator, KernelReducer) and not is_kernel:
         with config_context(assume_finite=True):
             estimator.rows(
                 np.broadcast_to(precision.type(0), shape)
-            )  # raises where the kernel matrix would be too large
+            )  # raises where the kernel would be too large
     return _in_blocks(estimator, like) if check_choice("blocks", blocks, (False, True)) else like
 
 
