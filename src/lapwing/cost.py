@@ -81,10 +81,11 @@ def estimate_cost(
     """Predict the time and the memory of ``estimator.fit`` on X of this shape.
 
     X is not needed: copies of the estimator are fitted to small synthetic samples. This takes about five seconds, more for
-    sparse X and for methods that iterate. Most predictions are within a factor of 2 of what the fit takes on a machine that does nothing else
-    (``benchmarks/cost.py`` compares them). What depends on the data beyond its shape is assumed: classes on curved patches of
-    eight dimensions, a surface where X has three features or fewer, and words as frequent as in text where X is sparse. The
-    number of steps of :class:`~lapwing.RobustGLPCA` and :class:`~lapwing.L21PCA` differs most from one data set to another.
+    sparse X and for methods that iterate. Most predictions are within a factor of 2 of what the fit takes on a machine that
+    does nothing else (``benchmarks/cost.py`` compares them). What depends on the data beyond its shape is assumed: classes on
+    curved patches of eight dimensions, a surface where X has three features or fewer, and words as frequent as in text where
+    X is sparse. The number of steps of :class:`~lapwing.RobustGLPCA` and :class:`~lapwing.L21PCA` differs most from one data
+    set to another.
 
     Parameters
     ----------
@@ -366,9 +367,7 @@ def _checked(estimator: Any, shape: Any, dtype: Any, density: Any, n_classes: An
     like = _Like(n, tuple(columns), precision, density, min(int(n_classes), n), False, is_kernel, is_fixed)
     if isinstance(estimator, KernelReducer) and not is_kernel:
         with config_context(assume_finite=True):
-            estimator.rows(
-                np.broadcast_to(precision.type(0), shape)
-            )  # raises where the kernel would be too large
+            estimator.rows(np.broadcast_to(precision.type(0), shape))  # raises where the kernel would be too large
     return _in_blocks(estimator, like) if check_choice("blocks", blocks, (False, True)) else like
 
 
