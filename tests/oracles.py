@@ -302,16 +302,19 @@ def basis(M, tol):
     return Vt[s > tol * s[0]].T
 
 
-def solve(X, terms, B=None, center="auto", normalize=None, ridge=0.0):
+def solve(X, terms, B=None, center="auto", normalize=None, ridge=0.0, per=None):
     """All eigenvalues (ascending) and directions (columns) of the pencil on the range of the data and of B.
 
-    With a ridge, in units of tr(B) / min(n, d): (A - s B) v = (lambda - s) (B + ridge I) v, s = sum |diag A| / sum diag B of
-    the graphs' own matrices.
+    With a ridge, in units of tr(B) / per, which is the rank: (A - s B) v = (lambda - s) (B + ridge I) v, s = sum |diag A| /
+    sum diag B of the graphs' own matrices.
     """
     Xc = centred(X, B, center)
     N = basis(Xc if B is not None else centred(X, B), 1e-9)
     parts = [(c, Xc.T @ L @ Xc) for c, L in terms]
-    A = sum(c * (M / np.trace(M) if normalize else M) for c, M in parts)
+    if normalize:
+        terms = [(c / np.trace(M), L) for (_, M), (c, L) in zip(parts, terms, strict=True)]
+        parts = [(c / np.trace(M), M) for c, M in parts]
+    A = sum(c * M for c, M in parts)
     if B is None:
         values, vectors = eigh(N.T @ A @ N)
         return values, N @ vectors
@@ -319,7 +322,7 @@ def solve(X, terms, B=None, center="auto", normalize=None, ridge=0.0):
     B = Xc.T @ B @ Xc
     N = N @ basis(N.T @ B @ N, 1e-10)
     if ridge:
-        scaled = ridge * np.trace(B) / min(X.shape) * np.eye(len(B))
+        scaled = ridge * np.trace(B) / (per or N.shape[1]) * np.eye(len(B))
         values, vectors = eigh(N.T @ (A - s * B) @ N, N.T @ (B + scaled) @ N)
         return values + s, N @ vectors
     values, vectors = eigh(N.T @ A @ N, N.T @ B @ N)

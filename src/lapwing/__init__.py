@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .persistence import save as save
     from .persistence import to_onnx as to_onnx
     from .persistence import to_torch as to_torch
+    from .reducers import UnitsWarning as UnitsWarning
 
 _FILES = ("load", "save", "to_onnx", "to_torch")
 _PARTS = (
@@ -36,6 +37,8 @@ def __getattr__(name: str) -> Any:
     # Names are looked up when they are asked for: the command line answers without waiting for NumPy and scikit-learn.
     if name in _FILES:
         return getattr(import_module(".persistence", __name__), name)
+    if name == "UnitsWarning":
+        return import_module(".reducers", __name__).UnitsWarning
     if name in _PARTS:
         return import_module(f".{name}", __name__)
     if name == "__version__":
@@ -50,4 +53,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_methods(), *_FILES, *_PARTS, "__version__"]
+    return [*globals(), *_methods(), *_FILES, *_PARTS, "UnitsWarning", "__version__"]

@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import check_clusters, check_count
+from ._validation import check_choice, check_clusters, check_count
 from .methods import LaplacianEigenmaps
+from .rows import unit_rows
 
 __all__ = ["NormalizedCut"]
 
@@ -29,6 +30,9 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
     n_clusters : int, default=8
     graph : None, int, graph or matrix, default=None
         None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``: X is then not looked at.
+    unit_rows : bool, default=True
+        Whether k-means is given the rows of Y scaled to length 1, which finds better clusters on most data sets
+        (docs/defaults.md). With two clusters Y has one column, and its rows stay as they are.
     n_init : int, default=10
         Starts of k-means.
     random_state : int, RandomState instance or None, default=None
@@ -41,7 +45,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
     maps_ : LaplacianEigenmaps
         Fitted.
     kmeans_ : KMeans
-        Fitted, on Y.
+        Fitted, on Y or its rows of length 1.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -61,9 +65,18 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
     1.0
     """
 
-    def __init__(self, n_clusters: int = 8, *, graph: Any = None, n_init: int = 10, random_state: Any = None):
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        graph: Any = None,
+        unit_rows: bool = True,
+        n_init: int = 10,
+        random_state: Any = None,
+    ):
         self.n_clusters = n_clusters
         self.graph = graph
+        self.unit_rows = unit_rows
         self.n_init = n_init
         self.random_state = random_state
 
@@ -84,9 +97,10 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = check_clusters(self.n_clusters, X.shape[0])
         n_init = check_count("n_init", self.n_init)
+        check_choice("unit_rows", self.unit_rows, (True, False))
         self.maps_ = LaplacianEigenmaps(max(k - 1, 1), graph=self.graph).fit(X, y)
         self.embedding_ = self.maps_.embedding_
-        self.kmeans_ = KMeans(k, n_init=n_init, random_state=self.random_state).fit(self.embedding_)
+        self.kmeans_ = KMeans(k, n_init=n_init, random_state=self.random_state).fit(self._points(self.embedding_))
         self.labels_ = self.kmeans_.labels_
         return self
 
@@ -105,7 +119,11 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return self.kmeans_.predict(self.maps_.transform(X, links))
+        return self.kmeans_.predict(self._points(self.maps_.transform(X, links)))
+
+    def _points(self, Y: np.ndarray) -> np.ndarray:
+        """What k-means is given: of one column the length of a row is all there is."""
+        return unit_rows(Y) if self.unit_rows and Y.shape[1] > 1 else Y
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")

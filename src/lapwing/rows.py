@@ -14,11 +14,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ._validation import equal_within
-from .maps import SparseMap, as_map, weighted_mean
+from .maps import Deviations, DividedMap, SparseMap, as_map, weighted_mean
 from .operators import Array, canonical, row_blocks
 
 FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
+
+# From the deviations of columns, of all rows or of a few, to what the columns are divided by, if they are.
+Units = Callable[[Callable[[bool], Deviations]], np.ndarray | None]
 
 
 class Rows:
@@ -35,6 +38,7 @@ class Rows:
 
     in_blocks = False  # whether rows stand for more than themselves
     counts: np.ndarray | None = None  # how many, where they do
+    scale: np.ndarray | None = None  # what the columns were divided by, where they were
     sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
@@ -57,6 +61,10 @@ class Rows:
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
+
+    def divided(self, scale: np.ndarray) -> Rows:
+        """The same rows, each column divided by its scale."""
+        return DividedRows(self, scale)
 
     def halves(self) -> list[Rows]:
         """The same rows twice, the links of each sampled search dealt out between the two."""
@@ -178,6 +186,20 @@ class Rows:
             yield block, self.X[rows[block]].astype(np.float64), self.X[cols[block]].astype(np.float64)
 
 
+class DividedRows(Rows):
+    """Rows whose columns are divided by their scale: for forms as they are read, for graphs that read them once and for all."""
+
+    def __init__(self, rows: Rows, scale: np.ndarray):
+        super().__init__(rows.X, rows.y, n_fitted=rows.n_fitted)
+        self._given, self.scale = self.__dict__.pop("X"), scale
+        self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
+        self.F.plain_mean = rows.F.plain_mean / scale
+
+    @cached_property
+    def X(self) -> Array:  # type: ignore[override]
+        return divided(self._given, self.scale)
+
+
 class KernelRows(Rows):
     """Rows that are known by their kernel matrix alone."""
 
@@ -213,6 +235,13 @@ def kernel_distances(K: np.ndarray) -> np.ndarray:
     squared = np.maximum(squares[:, None] + squares - 2.0 * K, 0)
     np.fill_diagonal(squared, 0)
     return np.sqrt(squared, out=squared)
+
+
+def divided(X: Array, scale: np.ndarray) -> Array:
+    """X with each column divided by its scale, in the precision of X."""
+    if sparse.issparse(X):
+        return sparse.csr_array(((X.data / scale[X.indices]).astype(X.dtype), X.indices, X.indptr), X.shape)
+    return X / scale.astype(X.dtype)
 
 
 def lengths(X: Array) -> np.ndarray:

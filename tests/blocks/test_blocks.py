@@ -278,6 +278,7 @@ HARD = [
     "method", ["LPP", "whole rank", "OLPP", "half-median", "LPCA", "MMC", "LaplacianScore", "FisherScore", "OtherClass"]
 )
 @pytest.mark.parametrize("name", HARD)
+@pytest.mark.filterwarnings("ignore::lapwing.UnitsWarning")
 def test_hard_data(name, method, tmp_path):
     X, y = hard(name)
     expected = clone(METHODS[method]).fit(X, y)

@@ -177,7 +177,7 @@ OPERATIONS = [
 def test_every_attribute_is_tried():
     """Whatever a subclass may say of itself is in the table above."""
     said = {name for name in vars(Graph) if name.startswith(("reads_", "is_", "indexes_", "has_"))}
-    assert said == {*OF_LEAVES, "is_laplacian"}
+    assert said == {*OF_LEAVES, "is_laplacian", "is_of_classes"}
 
 
 @pytest.mark.parametrize("name", OF_LEAVES)

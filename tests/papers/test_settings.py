@@ -92,7 +92,7 @@ def test_settings_of_the_papers():
     lpp = published(LPP, 10, graph=7, pca=0.98)
     assert (lpp.n_components, lpp.graph, lpp.pca) == (10, 7, 0.98)
     assert (lpp.scaling, lpp.ridge, lpp.normalize, lpp.center) == ("unit", 0.0, None, "auto")
-    assert published(LPP, 2, graph=5, pca="auto").ridge == "auto"
+    assert published(LPP, 2, graph=5, pca="auto").ridge == 0.0
     assert published(LPI, 2, graph=5).ridge == 10
     assert published(L21PCA, 2).center == "mean"
     assert published(MMC, 2, pca=None).get_params().keys() == MMC().get_params().keys()

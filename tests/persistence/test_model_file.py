@@ -366,7 +366,7 @@ def test_layout(file):
     np.testing.assert_array_equal(stored, model.components_)
     header, arrays = contents(file)
     assert header.keys() == {"format", "lapwing", "model", "sha256"}
-    assert header["format"] == FORMAT == 2
+    assert header["format"] == FORMAT == 3
     assert header["model"]["class"] == "LPP"
     left = header["model"]["params"]["graph"]["params"]["left"]
     assert (left["class"], left["params"]["n_neighbors"], left["fitted"]) == ("KNN", 4, {})
@@ -500,10 +500,10 @@ def test_missing_file_and_folder(tmp_path):
 MEANT = {
     "lpp.1": literal(LPP, 2, graph=KNN(3, symmetry="or") - 0.2 * Repulsion(9), pca="auto"),
     "kernel_landmarks.1": literal(KernelLPP, 2, graph=3, landmarks=8, random_state=0, gamma=0.1, pca="auto"),
-    "laplacian_eigenmaps.1": LaplacianEigenmaps(2, graph=4),
+    "laplacian_eigenmaps.1": literal(LaplacianEigenmaps, 2, graph=4),
     "tsa.1": literal(TSA, (2, 1), graph=3, image_shape=(2, 2), flatten=True),
     "lpi.1": literal(LPI, 2, graph=3, ridge="auto"),
-    "laplacian_score.1": LaplacianScore(2, graph=3),
+    "laplacian_score.1": literal(LaplacianScore, 2, graph=3),
 }
 
 
@@ -526,18 +526,20 @@ class Later(LinearReducer):
 
 
 @pytest.mark.parametrize("format", [1, 2])
-@pytest.mark.parametrize(("pca", "ridge"), [(None, 0.0), (0.9, 0.0), ("auto", "auto")])
-def test_new_parameters_mean_what_was_done_without(format, pca, ridge):
+@pytest.mark.parametrize("pca", [None, 0.9, "auto"])
+def test_new_parameters_mean_what_was_done_without(format, pca):
     written = {"n_components": 3, "pca": pca} | ({"solver": "auto"} if format == 1 else {})
-    before = {"standardize": False, "ridge": ridge, "normalize": None}
+    before = {"standardize": False, "ridge": 0.0, "normalize": None}
     assert migrated(Later, written, format) == {"n_components": 3, "pca": pca} | before
     assert migrated(Later, written | {"ridge": 2.0}, format)["ridge"] == 2.0
+    assert migrated(Later, written | {"ridge": "auto"}, format)["ridge"] == 0.0
+    assert migrated(Later, written | {"ridge": "auto"}, format, fewer_columns=False)["ridge"] == "auto"
 
 
 def test_parameters_of_other_classes_and_of_this_format_stay_as_they_are():
     assert migrated(Later, {"pca": None}, 3) == {"pca": None}
     assert migrated(KNN, {"n_neighbors": 3, "solver": 1}, 1) == {"n_neighbors": 3, "solver": 1}
-    assert migrated(LaplacianScore, {"graph": 3}, 2) == {"graph": 3}
+    assert migrated(LaplacianScore, {"graph": 3}, 2) == {"graph": 3, "normalize": None}
 
 
 def test_golden_files_are_there():
@@ -729,7 +731,7 @@ def sparse_graph(shape, indices, indptr, cls="csr_array"):
 
 
 HOSTILE = {
-    "format 3": (change(["format"], 3), r"newer lapwing \(format 3, .*upgrade"),
+    "format 4": (change(["format"], 4), r"newer lapwing \(format 4, .*upgrade"),
     "format 0": (change(["format"], 0), "is no version"),
     "format true": (change(["format"], True), "is no version"),
     "format text": (change(["format"], "1"), "is no version"),

@@ -157,7 +157,7 @@ def test_centring_does_not_move_the_preprojection(estimator, shape, pca):
 def test_degrees_of_a_graph_without_links_stay_in_the_constraint():
     X, _ = o.blobs(40, 6)
     y = np.arange(40)  # one sample a class: S_w = 0, and the degrees of the class graph are 1
-    fitted = LPP(3, graph=KNN(5) + SameClass(), pca=None, scaling="constraint").fit(X, y)
+    fitted = LPP(3, graph=KNN(5) + SameClass(), pca=None, scaling="constraint", normalize=None).fit(X, y)
     D = np.asarray(edges(KNN(5), X).sum(axis=1)).ravel() + 1
     Z = fitted.transform(X)
     np.testing.assert_allclose(Z.T @ (D[:, None] * Z), np.eye(3), atol=1e-10)

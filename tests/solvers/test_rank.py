@@ -32,9 +32,11 @@ def test_numerical_rank(values, floor, rank):
 def test_whitening(rank, ridge, scale):
     F = np.random.RandomState(0).standard_normal((20, rank))
     B = scale * F @ F.T
-    T = whitening(B, ridge * scale)
-    assert T.shape == (20, rank)
-    np.testing.assert_allclose(T.T @ (B + ridge * scale * np.eye(20)) @ T, np.eye(rank), atol=1e-9)
+    for per in (None, 50):
+        T = whitening(B, ridge, per=per)
+        rho = ridge * np.trace(B) / (per or rank)
+        assert T.shape == (20, rank)
+        np.testing.assert_allclose(T.T @ (B + rho * np.eye(20)) @ T, np.eye(rank), atol=1e-9)
     Q = np.linalg.qr(F)[0]
     np.testing.assert_allclose(Q @ (Q.T @ T), T, atol=1e-9 * np.abs(T).max())  # nothing outside of the range
 

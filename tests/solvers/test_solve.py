@@ -70,10 +70,11 @@ def dense_solution(left, right, b, deflate):
     return SOLVED[key]
 
 
-def check(found, A, B, k, deflate=None, ridge=0.0, shift=0.0, rtol=1e-9):
+def check(found, A, B, k, deflate=None, ridge=0.0, per=None, shift=0.0, rtol=1e-9):
     """The constraint holds, nothing that was kept out is there, and the eigenpairs are those of the pencil on what is left."""
     n, b = len(A), whole(B, len(A))
-    left, right = A - shift * b, b + ridge * np.eye(n)
+    rho = ridge * np.trace(b) / (per or np.linalg.matrix_rank(b, tol=1e-10 * np.abs(b).max())) if ridge else 0.0
+    left, right = A - shift * b, b + rho * np.eye(n)
     S, expected = dense_solution(left, right, b, deflate)
     expected = expected + shift
     size, V = np.abs(expected).max(), found.vectors.astype(float)
@@ -287,7 +288,7 @@ def pencil(n=80, d=40):
 
 def test_operators_on_both_sides():
     A, B, left, right = pencil()
-    options = {"ridge": 0.5 * np.trace(right) / 40, "shift": 3.0}
+    options = {"ridge": 0.5, "per": 40, "shift": 3.0}
     found = solve(A, B, 4, diagonal=np.diagonal(right), **options)
     assert (found.rank, found.solver) == (None, "lanczos")
     check(found, left, right, 4, **options, rtol=1e-7)
@@ -299,7 +300,7 @@ def test_more_than_the_graph_tells_from_noise():
     _, _, left, right = pencil()
     N = np.linalg.eigh(right)[1][:, :6]
     A, B = N @ N.T @ left @ N @ N.T, N @ N.T @ right @ N @ N.T
-    options = {"ridge": 1.0, "shift": 100.0, "diagonal": np.diagonal(B)}
+    options = {"ridge": 1.0, "per": len(B), "shift": 100.0, "diagonal": np.diagonal(B)}
     assert solve(aslinearoperator(A), aslinearoperator(B), 6, **options).values.max() < 100
     with pytest.raises(RankError, match=r"n_components=8 is more than the 6 directions"):
         solve(aslinearoperator(A), aslinearoperator(B), 8, **options)
@@ -317,21 +318,21 @@ def test_more_than_the_graph_tells_from_noise():
 def test_operators_that_cannot_be(k, options, message):
     A, B, _, right = pencil()
     with pytest.raises(ValueError, match=message):
-        solve(A, B, k, shift=3.0, diagonal=np.diagonal(right), **options)
+        solve(A, B, k, per=40, shift=3.0, diagonal=np.diagonal(right), **options)
 
 
 def test_a_constraint_that_cannot_be_inverted(monkeypatch):
     monkeypatch.setattr(_solve, "cg", lambda A, b, **options: (b, 1))
     A, B, _, right = pencil()
     with pytest.raises(ValueError, match="use a larger ridge"):
-        solve(A, B, 3, ridge=1.0, shift=3.0, diagonal=np.diagonal(right))
+        solve(A, B, 3, ridge=1.0, per=40, shift=3.0, diagonal=np.diagonal(right))
 
 
 def test_operators_on_both_sides_that_do_not_converge(monkeypatch):
     monkeypatch.setattr(_lanczos, "eigsh", failing)
     A, B, _, right = pencil()
     with pytest.raises(LanczosError, match=r"found no 3 eigenvectors of 40 rows: .*No convergence"):
-        solve(A, B, 3, ridge=1.0, shift=3.0, diagonal=np.diagonal(right))
+        solve(A, B, 3, ridge=1.0, per=40, shift=3.0, diagonal=np.diagonal(right))
 
 
 # Bits, values and signs

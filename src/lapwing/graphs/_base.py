@@ -39,8 +39,8 @@ class Graph:
 
     **It may write**
 
-    - ``reads_labels``, ``reads_features``, ``reads_kernel``, ``indexes_rows``, ``is_laplacian``, ``is_semidefinite``, as
-      attributes or properties, where the values below are not its own;
+    - ``reads_labels``, ``reads_features``, ``reads_kernel``, ``counts_pairs``, ``indexes_rows``, ``is_laplacian``,
+      ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``searches`` and ``require_blocks``, where rows that are read in blocks can be enough;
     - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
@@ -67,6 +67,7 @@ class Graph:
     reads_labels: Any = False  # whether it looks at y
     reads_features: Any = True  # whether it looks at X
     reads_kernel: Any = False  # whether it takes X for a kernel matrix
+    counts_pairs: Any = False  # whether its weights are a user's counts, which no estimator may scale
     indexes_rows: Any = False  # whether it knows rows by their place, and so fits one data set and no fold of it
     is_laplacian: Any = True  # whether the rows of its matrix add up to 0, so that moving all samples costs nothing
     is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
@@ -121,6 +122,15 @@ class Graph:
             else:
                 open_ += [(coefficient * c, part) for c, part in reversed(parts)]
         return found
+
+    def attracting(self) -> list[Any]:
+        """Of the graphs that this one adds up, those that attract."""
+        return [leaf for coefficient, leaf in self.signed() if coefficient > 0]
+
+    @property
+    def is_of_classes(self) -> bool:
+        """Whether the labels alone say what attracts, so that samples of a class are all alike to it."""
+        return all(leaf.reads_labels and not leaf.reads_features for leaf in self.attracting() or [Graph()])
 
     def _parts(self) -> Signed | None:
         """One level of :meth:`signed`; None where the graph is no sum."""

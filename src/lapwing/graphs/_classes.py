@@ -46,6 +46,10 @@ class SameClass(Graph):
         self.weights = weights
         self.t = t
 
+    @property
+    def reads_features(self) -> bool:
+        return self._is_heat()
+
     def require_blocks(self, n: int) -> None:
         if self._is_heat():
             raise ValueError(
@@ -97,7 +101,7 @@ class OtherClass(Graph):
     ``KNN(15) & OtherClass()``, or to repel all classes, near or far.
     """
 
-    reads_labels = True
+    reads_labels, reads_features = True, False
 
     def require_blocks(self, n: int) -> None:
         """Classes are enough."""
@@ -137,6 +141,10 @@ class Complete(Graph):
     @property
     def reads_labels(self) -> bool:
         return self.among == "labelled"
+
+    @property
+    def reads_features(self) -> bool:
+        return self.weights == "dot"
 
     def require_blocks(self, n: int) -> None:
         if check_choice("weights", self.weights, ("uniform", "dot")) == "dot":

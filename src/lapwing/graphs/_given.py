@@ -70,6 +70,7 @@ class _Links(Graph):
     """One kind of pairs."""
 
     reads_features = False
+    counts_pairs = True
     indexes_rows = True
 
     def __init__(self, name: str, pairs: Any):

@@ -15,7 +15,7 @@ from scipy import sparse
 from ..operators import Structured
 from ._free import FreeMap
 from ._kernel import Kernel, KernelMap
-from ._map import Centre, Coordinates, DenseMap, Map, rounding
+from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, rounding
 from ._moments import ColumnSums, Moments, Rest
 from ._preprojection import Preprojection, check_pca
 from ._sparse import SparseMap
@@ -27,6 +27,8 @@ __all__ = [
     "ColumnSums",
     "Coordinates",
     "DenseMap",
+    "Deviations",
+    "DividedMap",
     "FreeMap",
     "Kernel",
     "KernelMap",

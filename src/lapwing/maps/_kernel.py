@@ -21,7 +21,7 @@ class Kernel:
     """A kernel function by name or as a callable, and its parameters."""
 
     kernel: Any = "rbf"
-    gamma: Any = "scale"
+    gamma: Any = None
     degree: float = 3
     coef0: float = 1
     params: dict | None = None
@@ -30,15 +30,21 @@ class Kernel:
     def is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def options(self, X: Array) -> dict:
-        """Parameters of a named kernel; ``gamma="scale"`` is one over the number of features and their variance."""
+    def width(self, X: Array, share: float = 1.0, variance: float | None = None) -> float | None:
+        """``gamma`` as a number: "scale" is one over the number of features and their variance, "auto" a share of that."""
         if not isinstance(self.gamma, str):
-            gamma = None if self.gamma is None else check_positive("gamma", self.gamma)
-        else:
-            check_choice("gamma", self.gamma, ("scale",))
-            variance = _variance(X)
-            gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
-        return {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+            return None if self.gamma is None else check_positive("gamma", self.gamma)
+        check_choice("gamma", self.gamma, ("auto", "scale"))
+        if self.is_precomputed or callable(self.kernel):
+            return None
+        variance = _variance(X) if variance is None else variance
+        scale = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return scale * share if self.gamma == "auto" else scale
+
+    @property
+    def options(self) -> dict:
+        """Parameters of a named kernel."""
+        return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
 
     def __call__(self, X: Array, Y: Array | None = None) -> np.ndarray:
         """The kernel between the rows of X and of Y; of Y None, of X among themselves."""
@@ -49,8 +55,7 @@ class Kernel:
             if callable(self.kernel):
                 K = pairwise_kernels(X, Y, metric=self.kernel, **(self.params or {}))
             else:
-                options = self.options(X if Y is None else Y)
-                K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
+                K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **self.options)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"kernel={self.kernel!r} cannot be evaluated (a callable is given two rows): {error}"

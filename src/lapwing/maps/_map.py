@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,10 @@ from scipy.sparse.linalg import LinearOperator
 from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blocks
 from ..solvers import numerical_rank
 from ._preprojection import Count, Preprojection
+
+
+PILOT = 1000  # rows whose mean sums are taken about
+FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
 
 
 def rounding(dtype: Any, squares: float) -> float:
@@ -30,6 +35,13 @@ class Centre(NamedTuple):
     weights: np.ndarray | None = None
     at_origin: bool = False
     is_seen: bool = True
+
+
+class Deviations(NamedTuple):
+    """The standard deviations of columns, exactly 0 for constant ones, and which columns hold a number in most of their rows."""
+
+    values: np.ndarray
+    filled: np.ndarray
 
 
 class Principal(NamedTuple):
@@ -164,6 +176,15 @@ class Map:
         for rows, block in self.blocks(mean):
             total += weights[rows] @ np.square(block, out=block)
         return total
+
+    def deviations(self, few: bool = False) -> Deviations:
+        """Of all columns; of a ``few`` rows, evenly spaced, where there are many."""
+        return Deviations(np.sqrt(self.spread(self.plain_mean, np.ones(self.shape[0])) / self.shape[0]), self.filled)
+
+    @property
+    def filled(self) -> np.ndarray:
+        """Which columns hold a number in more than half of their rows, and not mostly the zeros of a sparse array."""
+        return np.ones(self.shape[1], dtype=bool)
 
     def scatter(self, about: np.ndarray) -> np.ndarray:
         """``(F - about)ᵀ (F - about)``."""
@@ -339,6 +360,19 @@ class DenseMap(Map):
             mean[flat] = X[0, flat] + total / size
         return mean
 
+    def deviations(self, few: bool = False) -> Deviations:
+        """In one pass that finds the mean as well, about a point near it."""
+        if few and self.shape[0] > FEW_ROWS:
+            return DenseMap(self.X[:: ceil(self.shape[0] / FEW_ROWS)]).deviations()
+        n, pilot = self.shape[0], DenseMap(self.X[:: max(1, len(self.X) // PILOT)]).mean()
+        sums, squares = np.zeros((2, self.shape[1]))
+        for _, block in self.blocks(pilot):
+            sums += block.sum(axis=0)
+            squares += np.einsum("ij,ij->j", block, block)
+        variances = (squares - sums**2 / n) / n
+        self.plain_mean = pilot + sums / n
+        return Deviations(np.sqrt(np.where(variances > 1e-14 * squares / n, variances, 0.0)), self.filled)
+
     @property
     def is_constant(self) -> bool:
         return not np.ptp(self.X, axis=0).any()
@@ -367,6 +401,32 @@ class DenseMap(Map):
         for columns in row_blocks(*self.shape[::-1]):
             combined[:, columns] = C.T @ self.columns(columns, mean[columns])
         return combined
+
+
+class DividedMap(DenseMap):
+    """F = X with its columns divided by ``scale``, as they are read."""
+
+    def __init__(self, X: np.ndarray, scale: np.ndarray):
+        super().__init__(X)
+        self.scale = scale
+
+    def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
+        block = self.X[rows].astype(np.float64)
+        block /= self.scale
+        return block if shift is None else np.subtract(block, shift, out=block)
+
+    def columns(self, columns: Any, shift: np.ndarray | None = None) -> np.ndarray:
+        part = np.divide(self.X[:, columns], self.scale[columns], dtype=np.float64)
+        return part if shift is None else np.subtract(part, shift, out=part)
+
+    def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
+        return DenseMap(self.X).mean(weights) / self.scale
+
+    def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
+        return centred_operator(self.columns(slice(None)), shift, scale)
+
+    def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
+        return DenseMap(self.X).projected(mean * self.scale, components / self.scale)
 
 
 def centred_operator(F: Any, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..blocks import Blocks, Fold
 from ..operators import Array, row_blocks
-from ._map import DenseMap
+from ._map import DenseMap, Deviations
 
 
 class Moments:
@@ -49,26 +49,65 @@ class Moments:
     def mean(self) -> np.ndarray:
         return self.pilot + self.sums.sum(axis=0) / self.counts.sum()
 
+    def deviations(self) -> Deviations:
+        """Of all columns."""
+        squares = np.einsum("pii->i", self.products) / self.counts.sum()
+        values = _deviations(squares, self.sums.sum(axis=0) / self.counts.sum(), self.pilot)
+        return Deviations(values, np.ones(values.size, dtype=bool))
+
+    def divided(self, scale: np.ndarray) -> Moments:
+        """The moments of the rows with each column divided by its scale."""
+        moments = Moments(self.pilot / scale, self.counts.size - 1)
+        moments.counts, moments.sums, moments.products = (
+            self.counts,
+            self.sums / scale,
+            self.products / np.outer(scale, scale),
+        )
+        return moments
+
 
 class ColumnSums:
     """Sums over sparse rows, whose products are too many: how many, and the rows."""
 
     def __init__(self, n_features: int):
-        self.count, self.sums = 0, np.zeros(n_features)
+        self.count, self.sums, self.squares, self.stored = 0, *np.zeros((3, n_features))
 
     def add(self, block: sparse.csr_array, classes: np.ndarray | None) -> ColumnSums:
         self.count += block.shape[0]
         self.sums += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+        self.squares += np.bincount(block.indices, np.square(block.data, dtype=np.float64), block.shape[1])
+        self.stored += np.bincount(block.indices, minlength=block.shape[1])
         return self
 
     def merge(self, other: ColumnSums) -> ColumnSums:
         self.count += other.count
         self.sums += other.sums
+        self.squares += other.squares
+        self.stored += other.stored
         return self
 
     @property
     def mean(self) -> np.ndarray:
         return self.sums / self.count
+
+    def deviations(self) -> Deviations:
+        """Of all columns."""
+        values = _deviations(self.squares / self.count, self.mean, np.zeros_like(self.sums))
+        return Deviations(values, 2 * self.stored > self.count)
+
+    def divided(self, scale: np.ndarray) -> ColumnSums:
+        """The sums of the rows with each column divided by its scale."""
+        sums = ColumnSums(scale.size)
+        sums.count, sums.stored = self.count, self.stored
+        sums.sums, sums.squares = self.sums / scale, self.squares / scale**2
+        return sums
+
+
+def _deviations(squares: np.ndarray, means: np.ndarray, pilot: np.ndarray) -> np.ndarray:
+    """From means and mean squares about the pilot; 0 for columns that are constant up to rounding."""
+    variances = squares - means**2
+    rounding = 1e-14 * squares + (1e-15 * pilot) ** 2
+    return np.sqrt(np.where(variances > rounding, variances, 0.0))
 
 
 class Rest:

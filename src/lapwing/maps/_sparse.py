@@ -32,6 +32,10 @@ class SparseMap(Map):
         """Columns that have no zeros."""
         return np.flatnonzero(np.bincount(self.X.indices, minlength=self.shape[1]) == self.shape[0])
 
+    @property
+    def filled(self) -> np.ndarray:
+        return 2 * np.bincount(self.X.indices, minlength=self.shape[1]) > self.shape[0]
+
     def _full(self) -> tuple[np.ndarray, DenseMap]:
         """The columns that have no zeros, and what they hold as a dense map: only these can be far from the origin."""
         full = self.full_columns

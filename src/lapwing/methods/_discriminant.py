@@ -37,14 +37,15 @@ class MMC(_Supervised):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    pca, center
+    n_components : int, "auto" or None, default=2
+        ``"auto"`` is the number of classes minus one.
+    pca, center, standardize
         As in :class:`OLPP`, except that ``pca="auto"`` keeps 99 % of the variance, and all of it where classes have fewer
         than ten samples on average.
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`; the eigenvalues are those of :math:`S_w - S_b`.
 
     References
@@ -66,14 +67,16 @@ class MMC(_Supervised):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: int | str | None = 2,
         *,
         pca: Any = "auto",
         center: Any = "auto",
+        standardize: str | bool = "auto",
     ):
         self.n_components = n_components
         self.pca = pca
         self.center = center
+        self.standardize = standardize
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return _margin()
@@ -93,18 +96,18 @@ class LPDP(_Supervised):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
     alpha : float, default=1.0
         Weight of the margin.
-    pca, center, scaling, ridge, normalize
+    pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`; ``normalize="trace"`` scales :math:`X^\top L X`, the within-class and the total scatter, one by
         one.
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`.
 
     References
@@ -124,7 +127,7 @@ class LPDP(_Supervised):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: int | str | None = 2,
         *,
         graph: Any = None,
         alpha: float = 1.0,
@@ -132,9 +135,12 @@ class LPDP(_Supervised):
         center: Any = "auto",
         scaling: str = "unit",
         ridge: Any = "auto",
-        normalize: str | None = None,
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize)
+        super().__init__(
+            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+        )
         self.alpha = alpha
         self.scaling = scaling
         self.ridge = ridge
@@ -162,18 +168,18 @@ class MFA(_Supervised):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``KNN(5, weights="binary", among="same_class")``; an integer sets the number of neighbours.
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`. None is ``ClosestPairs(20)``; an integer sets the number of pairs a class.
-    pca, center, scaling, normalize
+    pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`, except that ``pca="auto"`` keeps twice as many directions as components, and 98 % of the variance
         where classes have fewer than ten samples on average.
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`. The rank is at most the number of linked pairs of ``penalty``.
 
     References
@@ -196,23 +202,28 @@ class MFA(_Supervised):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: int | str | None = 2,
         *,
         graph: Any = None,
         penalty: Any = None,
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "unit",
-        normalize: str | None = None,
+        ridge: Any = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize)
+        super().__init__(
+            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+        )
         self.penalty = penalty
         self.scaling = scaling
+        self.ridge = ridge
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary", among="same_class")
 
-    def _resolved_penalty(self, penalty: Any, in_blocks: bool) -> Graph:
+    def _resolved_penalty(self, penalty: Any, many: bool) -> Graph:
         return as_graph("penalty", penalty, ClosestPairs, 20)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
@@ -229,18 +240,18 @@ class DNE(_Supervised):
 
     Parameters
     ----------
-    n_components : int or None, default=2
+    n_components : int, "auto" or None, default=2
         None keeps the directions of negative eigenvalue, as its authors prescribe: those along which repulsion wins. It
         raises where there are none.
-    graph : None, int, graph or matrix, default=None
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``; an integer sets the number
         of neighbours.
-    pca, center, normalize
+    pca, center, normalize, standardize
         As in :class:`OLPP`.
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`.
 
     References

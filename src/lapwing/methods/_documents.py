@@ -69,8 +69,9 @@ class LPI(LinearReducer):
     Parameters
     ----------
     n_components : int, default=2
-    graph : None, int, graph or matrix, default=None
-        None is ``KNN(15, metric="cosine", weights="dot")``, an integer k the same with k neighbours.
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
+        None is ``KNN(15, metric="cosine", weights="dot")``, an integer k the same with k neighbours, ``"supervised"`` is
+        ``SameClass()``, ``"semi"`` is the sum of both (-1 marks an unknown label).
     neighbors : {"exact", "svd"}, default="exact"
         How the neighbours of the default graph are searched: all pairs, or in the space of a truncated SVD of 100 directions,
         which is faster and finds other neighbours (``recall_``).
@@ -79,6 +80,8 @@ class LPI(LinearReducer):
         ``"auto"`` is 10, chosen on held-out documents (docs/documents.md).
     scaling : {"unit", "constraint"}, default="unit"
         Length of the directions: unit vectors, or as (1) gives them.
+    normalize : {"auto", None, "degree"}, default="auto"
+        How graphs that are added up compare, as in :class:`LPP`.
 
     Attributes
     ----------
@@ -119,12 +122,14 @@ class LPI(LinearReducer):
         neighbors: str = "exact",
         ridge: Any = "auto",
         scaling: str = "unit",
+        normalize: str | None = "auto",
     ):
         self.n_components = n_components
         self.graph = graph
         self.neighbors = neighbors
         self.ridge = ridge
         self.scaling = scaling
+        self.normalize = normalize
 
     @property
     def is_nested(self) -> bool:
@@ -138,6 +143,7 @@ class LPI(LinearReducer):
 
     def _check_parameters(self) -> None:
         check_choice("neighbors", self.neighbors, ("exact", "svd"))
+        check_choice("normalize", self.normalize, ("auto", None, "degree"))
         check_count("n_components", self.n_components)
         if not isinstance(self.ridge, (str, bool)) and self.ridge == 0:
             raise ValueError(

@@ -21,20 +21,21 @@ class KernelLPP(KernelReducer):
 
     for the centred kernel matrix K: :class:`LPP` among the features that a kernel stands for (thesis eq. 3.17 of [1]_). With
     a linear kernel it is LPP. At full rank the embedding of the fitted samples does not depend on the kernel at all (it is
-    that of Laplacian eigenmaps), so ``pca="auto"`` keeps the leading directions of K only.
+    that of Laplacian eigenmaps), so ``pca="auto"`` keeps the leading directions of K only, unless a ridge takes their place.
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         As in :class:`LPP`; built on X, not on the kernel's features. With ``kernel="precomputed"`` neighbours are by the kernel's
         distances.
     penalty : None, int, graph or matrix, default=None
         As in :class:`LPP`.
     kernel : str or callable, default="rbf"
         ``"precomputed"`` or any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`.
-    gamma : "scale", float or None, default="scale"
-        Of the kernels that have it. ``"scale"`` is 1 / (n_features * X.var()), None is scikit-learn's default.
+    gamma : "auto", "scale", float or None, default="auto"
+        Of the kernels that have it. ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a quarter of that where labels
+        attract and all of it where they do not, None is scikit-learn's default.
     degree : float, default=3
         Of the polynomial kernel.
     coef0 : float, default=1
@@ -46,9 +47,10 @@ class KernelLPP(KernelReducer):
         :class:`~sklearn.kernel_approximation.Nystroem`): time and memory then grow linearly with n. None keeps all, up to 10,000.
     random_state : int, RandomState instance or None, default=None
         Of the draw of landmarks.
-    pca, center, scaling, normalize
-        As in :class:`LPP`, about the directions of the centred kernel matrix; ``pca="auto"`` keeps 1.25 directions per component,
-        and 90 % of the variance where the graph reads labels.
+    pca, center, scaling, ridge, normalize, standardize
+        As in :class:`LPP`, about the directions of the centred kernel matrix. ``pca="auto"`` keeps 1.25 directions per component
+        where no labels attract; where they do it keeps all, and ``ridge="auto"`` is 0.03, in units of the trace of the constraint
+        over the number of samples.
 
     Attributes
     ----------
@@ -57,6 +59,10 @@ class KernelLPP(KernelReducer):
     intercept_ : ndarray of shape (n_components,)
     X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
         The fitted samples; None with ``kernel="precomputed"``.
+    gamma_ : float or None
+        ``gamma`` as a number.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by, ``X_fit_`` included; None where X was taken as it is.
     nystroem_, components_, mean_
         With ``landmarks``: the map to their features, and the projection there.
     eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
@@ -78,12 +84,12 @@ class KernelLPP(KernelReducer):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: int | str | None = 2,
         *,
         graph: Any = None,
         penalty: Any = None,
         kernel: Any = "rbf",
-        gamma: Any = "scale",
+        gamma: Any = "auto",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
@@ -92,7 +98,9 @@ class KernelLPP(KernelReducer):
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "unit",
-        normalize: str | None = None,
+        ridge: Any = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
     ):
         super().__init__(
             n_components,
@@ -107,7 +115,9 @@ class KernelLPP(KernelReducer):
             pca=pca,
             center=center,
             scaling=scaling,
+            ridge=ridge,
             normalize=normalize,
+            standardize=standardize,
         )
         self.penalty = penalty
 
@@ -128,17 +138,17 @@ class KernelNPE(KernelReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         As in :class:`NPE`; built on X. With ``kernel="precomputed"`` neighbours and weights are by the kernel.
     kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
         As in :class:`KernelLPP`.
-    pca, center, scaling, normalize
+    pca, center, scaling, ridge, normalize, standardize
         As in :class:`KernelLPP`.
 
     Attributes
     ----------
-    dual_coef_, intercept_, X_fit_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
+    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
         As in :class:`KernelLPP`.
     n_connected_components_, graph_, solver_, sampling_
         As in :class:`KernelLPP`.

@@ -12,7 +12,7 @@ from ..graphs import CodingLength, Graph, Local, TangentAlignment, local_subspac
 from ..operators import diagonal
 from ..problem import ORTHOGONAL, Problem, degree_sum
 from ..reducers import FreeReducer, Graphs, LinearReducer, Solved
-from ..rows import Rows
+from ..rows import Rows, divided
 from .about import About
 
 
@@ -26,10 +26,10 @@ class LPCA(LinearReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``CodingLength(5)``, an integer K is ``CodingLength(K)``; of any other graph the Laplacian takes the place of L.
-    pca, center, normalize
+    pca, center, normalize, standardize
         As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
 
     Attributes
@@ -39,7 +39,7 @@ class LPCA(LinearReducer):
     explained_ratio_ : float
         The share of the scatter, the trace of :math:`X^\top L X`, that the components keep; with ``pca``, of the scatter
         along the directions that it keeps.
-    mean_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    mean_, scale_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         Of :math:`-X^\top L X`, ascending.
@@ -72,7 +72,7 @@ class LPCA(LinearReducer):
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         size = sum(term.degrees.diagonal() @ data.squared_norms for term in problem.minimise)
-        coefficients = [1.0] if self.normalize is None else [term.coefficient for term in problem.minimise]
+        coefficients = [term.coefficient for term in problem.minimise] if self.normalize == "trace" else [1.0]
         raw = sum(c * np.trace(M) for c, M in zip(coefficients, solved.coordinates.forms, strict=True))
         if -raw <= 1e-14 * size:
             raise ValueError(
@@ -87,7 +87,7 @@ class LPCA(LinearReducer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Patches are those of ``graph_`` on these rows.
+            Patches are those of ``graph_`` on these rows, whose columns are divided by ``scale_`` where there is one.
         n_components : int, default=None
             Dimension of the subspaces; None is that of the projection.
 
@@ -105,6 +105,7 @@ class LPCA(LinearReducer):
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, ensure_min_samples=2)
         if not isinstance(self.graph_, CodingLength) or self.graph_.kernel is not None:
             raise ValueError(f"graph={self.graph_!r} has no patches of features; use CodingLength without a kernel")
+        X = X if self.scale_ is None else divided(X, self.scale_)
         d = len(self.components_) if n_components is None else check_count("n_components", n_components)
         return local_subspaces(X, self.graph_.patches(Rows(X)), d)
 
@@ -122,7 +123,7 @@ class TangentialMaps(FreeReducer):
     ----------
     n_components : int, default=2
         Dimension of the surface, less than the number of neighbours.
-    graph : None, int, graph or matrix, default=None
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``TangentAlignment(12)``, an integer K is ``TangentAlignment(K)``.
     extension : {"affine", "barycentric"}, default="affine"
         How :meth:`transform` places a new sample among its nearest fitted ones: by the affine map from their tangent

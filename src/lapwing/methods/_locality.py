@@ -15,7 +15,7 @@ NEIGHBORS = "L of a neighbour graph"
 
 def locality(data: Rows, graphs: Graphs) -> Problem:
     """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``."""
-    terms = linked("graph", graphs.graph, data)
+    terms = linked("graph", graphs.graph, data, graphs.equal_say)
     if graphs.penalty is None:
         return Problem(terms, degree_sum(terms))
     return Problem(terms, laplacian_sum(linked("penalty", graphs.penalty, data)))
@@ -28,27 +28,29 @@ class LPP(LinearReducer):
         \min_V \operatorname{tr}(V^\top X^\top L X V)
         \quad\text{subject to}\quad V^\top X^\top D X V = I                          \tag{1}
 
-    with L = D - W the Laplacian of a graph of neighbours and D its degrees: linked samples stay close [1]_. With labels in
-    the graph it is supervised (``graph=SameClass()`` is linear discriminant analysis) or semi-supervised
-    (``graph=KNN(5) + SameClass()``, -1 marking unknown labels). After a projection on principal components, on faces, it is
-    known as Laplacianfaces [2]_.
+    with L = D - W the Laplacian of a graph of neighbours and D its degrees: linked samples stay close [1]_. Labels act through
+    the graph: ``graph="supervised"`` is linear discriminant analysis with a ridge (without one, and with ``pca=None``, it is
+    linear discriminant analysis itself), and ``graph="semi"`` is for labels of which some are unknown. After a projection on
+    principal components, on faces, it is known as Laplacianfaces [2]_.
 
     Parameters
     ----------
-    n_components : int or None, default=2
-        Directions to keep, those of the smallest eigenvalues; None keeps all there are (``rank_``). More than there are
-        raises.
-    graph : None, int, graph or matrix, default=None
-        What attracts (and, with a negative sign, repels). None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is
-        ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do.
+    n_components : int, "auto" or None, default=2
+        Directions to keep, those of the smallest eigenvalues; None keeps all there are (``rank_``). Asking for more directions
+        than there are raises an error. ``"auto"`` is the number of classes minus one, where classes alone say what attracts.
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
+        What attracts (and, with a negative sign, repels). None is ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is
+        ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()`` (-1 marks an unknown label), a matrix W is ``Precomputed(W)``;
+        any graph of :mod:`lapwing.graphs` will do. Of more than 50,000 rows, None, k and ``"semi"`` search for the neighbours
+        of a sample of 20,000 rows (``sampling_`` says how certain the result is); ``KNN(5)`` searches for those of all rows.
     penalty : None, int, graph or matrix, default=None
         The ratio form: the Laplacian of this graph takes the place of D in (1), so that what it links is kept apart. An
         integer k is ``Repulsion(k)``.
     pca : "auto", None, int or float, default="auto"
         Projection on principal components first. A float in (0, 1] is the share of the variance to keep, an integer the
-        number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, so ``"auto"`` keeps 90 %
-        (all, where labels alone say what attracts and classes have fewer than ten samples on average), and at least 1.25
-        directions per component. The graph is built before, on X as given.
+        number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, unless a ridge takes its
+        place. ``"auto"`` keeps all directions where ``ridge`` is above 0. Otherwise it keeps 90 % of the variance, and at
+        least 1.25 directions per component. The graph is built before the projection.
     center : "auto", "mean", "degree" or False, default="auto"
         What is subtracted. ``"auto"`` is the mean weighted by the degrees D, which keeps the constant embedding out of (1),
         and the plain mean where there are no degrees (``penalty``).
@@ -56,11 +58,20 @@ class LPP(LinearReducer):
         Length of the directions: unit vectors, or such that (1) holds. The space they span is the same; unit vectors give
         better neighbours (docs/defaults.md).
     ridge : "auto" or float, default="auto"
-        Adds this multiple of :math:`\operatorname{tr}(X^\top D X) / \min(n, d)` to the diagonal of the constraint, and sends
-        what X does not see to the graph's mean eigenvalue (1 for L and D). ``"auto"`` is 0, but 30 on sparse X with more than
-        4,000 rows and columns, where it takes the place of ``pca`` and the problem is solved by operators alone.
-    normalize : {None, "trace"}, default=None
-        ``"trace"`` scales the matrix of each graph in a combination to trace 1 before its coefficient.
+        Adds a multiple of the identity to the constraint, so that directions of little variance do not win by chance: this
+        number times the mean eigenvalue of :math:`X^\top D X`. What X does not see goes to the graph's mean eigenvalue (1 for L
+        and D). ``"auto"`` is 0 where ``pca`` is given. Where ``pca`` is ``"auto"`` it is 0.3 if labels attract, 30 on sparse X
+        with more than 4,000 rows and columns, where the problem is solved by operators alone, and 0 otherwise.
+    normalize : {"auto", None, "degree", "trace"}, default="auto"
+        How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
+        so that its degrees add up to the number of samples: in ``KNN(5) + SameClass()`` both then have an equal say. ``"auto"``
+        does so where ``graph=`` adds two or more of them. ``"trace"`` scales the matrix of each graph to trace 1. None takes
+        the weights as they are.
+    standardize : {"auto", True, False}, default="auto"
+        Whether columns are divided by their standard deviations. ``"auto"`` does so, with a warning, where they seem to be in
+        different units: where the largest deviation is more than 10 times the median one. It leaves alone columns that come by
+        falling deviation, as those of a PCA do, columns of a sparse X that are mostly zeros, and X whose distances are not
+        Euclidean.
 
     Attributes
     ----------
@@ -68,6 +79,9 @@ class LPP(LinearReducer):
         The directions. Of each, the entry of largest absolute value (the first of several) is positive.
     mean_ : ndarray of shape (n_features,)
         What :meth:`transform` subtracts.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by; ``components_`` are for X as given, and ``components_ * scale_`` are the directions
+        among the divided columns. None where X was taken as it is.
     eigenvalues_ : ndarray of shape (n_components,)
         Ascending.
     rank_ : int or None
@@ -109,6 +123,8 @@ class LPP(LinearReducer):
     >>> X, y = load_digits(return_X_y=True)
     >>> LPP(10, graph=7).fit_transform(X).shape
     (1797, 10)
+    >>> LPP("auto", graph="supervised").fit(X, y).components_.shape
+    (9, 64)
     >>> LPP(10, graph=KNN(7) + SameClass() - 0.2 * Repulsion(15)).fit(X, y).components_.shape
     (10, 64)
     """
@@ -118,7 +134,7 @@ class LPP(LinearReducer):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: int | str | None = 2,
         *,
         graph: Any = None,
         penalty: Any = None,
@@ -126,9 +142,12 @@ class LPP(LinearReducer):
         center: Any = "auto",
         scaling: str = "unit",
         ridge: Any = "auto",
-        normalize: str | None = None,
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize)
+        super().__init__(
+            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+        )
         self.penalty = penalty
         self.scaling = scaling
         self.ridge = ridge
@@ -151,10 +170,10 @@ class OLPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
-        None is ``KNN(5)``, an integer k is ``KNN(k)``.
-    pca, center, normalize
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
+        As in :class:`LPP`: None is ``KNN(5)``, an integer k is ``KNN(k)``.
+    pca, center, normalize, standardize
         As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so ``pca`` decides much:
         ``"auto"`` keeps 1.25 directions per component (all, where labels alone say what attracts and classes have fewer than ten
         samples on average). The first directions of a fit with more components are therefore not those of one with fewer,
@@ -163,8 +182,8 @@ class OLPP(LinearReducer):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows.
-    mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        Orthonormal rows; with ``scale_``, those of ``components_ * scale_``.
+    mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`.
 
     References

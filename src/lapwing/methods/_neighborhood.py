@@ -25,16 +25,16 @@ class NPE(LinearReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``; of any other graph the Laplacian takes the
         place of the matrix in the middle.
-    pca, center, scaling, ridge, normalize
+    pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`.
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`.
 
     References
@@ -54,16 +54,19 @@ class NPE(LinearReducer):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: int | str | None = 2,
         *,
         graph: Any = None,
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "unit",
         ridge: Any = "auto",
-        normalize: str | None = None,
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
     ):
-        super().__init__(n_components, graph=graph, pca=pca, center=center, normalize=normalize)
+        super().__init__(
+            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+        )
         self.scaling = scaling
         self.ridge = ridge
 
@@ -86,15 +89,15 @@ class ONPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``.
-    pca, center, normalize
+    pca, center, normalize, standardize
         As in :class:`OLPP`.
 
     Attributes
     ----------
-    components_, mean_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`.
 
     References

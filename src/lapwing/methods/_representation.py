@@ -308,7 +308,7 @@ class RobustGLPCA(_Robust):
         The weight in (1); it takes the place of ``beta``.
     graph : None, int, graph or matrix, default=None
         As in :class:`GLPCA`. It is built on X as given, corruption and all.
-    center : {"mean", "median"}, default="mean"
+    center : {"mean", "median"}, default="median"
         What is subtracted. The mean of X follows corruption to one side. From the median of each feature on the centre is
         fitted with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), and stands it.
     rho : float, default=1.02
@@ -359,7 +359,7 @@ class RobustGLPCA(_Robust):
         beta: float = 0.5,
         alpha: float | None = None,
         graph: Any = None,
-        center: str = "mean",
+        center: str = "median",
         rho: float = 1.02,
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -499,7 +499,13 @@ class L21PCA(_Robust):
     about = About("representation", "PCA's, with norms in the place of squares", "I")
 
     def __init__(
-        self, n_components: int = 2, *, center: str = "mean", rho: float = 1.02, max_iter: int = 1000, tol: float = 1e-6
+        self,
+        n_components: int = 2,
+        *,
+        center: str = "median",
+        rho: float = 1.02,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
     ):
         self.n_components = n_components
         self.center = center

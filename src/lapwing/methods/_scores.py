@@ -35,12 +35,18 @@ class LaplacianScore(FeatureSelector):
     n_features_to_select : int or None, default=None
         Features to keep, those of the smallest scores; of equal ones the first. None is half of them, and at least one.
         Constant features are never kept: more than there are others raises.
-    graph : None, int, graph or matrix, default=None
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         What attracts (and, with a negative sign, repels: L is then the signed sum, D of what attracts alone). None is
-        ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do.
+        ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()``, a
+        matrix W is ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do. Of more than 50,000 rows, None, k and
+        ``"semi"`` search for the neighbours of a sample of 20,000 rows.
         The thesis [2]_ has neighbours and weights by the cosine, ``KNN(5, metric="cosine", weights="cosine")``, which suit
         data without negative entries only. Distances see the scale of features, scores do not: standardise features of
         different units first.
+    normalize : {"auto", None, "degree"}, default="auto"
+        How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
+        so that its degrees add up to the number of samples; ``"auto"`` does so where ``graph=`` adds two or more of them; None
+        takes the weights as they are.
 
     Attributes
     ----------
@@ -87,9 +93,10 @@ class LaplacianScore(FeatureSelector):
     about = About("features", NEIGHBORS, "D")
     _takes_sparse_blocks: ClassVar[bool] = True
 
-    def __init__(self, n_features_to_select: int | None = None, *, graph: Any = None):
+    def __init__(self, n_features_to_select: int | None = None, *, graph: Any = None, normalize: str | None = "auto"):
         super().__init__(n_features_to_select)
         self.graph = graph
+        self.normalize = normalize
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)

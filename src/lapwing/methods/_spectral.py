@@ -28,13 +28,18 @@ class LaplacianEigenmaps(FreeReducer):
     Parameters
     ----------
     n_components : int, default=2
-    graph : None, int, graph or matrix, default=None
-        None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``.
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
+        None is ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is ``SameClass()``, ``"semi"`` is
+        ``KNN(5) + SameClass()`` (-1 marks an unknown label), a matrix W is ``Precomputed(W)``.
     constraint : {"degree", "identity"}, default="degree"
         B of (1).
     extension : {"nystrom", "barycentric", "affine"}, default="nystrom"
         How :meth:`transform` places a new sample: where its own equation of the eigenproblem holds, given its links to the
         fitted ones; or as in :class:`TangentialMaps`.
+    normalize : {"auto", None, "degree"}, default="auto"
+        How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
+        so that its degrees add up to the number of samples; ``"auto"`` does so where ``graph=`` adds two or more of them; None
+        takes the weights as they are.
 
     Attributes
     ----------
@@ -75,9 +80,15 @@ class LaplacianEigenmaps(FreeReducer):
     _crowded: ClassVar[bool] = False
 
     def __init__(
-        self, n_components: int = 2, *, graph: Any = None, constraint: str = "degree", extension: str = "nystrom"
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = None,
+        constraint: str = "degree",
+        extension: str = "nystrom",
+        normalize: str | None = "auto",
     ):
-        super().__init__(n_components, graph=graph, extension=extension)
+        super().__init__(n_components, graph=graph, extension=extension, normalize=normalize)
         self.constraint = constraint
 
     def default_graph(self, n_neighbors: int) -> Graph:

@@ -35,10 +35,11 @@ class TSA(MultilinearReducer):
         Directions to keep in each mode, those of the smallest eigenvalues: one value for all modes or one for each, as in
         ``TSA((10, 8))``. None keeps all there are (``rank_``), ``"auto"`` two, or all where there are fewer. A number above
         the rank raises. The directions found depend on how many of the other modes are kept.
-    graph : None, int, graph or matrix, default=None
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
         What attracts (and, with a negative sign, repels), on the images as rows. None is ``KNN(5)``, an integer k is
-        ``KNN(k)``, a matrix W is ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do. Equation 7.3 of [1]_, for
-        classes, is ``SameClass("heat")``.
+        ``KNN(k)``, ``"supervised"`` is ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()``, a matrix W is
+        ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do. Equation 7.3 of [1]_, for classes, is
+        ``SameClass("heat")``.
     penalty : None, int, graph or matrix, default=None
         The ratio form: the Laplacian of this graph takes the place of D in (1) and (2), so that what it links is kept apart.
         An integer k is ``Repulsion(k)``.
@@ -55,8 +56,8 @@ class TSA(MultilinearReducer):
     scaling : {"unit", "constraint"}, default="unit"
         Length of the directions: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike LPP's
         it changes the answer, since U and V weigh each other's directions; unit vectors halve the errors on faces.
-    normalize : {None, "trace"}, default=None
-        ``"trace"`` scales the matrix of each graph in a combination to trace 1 before its coefficient.
+    normalize : {"auto", None, "degree", "trace"}, default="auto"
+        How graphs that are added up compare, as in :class:`LPP`.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from scipy import sparse
 from ..blocks import Blocks, Fold, stacked, taking, working_memory
 from ..maps import ColumnSums, Moments, Rest, SummaryMap, weighted_mean
 from ..operators import Array, row_blocks
-from ..rows import Rows, encode_labels, lengths
+from ..rows import Rows, Units, divided, encode_labels, lengths
 from ._nearest import Nearest
 from ._requests import Edges, Search, is_named
 
@@ -35,17 +35,23 @@ class BlockRows(Rows):
         None where no graph reads them.
     searches : sequence of Search
         All that the graphs will ask for.
+    units : callable, default=None
+        From the deviations of the columns, which the first pass finds, to what the columns are divided by.
     """
 
     in_blocks = True
 
-    def __init__(self, blocks: Blocks, y: Any, searches: Sequence[Search]):
+    def __init__(self, blocks: Blocks, y: Any, searches: Sequence[Search], units: Units | None = None):
         n = blocks.shape[0]
         wanted = {search.key: search.checked(n) for search in searches}
         self._of_all = None if y is None else _small(encode_labels(blocks.labels(y), n))
         queried = [search.queried(n) for search in wanted.values()]
         numbers = np.unique(np.concatenate([*queried, np.empty(0, np.intp)]))
         self._moments, Q = _first_pass(blocks, numbers, self._of_all, _reads_angles(wanted.values()))
+        scale = None if units is None else units(lambda few: self._moments.deviations())
+        if scale is not None:
+            self._moments, Q = self._moments.divided(scale), divided(Q, scale)
+            blocks = blocks.map(lambda block, first: divided(block, scale))
         started = [
             (search, Q[np.searchsorted(numbers, own)], own)
             for search, own in zip(wanted.values(), queried, strict=True)
@@ -53,6 +59,7 @@ class BlockRows(Rows):
         found = _second_pass(blocks, started, self._of_all) if started else []
         self._numbers, rows = _touched(blocks, numbers, Q, found)
         super().__init__(self._summary(blocks, rows), self._of_all)
+        self.scale = scale
         self.n_samples = self.F.n_samples = n
         self.F.plain_mean = self._moments.mean  # of all rows, not of those with links
         self.counts = self.X.counts if isinstance(self.X, SummaryMap) else None

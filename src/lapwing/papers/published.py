@@ -46,8 +46,6 @@ OWN: dict[type, dict[str, Any]] = {LPI: {"ridge": 10.0}, L21PCA: {"center": "mea
 def published(method: type[T], *args: Any, **params: Any) -> T:
     """An estimator with the given parameters, and with the papers' settings for those that are not given.
 
-    ``pca="auto"`` is the library's rule for how much to truncate, which includes the ridge, so ``ridge`` is ``"auto"`` with it.
-
     Parameters
     ----------
     method : class
@@ -71,5 +69,5 @@ def published(method: type[T], *args: Any, **params: Any) -> T:
     missing = [name for name in BY_EXPERIMENT if name in accepted and name not in given]
     if missing:
         raise TypeError(f"an experiment says what it does: give {method.__name__} {', '.join(missing)}")
-    settings = SETTINGS | ({"ridge": "auto"} if given.get("pca") == "auto" else {}) | OWN.get(method, {})
+    settings = SETTINGS | OWN.get(method, {})
     return method(**{name: value for name, value in settings.items() if name in accepted} | given)

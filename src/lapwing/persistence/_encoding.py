@@ -28,13 +28,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..reducers import Reducer
+from ..maps import SparseMap
+from ..reducers import KernelReducer, ProjectingReducer, Reducer
 from ._classes import class_of, is_known, name_of
 
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")
 FORGOTTEN = {"fit_times_"}  # of one machine on one day: equal fits give equal files
-# What was done before there were these parameters: columns as they are, no ridge, graphs added as they are written.
+# What was done before there were these parameters: columns as they are, truncation where X can be decomposed whole, graphs
+# added as they are written.
 WITHOUT = {"standardize": False, "ridge": 0.0, "normalize": None}
 ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
@@ -159,7 +161,8 @@ class Decoder:
 
     def _object(self, node: dict) -> Any:
         cls = class_of(node["class"])
-        params = migrated(cls, node["params"], self._format)
+        fewer_columns = node["fitted"].get("n_features_in_", 0) <= SparseMap.limit
+        params = migrated(cls, node["params"], self._format, fewer_columns)
         unknown = params.keys() - signature(cls).parameters.keys()
         if unknown:
             raise ValueError(f"{node['class']} has no parameters {sorted(unknown)}; a newer lapwing may have them")
@@ -167,7 +170,17 @@ class Decoder:
         for name, part in self._values(node["fitted"]).items():
             check_attribute(cls, name)
             setattr(value, name, part)
+        if self._format < 3:
+            complete(value)
         return value
+
+
+def complete(model: Any) -> None:
+    """What a fit stores today and did not store then."""
+    if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
+        model.scale_ = None
+    if isinstance(model, KernelReducer) and not hasattr(model, "gamma_"):
+        model.gamma_ = None if model.landmarks is not None else model.fitted_width(model.X_fit_)
 
 
 def check_attribute(cls: type, name: str) -> None:
@@ -178,16 +191,21 @@ def check_attribute(cls: type, name: str) -> None:
         )
 
 
-def migrated(cls: type, params: dict, format: int) -> dict:
-    """The parameters that a file of an earlier format means: removed ones are dropped, new ones say what was done without."""
+def migrated(cls: type, params: dict, format: int, fewer_columns: bool = True) -> dict:
+    """The parameters that a file of an earlier format means: removed ones are dropped, new ones say what was done without.
+
+    ``fewer_columns`` says whether the model has so few features that its rows could always be decomposed whole.
+    """
     if not issubclass(cls, Reducer):
         return params
     if format < 2:
         params = {name: node for name, node in params.items() if name != "solver"}
     if format < 3:
-        # pca="auto" is the rule that decides about truncation and ridge together; a ridge beside it would overrule it.
-        before = WITHOUT | ({"ridge": "auto"} if params.get("pca") == "auto" else {})
-        params = {name: node for name, node in before.items() if name in signature(cls).parameters} | params
+        params = {name: node for name, node in WITHOUT.items() if name in signature(cls).parameters} | params
+        if params.get("ridge") == "auto" and "pca" in params and fewer_columns:
+            params["ridge"] = (
+                0.0  # as "auto" was; with more columns X may be sparse and large, where it still is what it was
+            )
     return params
 
 

@@ -29,7 +29,7 @@ from ._classes import is_known
 from ._encoding import ARRAY_NAME, Decoder, Encoder
 from ._fitted import check_fitted
 
-FORMAT = 2
+FORMAT = 3
 DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
 # What reading and decoding raise where a file is not as it should be.
 MALFORMED = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)

@@ -20,7 +20,8 @@ def check_fitted(model: Any) -> None:
         raise ValueError(f"n_features_in_={model.n_features_in_!r} must be a whole number, 1 or more")
     sizes = {"d": model.n_features_in_}
     names = {"feature_names_in_": "d"} if hasattr(model, "feature_names_in_") else {}
-    for name, letters in {**_arrays(model), **names}.items():
+    scales = {"scale_": "d"} if getattr(model, "scale_", None) is not None else {}
+    for name, letters in {**_arrays(model), **names, **scales}.items():
         array = attrgetter(name)(model)
         expected = tuple(sizes.setdefault(letter, size) for letter, size in zip(letters, array.shape, strict=False))
         if len(array.shape) != len(letters) or array.shape != expected or array.dtype.kind != KINDS.get(name, "f"):

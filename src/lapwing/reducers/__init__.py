@@ -12,6 +12,7 @@ from ._linear import LinearReducer
 from ._multilinear import MultilinearReducer
 from ._projecting import LARGE_RIDGE, ProjectingReducer, Solved
 from ._sampling import on_halves
+from ._units import UnitsWarning
 
 __all__ = [
     "LARGE_RIDGE",
@@ -24,6 +25,7 @@ __all__ = [
     "ProjectingReducer",
     "Reducer",
     "Solved",
+    "UnitsWarning",
     "as_graph",
     "linked",
     "on_halves",

@@ -17,18 +17,23 @@ from ..maps import SparseMap
 from ..neighbors import BlockRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
-from ..rows import Rows, encode_labels
-from ._graphs import QUERIES, as_graph, connected_components, linked, queried, sampled, sized
+from ..rows import Rows, Units, encode_labels
+from ._graphs import NAMES, QUERIES, as_graph, connected_components, linked, queried, sampled, sized
 
 DTYPES = [np.float64, np.float32]
+MANY_ROWS = 50_000  # in memory: an exact search takes longer than all the rest (docs/scaling.md)
 
 
 class Graphs(NamedTuple):
-    """``graph=`` and ``penalty=``, resolved; ``queries`` is how many rows the former searches for, None for all of them."""
+    """``graph=`` and ``penalty=``, resolved; ``queries`` is how many rows the former searches for, None for all of them.
+
+    ``equal_say`` says whether the graphs that attract are scaled to the same total degree, as ``normalize=`` asks for.
+    """
 
     graph: Graph
     penalty: Graph | None
     queries: int | None = None
+    equal_say: bool = False
 
 
 class Reducer(TransformerMixin, BaseEstimator):
@@ -50,6 +55,9 @@ class Reducer(TransformerMixin, BaseEstimator):
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links take no part, but for their mean
+    _samples_rows: ClassVar[bool] = (
+        False  # whether default graphs of more than MANY_ROWS rows search for a sample of them
+    )
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn the map.
@@ -77,7 +85,7 @@ class Reducer(TransformerMixin, BaseEstimator):
                 problem = self._problem(data, graphs)  # A and B
                 data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
                 at = perf_counter()
-                F = self._map(data)  # F
+                F = self._map(data, graphs)  # F
                 data.times["map"] = perf_counter() - at
                 solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
                 self._store(F, data, problem, graphs, solution)
@@ -124,7 +132,7 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         raise NotImplementedError
 
-    def _map(self, data: Rows) -> Any:
+    def _map(self, data: Rows, graphs: Graphs) -> Any:
         return data.F
 
     def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Any:
@@ -138,7 +146,7 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _terms(self, data: Rows, graphs: Graphs) -> list[Term]:
         """The terms of ``graph=``, at least one of which links samples."""
-        return linked("graph", graphs.graph, data)
+        return linked("graph", graphs.graph, data, graphs.equal_say)
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -155,37 +163,56 @@ class Reducer(TransformerMixin, BaseEstimator):
             announce(self, blocks)
             self._check_parameters()
             graphs = self._graphs(blocks.shape[0], in_blocks=True)
-            return self._block_rows(blocks, y, graphs), graphs
+            return self._divided(self._block_rows(blocks, y, graphs), graphs), graphs
         if isinstance(X, Rows):
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
             self._check_parameters()
             graphs = self._graphs(X.n)
-            data = self._shared(X, graphs)
+            data = self._divided(self._shared(X, graphs), graphs)
             data.times = {}
             return data, graphs
         accept = "csr" if self._takes_sparse else False
         X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
         graphs = self._graphs(X.shape[0])
-        return self._rows(X, y, graphs), graphs
+        return self._divided(self._rows(X, y, graphs), graphs), graphs
 
     def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
         """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
-        graph, penalty = getattr(self, "graph", None), self._resolved_penalty(getattr(self, "penalty", None), in_blocks)
-        default = (lambda k: sampled(self.default_graph(k))) if in_blocks else self.default_graph
+        graph, many = getattr(self, "graph", None), in_blocks or (self._samples_rows and n > MANY_ROWS)
+        default = (lambda k: sampled(self.default_graph(k))) if many else self.default_graph
         resolved = as_graph("graph", graph, default, min(self.n_neighbors, n - 1))
         if resolved is graph:
             resolved = sized(clone(resolved), self._n_components)
-        return Graphs(resolved, penalty, queried(resolved, n))
+        penalty = self._resolved_penalty(getattr(self, "penalty", None), many)
+        return Graphs(resolved, penalty, queried(resolved, n), self._has_equal_say(resolved))
 
-    def _resolved_penalty(self, penalty: Any, in_blocks: bool) -> Graph | None:
+    def _resolved_penalty(self, penalty: Any, many: bool) -> Graph | None:
         if penalty is None:
             return None
-        return as_graph("penalty", penalty, (lambda k: sampled(Repulsion(k))) if in_blocks else Repulsion, 15)
+        return as_graph("penalty", penalty, (lambda k: sampled(Repulsion(k))) if many else Repulsion, 15)
+
+    def _has_equal_say(self, graph: Graph) -> bool:
+        """``normalize="auto"`` is for sums that a user writes; what a method writes has the coefficients of its paper."""
+        normalize, given = getattr(self, "normalize", None), getattr(self, "graph", None)
+        if normalize == "auto":
+            summed = sum(not leaf.counts_pairs for leaf in graph.attracting()) > 1
+            return isinstance(given, Graph | str) and summed
+        return normalize == "degree"
+
+    def _units(self, graphs: Graphs) -> Units | None:
+        """What the columns of X are divided by, given their deviations; None where they stay as they are."""
+        return None
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
         """Validated rows in memory."""
         return Rows(X, y)
+
+    def _divided(self, data: Rows, graphs: Graphs) -> Rows:
+        """Rows in memory with their columns in common units, where that is asked for."""
+        units = None if data.in_blocks else self._units(graphs)
+        scale = None if units is None else units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))
+        return data if scale is None else data.once("divided", lambda: data.divided(scale))
 
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
         """Rows that other estimators are fitted to as well."""
@@ -231,7 +258,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
         start = perf_counter()
-        data = BlockRows(blocks, y if labelled else None, searches)
+        data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs))
         data.times["search"] = perf_counter() - start
         return data
 
@@ -240,13 +267,15 @@ class Reducer(TransformerMixin, BaseEstimator):
         unlinked = [leaf for graph in graphs for _, leaf in graph.signed() if not leaf.searches()]
         given = self.get_params(deep=False)
         truncated = (
-            not isinstance(given.get("pca"), str | None) or given.get("penalty") is not None or given.get("normalize")
+            not isinstance(given.get("pca"), str | None)
+            or given.get("penalty") is not None
+            or given.get("normalize") == "trace"
         )
         if not self._takes_sparse_blocks or unlinked or truncated:
             raise ValueError(
                 f"X has sparse rows in blocks, of more than {SparseMap.limit:,} features; LPP, LPI and LaplacianScore take them, "
-                f"with graphs of neighbours and without pca=, penalty= and normalize=, and {self!r} is something else; use one "
-                "of these, or X in memory"
+                f'with graphs of neighbours and without pca=, penalty= and normalize="trace", and {self!r} is something else; use '
+                "one of these, or X in memory"
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -256,7 +285,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
         by_size = isinstance(penalty, Integral)  # Repulsion, or ClosestPairs
-        tags.target_tags.required = by_size or any(graph.reads_labels for graph in given)
+        by_name = isinstance(graph, str) and graph in NAMES
+        tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
         return tags
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_count
+from .._validation import check_choice, check_count
 from ..blocks import as_blocks, projected
 from ..problem import Problem
 from ..rows import Rows
@@ -26,6 +26,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _takes_blocks: ClassVar[bool] = True
+    _samples_rows: ClassVar[bool] = True
 
     def __init__(self, n_features_to_select: int | None = None):
         self.n_features_to_select = n_features_to_select
@@ -33,6 +34,7 @@ class FeatureSelector(SelectorMixin, Reducer):
     def _check_parameters(self) -> None:
         if self.n_features_to_select is not None:
             check_count("n_features_to_select", self.n_features_to_select)
+        check_choice("normalize", getattr(self, "normalize", None), ("auto", None, "degree"))
 
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
         super()._store(F, data, problem, graphs, solution)

@@ -22,7 +22,7 @@ from ..problem import Problem, laplacian_sum
 from ..rows import Rows, alike, row_bytes
 from ..solvers import Solution, fix_signs, solve
 from ._base import DTYPES, Graphs, Reducer
-from ._graphs import outside
+from ._graphs import outside, with_equal_say
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -36,6 +36,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     graph : None, int, graph or matrix, default=None
     extension : {"affine", "barycentric"}, default="affine"
         As in :class:`lapwing.TangentialMaps`.
+    normalize : {"auto", None, "degree"}, default="auto"
+        As in :class:`lapwing.LaplacianEigenmaps`.
     """
 
     n_neighbors: ClassVar[int] = 12  # of the default graph
@@ -43,15 +45,19 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     _reads_features: ClassVar[bool] = False  # whether X itself is in the problem
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
 
-    def __init__(self, n_components: int = 2, *, graph: Any = None, extension: str = "affine"):
+    def __init__(
+        self, n_components: int = 2, *, graph: Any = None, extension: str = "affine", normalize: str | None = "auto"
+    ):
         self.n_components = n_components
         self.graph = graph
         self.extension = extension
+        self.normalize = normalize
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
         if "extension" in self.get_params(deep=False):
             check_choice("extension", self.extension, self._extensions)
+        check_choice("normalize", getattr(self, "normalize", None), ("auto", None, "degree"))
 
     def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         data, graphs = super()._prepared(X, y)
@@ -63,9 +69,12 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         if self._reads_features or any(leaf.reads_features for _, leaf in graph.signed()):
             _check_features(data)
-        return data, graphs._replace(graph=graph.resolved(data))  # with widths written out: new rows are linked by them
+        graph = graph.resolved(data)  # with widths and coefficients written out: new rows are linked by them
+        if graphs.equal_say:
+            graph = with_equal_say(graph, data)
+        return data, graphs._replace(graph=graph, equal_say=False)
 
-    def _map(self, data: Rows) -> FreeMap:
+    def _map(self, data: Rows, graphs: Graphs) -> FreeMap:
         return FreeMap()
 
     def _solve(self, F: FreeMap, data: Rows, problem: Problem, graphs: Graphs) -> Solution:

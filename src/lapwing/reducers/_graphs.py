@@ -11,19 +11,25 @@ from typing import Any
 from scipy import sparse
 
 from .._validation import check_count
-from ..graphs import Graph, Precomputed
+from ..graphs import KNN, Graph, Precomputed, SameClass
 from ..operators import Structured
 from ..problem import Term, attraction
 from ..rows import Rows
 
 # Rows searched for by default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md).
 QUERIES = 20_000
+NAMES = ("supervised", "semi")  # graphs that have a name of their own
 
 
 def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) -> Graph:
-    """A graph from what the user wrote: None, a size, a graph, or a matrix."""
+    """A graph from what the user wrote: None, a size, a name, a graph, or a matrix."""
     if graph is None:
         return default(size)
+    if isinstance(graph, str) and graph in NAMES and name == "graph":
+        if graph == "supervised":
+            return SameClass()
+        near = default(size)
+        return (KNN(size) if near.reads_labels else near) + SameClass()
     if isinstance(graph, Graph):
         return graph
     if isinstance(graph, Integral) and not isinstance(graph, bool):
@@ -33,7 +39,7 @@ def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) 
     given = repr(graph)
     given = given if len(given) < 100 else given[:97] + "..."
     raise ValueError(
-        f"{name}={given} must be None, a number of neighbours, a lapwing graph, or a weight matrix (an array)"
+        f'{name}={given} must be None, a number of neighbours, "supervised", "semi", a lapwing graph, or a weight matrix (an array)'
     )
 
 
@@ -63,9 +69,31 @@ def connected_components(terms: Sequence[Term], data: Rows) -> int:
     return sum(rest, start=first).n_connected_components(data.counts)
 
 
-def linked(name: str, graph: Graph, data: Rows) -> list[Term]:
+def balanced(graph: Graph, data: Rows) -> list[tuple[float, Graph, list[Term]]]:
+    """The graphs that this one adds up, their coefficients and their terms.
+
+    What attracts is scaled to a total degree of n, so that in a sum 1 + 1 means an equal say.
+    """
+    found = []
+    for coefficient, leaf in graph.signed():
+        terms = leaf.terms(data)
+        scaled = coefficient > 0 and not leaf.counts_pairs
+        total = sum(data.total(term.coefficient * term.degrees.diagonal()) for term in terms) if scaled else 0.0
+        found.append((coefficient * (data.n_samples / total if total > 0 else 1.0), leaf, terms))
+    return found
+
+
+def with_equal_say(graph: Graph, data: Rows) -> Graph:
+    """The graph with coefficients that give all that attracts the same total degree, written out."""
+    return sum(coefficient * leaf for coefficient, leaf, _ in balanced(graph, data))
+
+
+def linked(name: str, graph: Graph, data: Rows, equal_say: bool = False) -> list[Term]:
     """The graph's terms that link samples: an empty repulsion is a warning, an empty attraction an error."""
-    terms = graph.terms(data)
+    if equal_say:
+        terms = [term.scaled(coefficient) for coefficient, _, parts in balanced(graph, data) for term in parts]
+    else:
+        terms = graph.terms(data)
     n = terms[0].laplacian.n
     most = n if data.counts is None else data.counts.sum()
     empty = [term.laplacian.n_connected_components(data.counts) == most for term in terms]

@@ -12,12 +12,14 @@ from ..blocks import Blocks, working_memory
 from ..graphs import Graph
 from ..maps import Coordinates, Kernel, KernelMap, Map, as_map
 from ..operators import Array, row_blocks
-from ..rows import KernelRows, Rows
+from ..rows import KernelRows, Rows, Units, divided
 from ..solvers import fix_signs
 from ._base import Graphs
 from ._projecting import ProjectingReducer
 
 LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
+KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
+LABEL_WIDTH = 0.25  # gamma="auto" where labels attract, in units of "scale" (docs/defaults.md)
 
 
 class KernelReducer(ProjectingReducer):
@@ -25,11 +27,15 @@ class KernelReducer(ProjectingReducer):
 
     Parameters
     ----------
-    n_components, graph, kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca, center, scaling, normalize
+    n_components, graph, kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca, center, scaling, ridge
+        As in :class:`lapwing.KernelLPP`.
+    normalize, standardize
         As in :class:`lapwing.KernelLPP`.
     """
 
     _takes_blocks: ClassVar[bool] = True
+    _label_ridge: ClassVar[float] = 0.03
+    _ridge_makes_invariant: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -37,7 +43,7 @@ class KernelReducer(ProjectingReducer):
         *,
         graph: Any = None,
         kernel: Any = "rbf",
-        gamma: Any = "scale",
+        gamma: Any = "auto",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
@@ -46,7 +52,9 @@ class KernelReducer(ProjectingReducer):
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "unit",
-        normalize: str | None = None,
+        ridge: Any = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
     ):
         self.n_components = n_components
         self.graph = graph
@@ -60,11 +68,29 @@ class KernelReducer(ProjectingReducer):
         self.pca = pca
         self.center = center
         self.scaling = scaling
+        self.ridge = ridge
         self.normalize = normalize
+        self.standardize = standardize
 
     @property
     def _kernel(self) -> Kernel:
-        return Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+        """With the width that the fit found, where there is one."""
+        gamma = getattr(self, "gamma_", self.gamma)
+        return Kernel(self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
+
+    def fitted_width(self, X: Array, share: float = 1.0, variance: float | None = None) -> float | None:
+        """``gamma`` as a number, for these samples; ``"auto"`` is this share of ``"scale"``."""
+        return Kernel(self.kernel, self.gamma).width(X, share, variance)
+
+    def _units(self, graphs: Graphs) -> Units | None:
+        """Kernels of distances and products have units; angles, histograms and kernels of a user's are left alone by "auto"."""
+        if self._kernel.is_precomputed or (self.standardize == "auto" and self.kernel not in KERNELS_WITH_UNITS):
+            return None
+        return super()._units(graphs)
+
+    def _ridge_per(self, data: Rows) -> int:
+        """Features by landmarks are as many as landmarks, and the ridge shall not depend on that."""
+        return data.n_samples
 
     @property
     def is_nested(self) -> bool:
@@ -114,13 +140,16 @@ class KernelReducer(ProjectingReducer):
             return super()._automatic(data, graph)
         return 0.0 if self.n_components is not None else 0.9
 
-    def _map(self, data: Rows) -> Map:
+    def _map(self, data: Rows, graphs: Graphs) -> Map:
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
-        kernel, X = self._kernel, data.X
+        X, labelled = data.X, any(leaf.reads_labels for leaf in graphs.graph.attracting())
+        variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
+        self.gamma_ = self.fitted_width(X, LABEL_WIDTH if labelled else 1.0, variance)
+        kernel = self._kernel
         if self.landmarks is None:
             K = kernel(X)
             return KernelMap(K, self.kernel, X.dtype if kernel.is_precomputed else K.dtype)
-        options = {"kernel_params": self.kernel_params} if callable(self.kernel) else kernel.options(X)
+        options = {"kernel_params": self.kernel_params} if callable(self.kernel) else kernel.options
         nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
         rows = X.astype(np.float64, copy=False)
         self.nystroem_ = nystroem.fit(rows)
@@ -140,6 +169,7 @@ class KernelReducer(ProjectingReducer):
 
     def _projected(self, X: Array) -> np.ndarray:
         """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the landmarks' features."""
+        X = X if self.scale_ is None else divided(X, self.scale_)
         if self.landmarks is not None:
             return ((self.nystroem_.transform(X) - self.mean_) @ self.components_.T).astype(X.dtype)
         Z = np.empty((X.shape[0], len(self.dual_coef_)), dtype=X.dtype)

@@ -25,11 +25,13 @@ class LinearReducer(ProjectingReducer):
     graph : None, int, graph or matrix, default=None
     pca : "auto", None, int or float, default="auto"
     center : "auto", "mean", "degree" or False, default="auto"
-    normalize : {None, "trace"}, default=None
+    normalize : {"auto", None, "degree", "trace"}, default="auto"
+    standardize : {"auto", True, False}, default="auto"
         All as in :class:`lapwing.LPP`.
     """
 
     _takes_blocks: ClassVar[bool] = True
+    _samples_rows: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -38,13 +40,15 @@ class LinearReducer(ProjectingReducer):
         graph: Any = None,
         pca: Any = "auto",
         center: Any = "auto",
-        normalize: str | None = None,
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
     ):
         self.n_components = n_components
         self.graph = graph
         self.pca = pca
         self.center = center
         self.normalize = normalize
+        self.standardize = standardize
 
     def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
         graphs = super()._graphs(n, in_blocks)
@@ -72,15 +76,18 @@ class LinearReducer(ProjectingReducer):
         X = check_array(X, dtype=[np.float64, np.float32])
         if X.shape[1] != len(self.components_):
             raise ValueError(f"X has {X.shape[1]} columns, but the projection has {len(self.components_)} components")
-        back = self.components_ if self._orthogonal else np.linalg.pinv(self.components_.T)
-        return X @ back + self.mean_
+        scale = 1.0 if self.scale_ is None else self.scale_
+        directions = self.components_ * scale  # as they are where columns have been divided
+        back = directions if self._orthogonal else np.linalg.pinv(directions.T)
+        return ((X @ back) * scale + self.mean_).astype(X.dtype, copy=False)
 
     def _projected(self, X: Array) -> np.ndarray:
         return as_map(X).projected(self.mean_, self.components_)
 
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
-        self.mean_ = coordinates.mean.astype(data.X.dtype)
-        self.components_ = fix_signs(coordinates.back(V)).astype(data.X.dtype)
+        scale = 1.0 if data.scale is None else data.scale
+        self.mean_ = (coordinates.mean * scale).astype(data.F.dtype)
+        self.components_ = (fix_signs(coordinates.back(V)) / scale).astype(data.F.dtype)
 
     @property
     def _n_features_out(self) -> int:

@@ -18,7 +18,7 @@ from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..rows import Rows
 from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
 from ._base import DTYPES, Graphs, Reducer
-from ._projecting import normalized
+from ._projecting import NORMALIZATIONS, normalized
 
 AUTO = 2  # directions per mode of n_components="auto", where there are as many
 
@@ -42,7 +42,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         image_shape: Any = None,
         flatten: bool = False,
         scaling: str = "unit",
-        normalize: str | None = None,
+        normalize: str | None = "auto",
     ):
         self.n_components = n_components
         self.graph = graph
@@ -62,7 +62,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         data.sample_shape = X.shape[1:]
         return data, self._graphs(len(X))
 
-    def _map(self, data: Rows) -> TensorMap:
+    def _map(self, data: Rows, graphs: Graphs) -> TensorMap:
         shape = data.sample_shape or ()
         return TensorMap(data.X.reshape(-1, *shape), data.mean.reshape(shape))
 
@@ -116,7 +116,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         check_count("max_iter", self.max_iter)
         check_choice("flatten", self.flatten, (False, True))
         check_choice("scaling", self.scaling, ("unit", "constraint"))
-        check_choice("normalize", self.normalize, (None, "trace"))
+        check_choice("normalize", self.normalize, NORMALIZATIONS)
         check_not_negative("tol", self.tol)
 
     def _sizes(self, order: int) -> list[Any]:
@@ -181,9 +181,14 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """The eigenproblem of mode m, the images being projected along the other modes."""
         terms, constraint = problem.minimise, problem.subject_to
         assert constraint is not ORTHOGONAL
-        parts = [laplacian_sum(terms)] if self.normalize is None else [term.laplacian for term in terms]
+        by_trace = self.normalize == "trace"
+        parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
         *forms, B = F.forms([*parts, constraint], modes, m)
-        A = forms[0] if self.normalize is None else normalized(terms, forms)
+        if by_trace:
+            scaled = normalized(terms, forms)
+            A = np.sum([term.coefficient * M for term, M in zip(scaled, forms, strict=True)], axis=0)
+        else:
+            A = forms[0]
         squares = np.trace(B) + constraint.diagonal().sum() * np.sum(multiplied(F.mean[None], modes) ** 2)
         floor = rounding(F.dtype, squares)
         automatic = isinstance(size, str)

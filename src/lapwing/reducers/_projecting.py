@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from math import ceil
 from numbers import Real
@@ -19,15 +20,19 @@ from ..graphs import Graph
 from ..maps import Centre, Coordinates, Map, Preprojection, check_pca, rounding
 from ..operators import Array, Structured, canonical
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
-from ..rows import Rows
+from ..rows import Rows, Units
 from ..solvers import RankError, Solution, solve
 from ._base import DTYPES, Graphs, Reducer
-from ._graphs import queried
+from ._graphs import outside, queried
 from ._sampling import halved
+from ._units import units
 
 # On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups, docs/defaults.md):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
 LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
+CENTRES = ("auto", "mean", "degree", False)
+SCALINGS = ("constraint", "unit")
+NORMALIZATIONS = ("auto", None, "degree", "trace")
 
 
 class Options(NamedTuple):
@@ -38,32 +43,25 @@ class Options(NamedTuple):
     scaling: str = "constraint"
     ridge: Any = 0.0
     normalize: str | None = None
+    standardize: Any = False
 
     @classmethod
     def of(cls, estimator: Any) -> Options:
         given = estimator.get_params(deep=False)
         return cls(**{name: given[name] for name in cls._fields if name in given})
 
-    def check(self, penalty: Any) -> None:
+    def check(self) -> None:
         check_choices(
-            normalize=(self.normalize, (None, "trace")),
-            scaling=(self.scaling, ("constraint", "unit")),
-            center=(self.center, ("auto", "mean", "degree", False)),
+            normalize=(self.normalize, NORMALIZATIONS),
+            scaling=(self.scaling, SCALINGS),
+            center=(self.center, CENTRES),
+            standardize=(self.standardize, ("auto", True, False)),
         )
         check_pca(self.pca)
-        self._check_ridge(penalty)
-
-    def _check_ridge(self, penalty: Any) -> None:
         ridge = self.ridge
         number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
         if not number and not (isinstance(ridge, str) and ridge == "auto"):
             raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
-        if number and ridge > 0 and self.normalize is not None:
-            raise ValueError(f'ridge={ridge!r} and normalize="trace" do not go together; leave one out')
-        if number and ridge > 0 and penalty is not None:
-            raise ValueError(
-                f"ridge={ridge!r} regularises the degrees' constraint, which penalty= replaces; leave one out"
-            )
 
     def centre(self, problem: Problem) -> Centre:
         """What is subtracted: the mean weighted by the degrees where the constraint is a diagonal matrix."""
@@ -93,9 +91,13 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     # where labels alone say what attracts and a class has fewer than ten samples on average. Measured (docs/defaults.md).
     _energies: ClassVar[tuple[float, float]] = (0.9, 1.0)
     _directions: ClassVar[float] = 1.25
-    _auto_ridge: ClassVar[float] = 0.0  # ridge="auto" where X can be decomposed whole
+    _auto_ridge: ClassVar[float] = 0.0  # ridge="auto" where X can be decomposed whole, and no labels attract
+    _label_ridge: ClassVar[float] = 0.3  # and where they do (docs/defaults.md)
+    _ridge_makes_invariant: ClassVar[bool] = (
+        True  # whether, for a graph of classes, the units of columns need not matter
+    )
 
-    n_components: int | None
+    n_components: Any
 
     @property
     def is_nested(self) -> bool:
@@ -103,9 +105,18 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return True
 
     def _check_parameters(self) -> None:
-        Options.of(self).check(getattr(self, "penalty", None))
-        if self.n_components is not None:
+        Options.of(self).check()
+        if self.n_components is not None and not self._counts_classes:
             check_count("n_components", self.n_components)
+
+    @property
+    def _counts_classes(self) -> bool:
+        return isinstance(self.n_components, str) and self.n_components == "auto"
+
+    def _units(self, graphs: Graphs) -> Units | None:
+        standardize, graph = getattr(self, "standardize", False), graphs.graph
+        invariant = self._ridge_makes_invariant and graph.is_of_classes and self._is_regularised(graph)
+        return units(standardize, graph, graphs.penalty, invariant)
 
     def transform(self, X: Any) -> np.ndarray:
         """The coordinates of samples, one column per component.
@@ -142,9 +153,10 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         graph : Graph, default=None
             ``graph=``, resolved, where it is known.
         """
-        pca, wanted = getattr(self, "pca", None), self.n_components or 1
+        graph = graph or self._graphs(data.n).graph
+        pca, wanted = getattr(self, "pca", None), self._wanted(data, graph) or 1
         if isinstance(pca, str):
-            share = self._automatic(data, graph or self._graphs(data.n).graph)
+            share = None if self._ridge(data, graph) else self._automatic(data, graph)
             return Preprojection(share, wanted, ceil(self._directions * wanted))
         if pca is None and not self._has_ridge and self._is_large(data):
             raise ValueError(
@@ -159,29 +171,70 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     @property
     def _has_ridge(self) -> bool:
-        """Whether a ridge can do the work of truncation."""
-        plain = getattr(self, "normalize", None) is None and getattr(self, "penalty", None) is None
-        return hasattr(self, "ridge") and plain
+        """Whether a ridge can do the work of truncation where X is too large to be decomposed whole."""
+        return hasattr(self, "ridge") and getattr(self, "normalize", None) != "trace" and not self._has_penalty
+
+    @property
+    def _has_penalty(self) -> bool:
+        return self._resolved_penalty(getattr(self, "penalty", None), False) is not None
+
+    def _wanted(self, data: Rows, graph: Graph) -> int | None:
+        """``n_components``; "auto" is the number of classes minus one, which is all that a graph of classes tells apart."""
+        if not self._counts_classes:
+            return self.n_components
+        if not graph.is_of_classes:
+            raise ValueError(
+                f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and graph={graph!r} '
+                'is something else; give a number of components, or graph="supervised"'
+            )
+        return max(1, data.class_sizes.size - 1)
+
+    def _is_regularised(self, graph: Graph) -> bool:
+        """Whether a ridge takes the place of truncation: one that is given, or, of defaults, where labels say what attracts.
+
+        Not where something repels: with all directions at hand repulsion finds some that fit the training samples only.
+        """
+        ridge = getattr(self, "ridge", 0.0)
+        if not isinstance(ridge, str):
+            return float(ridge) > 0
+        signed = graph.signed()
+        repels = self._has_penalty or any(coefficient < 0 for coefficient, _ in signed)
+        by_default = isinstance(getattr(self, "pca", None), str) and not repels
+        return by_default and any(leaf.reads_labels for _, leaf in signed)
+
+    def _ridge(self, data: Rows, graph: Graph) -> float:
+        """``ridge=``; "auto" acts together with ``pca="auto"``."""
+        ridge, pca = getattr(self, "ridge", 0.0), getattr(self, "pca", None)
+        if not isinstance(ridge, str):
+            return float(ridge)
+        if self._is_large(data):
+            return LARGE_RIDGE if self._has_ridge and (pca is None or isinstance(pca, str)) else 0.0
+        return self._label_ridge if self._is_regularised(graph) else self._auto_ridge
 
     def _automatic(self, data: Rows, graph: Graph) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
         if self._is_large(data):
             return None if self._has_ridge else max(LARGE_DIRECTIONS, 2 * (self.n_components or 1))
         usual, few = self._energies if self.n_components is not None else (max(self._energies[0], 0.9), 1.0)
-        pulling = [leaf for coefficient, leaf in graph.signed() if coefficient > 0]
+        pulling = graph.attracting()
         by_labels = bool(pulling) and all(leaf.reads_labels for leaf in pulling)
         return few if by_labels and data.has_classes and data.class_sizes.mean() < 10 else usual
 
     def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
-        options, preprojection = Options.of(self), self.preprojection(data, graphs.graph)
+        graph = graphs.graph
+        options = Options.of(self)._replace(ridge=self._ridge(data, graph))
+        preprojection, k = self.preprojection(data, graph), self._wanted(data, graph)
         try:
-            solved = self._solved(F, data, problem, preprojection, options, self._n_components)
+            solved = self._solved(F, data, problem, preprojection, options, k)
         except RankError:
-            if preprojection.share is None or preprojection.least is None or self._is_large(data):
+            kept = preprojection.share is None or preprojection.least is None or self._is_large(data)
+            if kept and not self._counts_classes:
                 raise
-            # What the constraint sees may lie outside the directions of large variance: a default must not fail for that.
-            solved = self._solved(F, data, problem, preprojection.whole(), options, self._n_components)
+            # What the constraint sees may lie outside the directions of large variance, and samples of many classes in fewer
+            # dimensions: a default must not fail for that.
+            solved = self._solved(F, data, problem, preprojection.whole(), options, None if self._counts_classes else k)
         solved = solved._replace(solution=self._selected(solved.solution))
+        self._warn_of_ties(data, problem, graphs, k)
         queries = min(filter(None, [graphs.queries, queried(graphs.penalty, data.n_samples)]), default=None)
         self.sampling_ = None if queries is None else self._sampling(F, data, graphs, solved, options, queries)
         return solved
@@ -189,18 +242,37 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _selected(self, solution: Solution) -> Solution:
         return solution
 
+    def _warn_of_ties(self, data: Rows, problem: Problem, graphs: Graphs, k: int | None) -> None:
+        """A graph of classes over its own degrees has c - 1 eigenvalues that tell classes apart, and ties behind them."""
+        repels = len(graphs.graph.attracting()) < len(graphs.graph.signed())
+        if problem.degrees is None or graphs.penalty is not None or repels or not graphs.graph.is_of_classes:
+            return
+        most = data.class_sizes.size - 1
+        if k is not None and k > most:
+            warnings.warn(
+                f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others have equal "
+                f'eigenvalues, and which they are is arbitrary: use n_components={most} or "auto", or add a graph of neighbours',
+                UserWarning,
+                stacklevel=outside(),
+            )
+
     def _solved(
         self, F: Map, data: Rows, problem: Problem, preprojection: Preprojection, options: Options, k: int | None
     ) -> Solved:
         """The quadratic forms in coordinates, then the eigenproblem."""
         terms, start = problem.minimise, perf_counter()
         constraint = None if problem.subject_to is ORTHOGONAL else problem.subject_to
-        parts = [laplacian_sum(terms)] if options.normalize is None else [term.laplacian for term in terms]
+        by_trace = options.normalize == "trace"
+        parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
         coordinates = F.coordinates(parts, options.centre(problem), preprojection, constraint)
         forms, B = (coordinates.forms, None) if constraint is None else (coordinates.forms[:-1], coordinates.forms[-1])
-        A = forms[0] if options.normalize is None else normalized(terms, forms)
+        if by_trace:
+            terms = normalized(terms, forms)
+            A = np.sum([term.coefficient * M for term, M in zip(terms, forms, strict=True)], axis=0)
+        else:
+            A = forms[0]
         formed = perf_counter()
-        solution = self._eigenpairs(A, B, k, F, data, problem, coordinates, options)
+        solution = self._eigenpairs(A, B, k, F, data, Problem(terms, problem.subject_to), coordinates, options.ridge)
         data.times["forms"] = data.times.get("forms", 0.0) + formed - start
         data.times["solve"] = data.times.get("solve", 0.0) + perf_counter() - formed
         return Solved(coordinates, (A, B), solution, preprojection)
@@ -214,7 +286,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         data: Rows,
         problem: Problem,
         found: Coordinates,
-        options: Options,
+        ridge: float,
     ) -> Solution:
         """The eigenproblem; under a constraint B, with a ridge in units of its mean eigenvalue."""
         constraint, mean, large = problem.subject_to, found.mean, isinstance(B, LinearOperator)
@@ -222,17 +294,21 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return solve(A, None, k)
         b = constraint.diagonal()
         diagonal = F.form_diagonal(constraint, mean) if large else np.diagonal(B)
-        ridge = (LARGE_RIDGE if large else self._auto_ridge) if isinstance(options.ridge, str) else options.ridge
         return solve(
             A,
             B,
             k,
-            ridge=float(ridge) * diagonal.sum() / min(data.n_samples, mean.size),
+            ridge=ridge,
+            per=min(data.n_samples, mean.size) if large else self._ridge_per(data),
             shift=data.total(np.abs(laplacian_sum(problem.minimise).diagonal())) / data.total(b) if ridge else 0.0,
-            floor=rounding(data.X.dtype, diagonal.sum() + data.total(b) * (mean @ mean)),
+            floor=rounding(data.F.dtype, diagonal.sum() + data.total(b) * (mean @ mean)),
             diagonal=diagonal,
             tol=1e-8 if data.half is None else 1e-3,
         )
+
+    def _ridge_per(self, data: Rows) -> int | None:
+        """The ridge is in units of the constraint's trace over this number; None is the rank."""
+        return None
 
     def _sampling(
         self, F: Any, data: Rows, graphs: Graphs, solved: Solved, options: Options, queries: int
@@ -249,6 +325,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solved) -> None:
         super()._store(F, data, problem, graphs, solution)
         found, vectors = solution.solution, solution.solution.vectors
+        self.scale_ = data.scale
         self.n_pca_ = solution.coordinates.n_pca
         self.rank_ = found.rank
         self.solver_ = found.solver
@@ -264,6 +341,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """What a method reports beside the projection."""
 
 
-def normalized(terms: Sequence[Term], forms: list[np.ndarray]) -> np.ndarray:
-    """FᵀAF from one form per term, each scaled to trace 1 before its coefficient."""
-    return np.sum([term.coefficient / (np.trace(M) or 1.0) * M for term, M in zip(terms, forms, strict=True)], axis=0)
+def normalized(terms: Sequence[Term], forms: list[np.ndarray]) -> list[Term]:
+    """The terms with their forms, one per term, scaled to trace 1 before the coefficients."""
+    return [term.scaled(1 / (np.trace(M) or 1.0)) for term, M in zip(terms, forms, strict=True)]

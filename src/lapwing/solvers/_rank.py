@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy import sparse
 
 
 class RankError(ValueError):
@@ -18,13 +21,31 @@ def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:
     return int((values > max(10 * values.size * np.finfo(np.float64).eps * largest, floor)).sum()) if largest > 0 else 0
 
 
-def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0) -> np.ndarray:
-    """T with ``Tᵀ (B + ridge I) T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47)."""
-    values, vectors = np.linalg.eigh(B)
+def _eigenvectors(B: np.ndarray) -> tuple[np.ndarray, Any]:
+    """Of a symmetric matrix; those of a diagonal one, up to rounding, are at hand."""
+    diagonal = np.diagonal(B)
+    largest, n = np.abs(diagonal).max(initial=0.0), len(B)
+    off = B - np.diag(diagonal)
+    if n < 2 or np.abs(off).max() > n * np.finfo(np.float64).eps * largest:
+        return np.linalg.eigh(B)
+    order = np.argsort(diagonal, kind="stable")
+    return diagonal[order], sparse.csc_array((np.ones(n), (order, np.arange(n))), shape=(n, n))
+
+
+def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: int | None = None) -> Any:
+    """T with ``Tᵀ (B + rho I) T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47).
+
+    rho is ``ridge`` times the trace of B over ``per``, which is the rank of B where it is None: the mean eigenvalue. Of a B that
+    is diagonal up to rounding, as a constraint without weights is in principal coordinates, T is a sparse array.
+    """
+    values, vectors = _eigenvectors(B)
     if values.size and values[0] < -1e-8 * np.abs(values).max():
         raise ValueError(
             f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "
             "penalty= must attract only: move what it repels to graph="
         )
     null = values.size - numerical_rank(values, floor)
-    return vectors[:, null:] / np.sqrt(values[null:] + ridge)
+    kept = values[null:]
+    rho = ridge * kept.sum() / (per or max(kept.size, 1))
+    scales = 1 / np.sqrt(kept + rho)
+    return vectors[:, null:] * scales if isinstance(vectors, np.ndarray) else vectors[:, null:] @ sparse.diags_array(scales)

@@ -88,6 +88,7 @@ def solve(
     *,
     deflate: np.ndarray | None = None,
     ridge: float = 0.0,
+    per: int | None = None,
     shift: float = 0.0,
     floor: float = 0.0,
     semidefinite: bool = False,
@@ -96,7 +97,7 @@ def solve(
     diagonal: np.ndarray | None = None,
     tol: float | None = None,
 ) -> Solution:
-    """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B, with ``Vᵀ (B + ridge I) V = I``.
+    """The k smallest eigenpairs of ``A v = lambda B v`` on the range of B, with ``Vᵀ (B + rho I) V = I``.
 
     More pairs than there are raise a :class:`RankError`: fewer are never returned silently.
 
@@ -113,8 +114,10 @@ def solve(
     deflate : ndarray of shape (n, m), default=None
         Vectors d to keep out, ``dᵀ B v = 0``; not with a LinearOperator B.
     ridge, shift : float, default=0
-        With a ridge, ``(A - shift B) v = (lambda - shift) (B + ridge I) v``: what B does not see goes to lambda = shift, not
-        to 0.
+        With a ridge, ``(A - shift B) v = (lambda - shift) (B + rho I) v``: what B does not see goes to lambda = shift, not to 0.
+        rho is ``ridge`` times the trace of B over ``per``.
+    per : int, default=None
+        None is the rank of B, so that the unit of the ridge is the mean eigenvalue of B; for operators it must be given.
     floor : float, default=0
         Eigenvalues of B up to here count as 0.
     semidefinite : bool, default=False
@@ -130,13 +133,15 @@ def solve(
         single precision, and 1e-8 with a LinearOperator B.
     """
     if isinstance(A, np.ndarray) and deflate is None and (B is None or B.ndim == 2):
-        return _dense_pencil(A, B, k, ridge, shift, floor)
+        return _dense_pencil(A, B, k, ridge, per, shift, floor)
     if isinstance(B, LinearOperator):
         if deflate is not None:
             raise ValueError("deflate= needs a B that is an array, and this one is a LinearOperator; leave deflate out")
-        return _pencil(A, B, k, ridge, shift, diagonal, 1e-8 if tol is None else tol)
+        if diagonal is None or per is None:
+            raise ValueError("a B that is a LinearOperator needs its diagonal= and per=, which give the ridge its unit")
+        return _pencil(A, B, k, ridge * diagonal.sum() / per, shift, diagonal, 1e-8 if tol is None else tol)
     A, B, shift = _typed(A), _matrix(B, ridge), shift if ridge and B is not None else 0.0
-    T = _whitening(B, ridge, floor)
+    T = _whitening(B, ridge, per, floor)
     M = _reduced(A, B, T, shift)
     deflated = _deflated(B, T, deflate, M.shape[0])
     rank = M.shape[0] - deflated.shape[1]
@@ -147,12 +152,13 @@ def solve(
     return Solution(values + shift, vectors if T is None else T @ vectors, rank, name)
 
 
-def _dense_pencil(A: Any, B: Any, k: int | None, ridge: float, shift: float, floor: float) -> Solution:
+def _dense_pencil(A: Any, B: Any, k: int | None, ridge: float, per: int | None, shift: float, floor: float) -> Solution:
     """Arrays, which are always solved densely: the short way through the table."""
     T, M, shift = None, A.astype(np.float64, copy=False), shift if ridge and B is not None else 0.0
     if B is not None:
-        T = whitening(B, ridge, floor)
-        M = T.T @ ((M - shift * B if shift else M) @ T)
+        M = M - shift * B if shift else M
+        T = whitening(B, ridge, floor, per)
+        M = T.T @ (M @ T) if isinstance(T, np.ndarray) else (T.T @ (T.T @ M).T)
         M = (M + M.T) / 2
     k = _checked(k, len(M))
     values, vectors = decomposed(M, k)
@@ -212,13 +218,15 @@ def _matrix(B: np.ndarray | None, ridge: float) -> Any:
     return None if ridge == 0 and (B == 1).all() else sparse.diags_array(B, format="csr")
 
 
-def _whitening(B: Any, ridge: float, floor: float) -> Any:
-    """T with ``Tᵀ (B + ridge I) T = I`` on the range of B."""
+def _whitening(B: Any, ridge: float, per: int | None, floor: float) -> Any:
+    """T with ``Tᵀ (B + rho I) T = I`` on the range of B."""
     if B is None or isinstance(B, np.ndarray):
-        return None if B is None else whitening(B, ridge, floor)
+        T = None if B is None else whitening(B, ridge, floor, per)
+        return T.toarray() if sparse.issparse(T) else T
     b = B.diagonal()
     live = b > floor
-    T = sparse.diags_array(1 / np.sqrt(np.where(live, b + ridge, 1.0)), format="csr")
+    rho = ridge * b[live].sum() / (per or max(live.sum(), 1))
+    T = sparse.diags_array(1 / np.sqrt(np.where(live, b + rho, 1.0)), format="csr")
     return T if live.all() else T[:, np.flatnonzero(live)]
 
 
