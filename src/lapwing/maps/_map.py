@@ -44,12 +44,28 @@ class Deviations(NamedTuple):
     filled: np.ndarray
 
 
+class Spectrum(NamedTuple):
+    """Sums of squares along all principal directions, descending, without those that are rounding, and their total."""
+
+    values: np.ndarray
+    total: float
+
+    def count(self, share: float) -> int:  # type: ignore[override]
+        """How many of the leading directions hold this share."""
+        return 1 + int(np.searchsorted(np.cumsum(self.values), share * self.total))
+
+    def share(self, count: int) -> float:
+        """What so many leading directions hold."""
+        return float(self.values[:count].sum() / self.total)
+
+
 class Principal(NamedTuple):
     """Coordinates of the rows on principal directions, the way back to features, and where the origin of the features is."""
 
     coordinates: Map
     back: Callable[[np.ndarray], np.ndarray]  # (p, k) in coordinates -> (k, n_features)
     origin: Callable[[], np.ndarray]
+    spectrum: Spectrum | None = None
 
 
 class Coordinates(NamedTuple):
@@ -60,6 +76,7 @@ class Coordinates(NamedTuple):
     back: Callable[[np.ndarray], np.ndarray]  # (p, k) in coordinates -> (k, n_features)
     n_pca: int | None
     kernel_means: np.ndarray | None = None  # of the columns of a kernel matrix
+    spectrum: Spectrum | None = None  # of the rows, where it was found on the way
 
 
 class Map:
@@ -235,11 +252,11 @@ class Map:
         """Coordinates of the rows on the leading directions of ``F - about``, from the smaller of the two Gram matrices."""
         if self.is_wide:
             gram = self.row_gram if about is self.plain_mean else self.gram_about(about)
-            values, U = leading(gram, preprojection.count, self._rounding(gram, about))
-            return self._combinations(about, U, np.sqrt(values))
+            values, U, spectrum = leading(gram, preprojection.count, self._rounding(gram, about))
+            return self._combinations(about, U, np.sqrt(values))._replace(spectrum=spectrum)
         scatter = self.scatter(about)
-        _, N = leading(scatter, preprojection.count, self._rounding(scatter, about))
-        return Principal(DenseMap(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about))
+        _, N, spectrum = leading(scatter, preprojection.count, self._rounding(scatter, about))
+        return Principal(DenseMap(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
         """Directions that are combinations U / sigma of the rows, written out only for the components."""
@@ -293,7 +310,7 @@ class Map:
             shift = F.mean(centre.weights)
         elif centre.at_origin and centre.is_seen and about is not mean:
             shift = found.origin()
-        return Coordinates(F.forms(matrices, shift), mean, found.back, F.shape[1])
+        return Coordinates(F.forms(matrices, shift), mean, found.back, F.shape[1], spectrum=found.spectrum)
 
     def whole_forms(self, matrices: Sequence[Structured], mean: np.ndarray) -> list[Any]:
         """The forms in the columns of F themselves."""
@@ -309,24 +326,25 @@ class Map:
     ) -> Coordinates:
         plain = self.plain_mean
         C, *forms = self.forms([identity(self.shape[0]), *matrices], plain)
-        _, N = leading(C, preprojection.count, self._rounding(C, plain))
+        _, N, spectrum = leading(C, preprojection.count, self._rounding(C, plain))
         forms = [N.T @ M @ N for M in forms]
         if (
             centre.weights is not None
         ):  # the constraint, last, is about another mean; what attracts does not see the mean
             offset = N.T @ (mean - plain)
             forms[-1] -= centre.weights.sum() * np.outer(offset, offset)
-        return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1])
+        return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
 
 
-def leading(gram: np.ndarray, count: Count, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``count`` says.
+def leading(gram: np.ndarray, count: Count, floor: float) -> tuple[np.ndarray, np.ndarray, Spectrum]:
+    """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``count`` says; and all values.
 
     ``count`` is given the eigenvalues that are not rounding and the sum of all.
     """
     values, vectors = np.linalg.eigh(gram)
-    p = count(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
-    return values[::-1][:p], vectors[:, ::-1][:, :p]
+    spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
+    p = count(*spectrum)
+    return values[::-1][:p], vectors[:, ::-1][:, :p], spectrum
 
 
 class DenseMap(Map):

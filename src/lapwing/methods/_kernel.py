@@ -35,7 +35,7 @@ class KernelLPP(KernelReducer):
         ``"precomputed"`` or any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     gamma : "auto", "scale", float or None, default="auto"
         Of the kernels that have it. ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a quarter of that where labels
-        attract and all of it where they do not, None is scikit-learn's default.
+        attract and half of it where they do not, None is scikit-learn's default.
     degree : float, default=3
         Of the polynomial kernel.
     coef0 : float, default=1
@@ -49,8 +49,9 @@ class KernelLPP(KernelReducer):
         Of the draw of landmarks.
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`, about the directions of the centred kernel matrix. ``pca="auto"`` keeps 1.25 directions per component
-        where no labels attract; where they do it keeps all, and ``ridge="auto"`` is 0.03, in units of the trace of the constraint
-        over the number of samples.
+        where no labels attract. Where labels alone attract it keeps all, and ``ridge="auto"`` is 0.03, in units of the trace of
+        the constraint over the number of samples. Where labels and neighbours attract it keeps 90 % of the variance, and the
+        ridge is 1.
 
     Attributes
     ----------

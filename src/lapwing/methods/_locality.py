@@ -54,14 +54,17 @@ class LPP(LinearReducer):
     center : "auto", "mean", "degree" or False, default="auto"
         What is subtracted. ``"auto"`` is the mean weighted by the degrees D, which keeps the constant embedding out of (1),
         and the plain mean where there are no degrees (``penalty``).
-    scaling : {"unit", "constraint"}, default="unit"
+    scaling : {"auto", "unit", "constraint"}, default="auto"
         Length of the directions: unit vectors, or such that (1) holds. The space they span is the same; unit vectors give
-        better neighbours (docs/defaults.md).
+        better neighbours, except where a few directions of X hold most of its variance, as light does in pictures of faces.
+        ``"auto"`` is ``"constraint"`` where no labels attract, three principal directions hold more than 58 % of the variance
+        and 98 % of it take more than 40 of them, and ``"unit"`` elsewhere (docs/defaults.md).
     ridge : "auto" or float, default="auto"
         Adds a multiple of the identity to the constraint, so that directions of little variance do not win by chance: this
         number times the mean eigenvalue of :math:`X^\top D X`. What X does not see goes to the graph's mean eigenvalue (1 for L
-        and D). ``"auto"`` is 0 where ``pca`` is given. Where ``pca`` is ``"auto"`` it is 0.3 if labels attract, 30 on sparse X
-        with more than 4,000 rows and columns, where the problem is solved by operators alone, and 0 otherwise.
+        and D). ``"auto"`` is 0 where ``pca`` is given. Where ``pca`` is ``"auto"`` it is 0.3 if labels alone attract, 1 if labels
+        and neighbours do, 30 on sparse X with more than 4,000 rows and columns, where the problem is solved by operators alone,
+        and 0 otherwise.
     normalize : {"auto", None, "degree", "trace"}, default="auto"
         How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
         so that its degrees add up to the number of samples: in ``KNN(5) + SameClass()`` both then have an equal say. ``"auto"``
@@ -140,7 +143,7 @@ class LPP(LinearReducer):
         penalty: Any = None,
         pca: Any = "auto",
         center: Any = "auto",
-        scaling: str = "unit",
+        scaling: str = "auto",
         ridge: Any = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",

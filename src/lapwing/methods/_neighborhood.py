@@ -59,7 +59,7 @@ class NPE(LinearReducer):
         graph: Any = None,
         pca: Any = "auto",
         center: Any = "auto",
-        scaling: str = "unit",
+        scaling: str = "auto",
         ridge: Any = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",

@@ -19,7 +19,8 @@ from ._projecting import ProjectingReducer
 
 LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
-LABEL_WIDTH = 0.25  # gamma="auto" where labels attract, in units of "scale" (docs/defaults.md)
+# gamma="auto", in units of "scale", where labels attract and where they do not (docs/defaults.md).
+LABEL_WIDTH, WIDTH = 0.25, 0.5
 
 
 class KernelReducer(ProjectingReducer):
@@ -134,6 +135,11 @@ class KernelReducer(ProjectingReducer):
     def _is_large(self, data: Rows) -> bool:
         return False
 
+    def _keeps_all(self, data: Rows, graph: Graph) -> bool:
+        """Not where neighbours attract beside labels: these want few directions, and the ridge stands beside truncation."""
+        given = not isinstance(self.ridge, str)
+        return super()._keeps_all(data, graph) and (given or all(leaf.reads_labels for leaf in graph.attracting()))
+
     def _automatic(self, data: Rows, graph: Graph) -> Any:
         """Features of a kernel hold neighbourhoods in a few directions, classes in many (measured)."""
         if any(coefficient > 0 and leaf.reads_labels for coefficient, leaf in graph.signed()):
@@ -144,7 +150,7 @@ class KernelReducer(ProjectingReducer):
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
         X, labelled = data.X, any(leaf.reads_labels for leaf in graphs.graph.attracting())
         variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
-        self.gamma_ = self.fitted_width(X, LABEL_WIDTH if labelled else 1.0, variance)
+        self.gamma_ = self.fitted_width(X, LABEL_WIDTH if labelled else WIDTH, variance)
         kernel = self._kernel
         if self.landmarks is None:
             K = kernel(X)

@@ -30,8 +30,10 @@ from ._units import units
 # On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups, docs/defaults.md):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
 LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
+# scaling="auto": so many leading directions hold more than this share of the variance, and more than so many hold 98 % of it.
+FEW, SHARE_OF_FEW, MANY = 3, 0.58, 40
 CENTRES = ("auto", "mean", "degree", False)
-SCALINGS = ("constraint", "unit")
+SCALINGS = ("auto", "constraint", "unit")
 NORMALIZATIONS = ("auto", None, "degree", "trace")
 
 
@@ -92,7 +94,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     _energies: ClassVar[tuple[float, float]] = (0.9, 1.0)
     _directions: ClassVar[float] = 1.25
     _auto_ridge: ClassVar[float] = 0.0  # ridge="auto" where X can be decomposed whole, and no labels attract
-    _label_ridge: ClassVar[float] = 0.3  # and where they do (docs/defaults.md)
+    # ridge="auto" where labels alone say what attracts, and where neighbours do so as well. Measured (docs/defaults.md).
+    _label_ridge: ClassVar[float] = 0.3
+    _sum_ridge: ClassVar[float] = 1.0
     _ridge_makes_invariant: ClassVar[bool] = (
         True  # whether, for a graph of classes, the units of columns need not matter
     )
@@ -156,7 +160,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         graph = graph or self._graphs(data.n).graph
         pca, wanted = getattr(self, "pca", None), self._wanted(data, graph) or 1
         if isinstance(pca, str):
-            share = None if self._ridge(data, graph) else self._automatic(data, graph)
+            share = None if self._keeps_all(data, graph) else self._automatic(data, graph)
             return Preprojection(share, wanted, ceil(self._directions * wanted))
         if pca is None and not self._has_ridge and self._is_large(data):
             raise ValueError(
@@ -209,7 +213,13 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return float(ridge)
         if self._is_large(data):
             return LARGE_RIDGE if self._has_ridge and (pca is None or isinstance(pca, str)) else 0.0
-        return self._label_ridge if self._is_regularised(graph) else self._auto_ridge
+        if not self._is_regularised(graph):
+            return self._auto_ridge
+        return self._label_ridge if all(leaf.reads_labels for leaf in graph.attracting()) else self._sum_ridge
+
+    def _keeps_all(self, data: Rows, graph: Graph) -> bool:
+        """Whether a ridge takes the place of truncation."""
+        return self._ridge(data, graph) > 0
 
     def _automatic(self, data: Rows, graph: Graph) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
@@ -330,9 +340,20 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.rank_ = found.rank
         self.solver_ = found.solver
         self.eigenvalues_ = found.values
-        unit = getattr(self, "scaling", "constraint") == "unit"
+        scaling = getattr(self, "scaling", "constraint")
+        unit = scaling == "unit" or (scaling == "auto" and not self._is_dominated(solution, graphs.graph))
         self._store_map(data, solution.coordinates, vectors / np.linalg.norm(vectors, axis=0) if unit else vectors)
         self._report(data, problem, solution)
+
+    def _is_dominated(self, solved: Solved, graph: Graph) -> bool:
+        """Whether a few directions of X hold most of its variance and many the rest, as light does in pictures of faces.
+
+        Neighbours then differ along the few, and in unit directions these would drown the others (docs/defaults.md).
+        """
+        spectrum = solved.coordinates.spectrum
+        if spectrum is None or any(leaf.reads_labels for leaf in graph.attracting()):
+            return False
+        return spectrum.share(FEW) > SHARE_OF_FEW and spectrum.count(0.98) > MANY
 
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         raise NotImplementedError
