@@ -130,6 +130,8 @@ def test_text_by_operators_equals_the_dense_solution(newsgroups, monkeypatch):
     dense = estimator.fit(X).components_
     assert estimator.rank_ is not None
     monkeypatch.setattr(SparseMap, "limit", 1000)
-    estimator.set_params(ridge=30 * min(X.shape) / estimator.rank_)  # operators do not know the rank, the unit of the ridge
+    estimator.set_params(
+        ridge=30 * min(X.shape) / estimator.rank_
+    )  # operators do not know the rank, the unit of the ridge
     assert estimator.fit(X).rank_ is None
     assert subspace_angles(dense.T, estimator.components_.T).max() < 1e-6

@@ -90,7 +90,7 @@ def test_other_names():
     ("estimator", "ridge"),
     [
         (LPP(5, graph="supervised"), 0.3),
-        (LPP(5, graph="semi"), 1.0),
+        (LPP(5, graph="semi"), 0.3),
         (LPP(5, graph=KNN(5, among="same_class")), 0.3),
         (NPE(5, graph=Reconstruction(5, among="same_class")), 0.3),
         (KernelLPP(5, graph="supervised"), 0.03),
@@ -262,7 +262,7 @@ def test_labels_do_not_drown():
         Z = reducer.fit(rows, np.where(known, labels, -1)).transform(rows)
         return KNeighborsClassifier(1).fit(Z[known], labels[known]).score(Z[~known], labels[~known])
 
-    assert accuracy() > 0.5 > accuracy(normalize=None)
+    assert accuracy() > accuracy(normalize=None) + 0.15
 
 
 def test_new_rows_of_a_free_map_are_linked_by_the_scaled_graph():
@@ -380,3 +380,32 @@ def test_the_problem_is_the_sum():
     A = laplacian_sum(problem.minimise)
     np.testing.assert_allclose(A @ np.ones(300), 0, atol=1e-9)
     assert problem.degrees.sum() == pytest.approx(600)
+
+
+# --- lengths and sums with kernels
+
+
+def test_a_sum_with_a_kernel_truncates_and_has_a_ridge():
+    model = KernelLPP(5, graph="semi").fit(X, SOME)
+    given = KernelLPP(5, graph="semi", pca=model.n_pca_, ridge=0.3).fit(X, SOME)
+    assert model.n_pca_ < 299
+    np.testing.assert_allclose(model.transform(X), given.transform(X), atol=1e-12)
+
+
+def dominated(rng, share):
+    """Three directions that hold a share of the variance, and 150 others."""
+    rows = rng.standard_normal((400, 153))
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    rows[:, :3] *= np.sqrt(share / (1 - share) * 150 / 3)
+    return rows @ np.linalg.qr(rng.standard_normal((153, 153)))[0]
+
+
+@pytest.mark.parametrize(("share", "scaling"), [(0.5, "unit"), (0.7, "constraint")])
+def test_where_a_few_directions_hold_most_of_the_variance(share, scaling):
+    rows = dominated(np.random.RandomState(0), share)
+    one, other = LPP(5).fit(rows), LPP(5, scaling=scaling).fit(rows)
+    np.testing.assert_array_equal(one.components_, other.components_)
+    few = rows[:, :30] * np.geomspace(1, 0.01, 30)  # and no others
+    np.testing.assert_allclose(np.linalg.norm(LPP(5).fit(few).components_, axis=1), 1)
+    by_labels = LPP(5, graph="semi").fit(rows, np.arange(400) % 5)
+    np.testing.assert_allclose(np.linalg.norm(by_labels.components_, axis=1), 1)

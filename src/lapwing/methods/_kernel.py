@@ -51,7 +51,7 @@ class KernelLPP(KernelReducer):
         As in :class:`LPP`, about the directions of the centred kernel matrix. ``pca="auto"`` keeps 1.25 directions per component
         where no labels attract. Where labels alone attract it keeps all, and ``ridge="auto"`` is 0.03, in units of the trace of
         the constraint over the number of samples. Where labels and neighbours attract it keeps 90 % of the variance, and the
-        ridge is 1.
+        ridge is 0.3.
 
     Attributes
     ----------

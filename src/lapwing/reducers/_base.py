@@ -211,7 +211,9 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _divided(self, data: Rows, graphs: Graphs) -> Rows:
         """Rows in memory with their columns in common units, where that is asked for."""
         units = None if data.in_blocks else self._units(graphs)
-        scale = None if units is None else units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))
+        scale = (
+            None if units is None else units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))
+        )
         return data if scale is None else data.once("divided", lambda: data.divided(scale))
 
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:

@@ -96,7 +96,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     _auto_ridge: ClassVar[float] = 0.0  # ridge="auto" where X can be decomposed whole, and no labels attract
     # ridge="auto" where labels alone say what attracts, and where neighbours do so as well. Measured (docs/defaults.md).
     _label_ridge: ClassVar[float] = 0.3
-    _sum_ridge: ClassVar[float] = 1.0
+    _sum_ridge: ClassVar[float] = 0.3
     _ridge_makes_invariant: ClassVar[bool] = (
         True  # whether, for a graph of classes, the units of columns need not matter
     )

@@ -48,4 +48,8 @@ def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: int | 
     kept = values[null:]
     rho = ridge * kept.sum() / (per or max(kept.size, 1))
     scales = 1 / np.sqrt(kept + rho)
-    return vectors[:, null:] * scales if isinstance(vectors, np.ndarray) else vectors[:, null:] @ sparse.diags_array(scales)
+    return (
+        vectors[:, null:] * scales
+        if isinstance(vectors, np.ndarray)
+        else vectors[:, null:] @ sparse.diags_array(scales)
+    )
