@@ -98,7 +98,7 @@ class KernelLPP(KernelReducer):
         random_state: Any = None,
         pca: Any = "auto",
         center: Any = "auto",
-        scaling: str = "unit",
+        scaling: str = "auto",
         ridge: Any = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",

@@ -128,6 +128,8 @@ class TangentialMaps(FreeReducer):
     extension : {"affine", "barycentric"}, default="affine"
         How :meth:`transform` places a new sample among its nearest fitted ones: by the affine map from their tangent
         coordinates to theirs in the embedding, or by the weights that best reconstruct it from them.
+    normalize : {"auto", None, "degree"}, default="auto"
+        How graphs that are added up compare, as in :class:`LaplacianEigenmaps`.
 
     Attributes
     ----------

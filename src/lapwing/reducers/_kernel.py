@@ -52,7 +52,7 @@ class KernelReducer(ProjectingReducer):
         random_state: Any = None,
         pca: Any = "auto",
         center: Any = "auto",
-        scaling: str = "unit",
+        scaling: str = "auto",
         ridge: Any = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
