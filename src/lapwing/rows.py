@@ -195,9 +195,13 @@ class DividedRows(Rows):
         self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
         self.F.plain_mean = rows.F.plain_mean / scale
 
-    @cached_property
-    def X(self) -> Array:  # type: ignore[override]
-        return divided(self._given, self.scale)
+    def __getattr__(self, name: str) -> Any:
+        """X, which takes a copy, when it is asked for."""
+        if name != "X":
+            raise AttributeError(f"rows have no {name!r}")
+        assert self.scale is not None
+        self.X = divided(self._given, self.scale)
+        return self.X
 
 
 class KernelRows(Rows):

@@ -305,7 +305,7 @@ def test_as_many_directions_as_classes_less_one(estimator):
     "estimator", [LPP("auto"), LPP("auto", graph="semi"), LPDP("auto"), MFA("auto"), LPCA("auto")], ids=str
 )
 def test_elsewhere_the_number_must_be_given(estimator):
-    with pytest.raises(ValueError, match='n_components="auto" .*give a number'):
+    with pytest.raises(ValueError, match=r'n_components="auto" .*give a number'):
         clone(estimator).fit(X, y)
 
 

@@ -14,7 +14,6 @@ from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blo
 from ..solvers import numerical_rank
 from ._preprojection import Count, Preprojection
 
-
 PILOT = 1000  # rows whose mean sums are taken about
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
 
@@ -50,7 +49,7 @@ class Spectrum(NamedTuple):
     values: np.ndarray
     total: float
 
-    def count(self, share: float) -> int:  # type: ignore[override]
+    def needed(self, share: float) -> int:
         """How many of the leading directions hold this share."""
         return 1 + int(np.searchsorted(np.cumsum(self.values), share * self.total))
 

@@ -276,8 +276,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         if not self._takes_sparse_blocks or unlinked or truncated:
             raise ValueError(
                 f"X has sparse rows in blocks, of more than {SparseMap.limit:,} features; LPP, LPI and LaplacianScore take them, "
-                f'with graphs of neighbours and without pca=, penalty= and normalize="trace", and {self!r} is something else; use '
-                "one of these, or X in memory"
+                f'with graphs of neighbours and without pca=, penalty= and normalize="trace", and {self!r} is something else; '
+                "use one of these, or X in memory"
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -39,7 +39,7 @@ def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) 
     given = repr(graph)
     given = given if len(given) < 100 else given[:97] + "..."
     raise ValueError(
-        f'{name}={given} must be None, a number of neighbours, "supervised", "semi", a lapwing graph, or a weight matrix (an array)'
+        f'{name}={given} must be None, a number of neighbours, "supervised", "semi", a lapwing graph, or a matrix of weights'
     )
 
 
@@ -85,7 +85,8 @@ def balanced(graph: Graph, data: Rows) -> list[tuple[float, Graph, list[Term]]]:
 
 def with_equal_say(graph: Graph, data: Rows) -> Graph:
     """The graph with coefficients that give all that attracts the same total degree, written out."""
-    return sum(coefficient * leaf for coefficient, leaf, _ in balanced(graph, data))
+    first, *rest = [coefficient * leaf for coefficient, leaf, _ in balanced(graph, data)]
+    return sum(rest, start=first)
 
 
 def linked(name: str, graph: Graph, data: Rows, equal_say: bool = False) -> list[Term]:

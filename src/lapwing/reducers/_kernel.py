@@ -40,7 +40,7 @@ class KernelReducer(ProjectingReducer):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: int | str | None = 2,
         *,
         graph: Any = None,
         kernel: Any = "rbf",

@@ -21,8 +21,8 @@ class LinearReducer(ProjectingReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, graph or matrix, default=None
+    n_components : int, "auto" or None, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
     pca : "auto", None, int or float, default="auto"
     center : "auto", "mean", "degree" or False, default="auto"
     normalize : {"auto", None, "degree", "trace"}, default="auto"
@@ -35,7 +35,7 @@ class LinearReducer(ProjectingReducer):
 
     def __init__(
         self,
-        n_components: int | None = 2,
+        n_components: int | str | None = 2,
         *,
         graph: Any = None,
         pca: Any = "auto",

@@ -188,8 +188,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return self.n_components
         if not graph.is_of_classes:
             raise ValueError(
-                f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and graph={graph!r} '
-                'is something else; give a number of components, or graph="supervised"'
+                f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and '
+                f'graph={graph!r} is something else; give a number of components, or graph="supervised"'
             )
         return max(1, data.class_sizes.size - 1)
 
@@ -353,7 +353,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         spectrum = solved.coordinates.spectrum
         if spectrum is None or any(leaf.reads_labels for leaf in graph.attracting()):
             return False
-        return spectrum.share(FEW) > SHARE_OF_FEW and spectrum.count(0.98) > MANY
+        return spectrum.share(FEW) > SHARE_OF_FEW and spectrum.needed(0.98) > MANY
 
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         raise NotImplementedError

@@ -63,8 +63,8 @@ def _warn_once(ratio: float) -> None:
     if not _warned:
         _warned.append(ratio)
         warnings.warn(
-            f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the median one. "
-            "Columns are divided by their deviations (scale_); standardize=False takes X as it is, and standardize=True divides "
+            f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the median "
+            "one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and standardize=True divides "
             "without this warning",
             UnitsWarning,
             stacklevel=outside(),

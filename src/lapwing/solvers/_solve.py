@@ -221,7 +221,7 @@ def _matrix(B: np.ndarray | None, ridge: float) -> Any:
 def _whitening(B: Any, ridge: float, per: int | None, floor: float) -> Any:
     """T with ``Tᵀ (B + rho I) T = I`` on the range of B."""
     if B is None or isinstance(B, np.ndarray):
-        T = None if B is None else whitening(B, ridge, floor, per)
+        T: Any = None if B is None else whitening(B, ridge, floor, per)
         return T.toarray() if sparse.issparse(T) else T
     b = B.diagonal()
     live = b > floor
