@@ -5,8 +5,10 @@ Formats are told by the name: CSV and TSV (``.csv``, ``.tsv``, ``.txt``; packed 
 folder of images with one sub-folder a class, and ``-`` for CSV on standard input. Rows are counted from 1, the header apart.
 """
 
+from ._dates import DatesAsNumbers
+from ._prepare import Prepared, prepare
 from ._read import batches, has_columns, read
 from ._table import Table
 from ._write import check_suffix, write
 
-__all__ = ["Table", "batches", "check_suffix", "has_columns", "read", "write"]
+__all__ = ["DatesAsNumbers", "Prepared", "Table", "batches", "check_suffix", "has_columns", "prepare", "read", "write"]
