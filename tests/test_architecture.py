@@ -28,13 +28,13 @@ MAY_IMPORT = {
     "clustering": {"methods"},
     "selection": {"graphs"},
     "comparison": {"graphs", "maps", "methods", "metrics", "operators", "reducers", "rows", "selection"},
-    "persistence": {"graphs", "methods", "reducers"},
+    "persistence": {"graphs", "methods", "reducers", "tables"},
     "plots": set(),
     "report": {"comparison", "graphs", "plots", "selection"},
     "tables": set(),
     "testing": {"graphs", "lapwing", "persistence", "problem", "rows"},
     "papers": {"graphs", "methods", "metrics", "operators", "plots", "rows", "solvers"},
-    "cli": {"blocks", "comparison", "methods", "papers", "persistence", "reducers", "report", "tables"},
+    "cli": {"blocks", "comparison", "graphs", "methods", "papers", "persistence", "reducers", "report", "tables"},
 }
 
 # Parts that nobody imports who has not what they need.

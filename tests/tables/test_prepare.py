@@ -87,11 +87,20 @@ def test_text_stays_text(text, cells):
 
 
 def test_dates_of_every_kind():
-    days = [[datetime(1970, 1, 2)], [date(1970, 1, 3)], [np.datetime64("1970-01-04T12")], [None], [np.nan], ["1970-01-05"]]
+    days = [
+        [datetime(1970, 1, 2)],
+        [date(1970, 1, 3)],
+        [np.datetime64("1970-01-04T12")],
+        [None],
+        [np.nan],
+        ["1970-01-05"],
+    ]
     encoder = DatesAsNumbers()
     np.testing.assert_allclose(encoder.fit_transform(days).ravel(), [1, 2, 3.5, np.nan, np.nan, 4])
     assert encoder.get_feature_names_out(["since"]).tolist() == ["since"]
-    np.testing.assert_allclose(encoder.transform(np.array([["1970-01-02"], ["NaT"]], "datetime64[ns]")).ravel(), [1, np.nan])
+    np.testing.assert_allclose(
+        encoder.transform(np.array([["1970-01-02"], ["NaT"]], "datetime64[ns]")).ravel(), [1, np.nan]
+    )
     with pytest.raises(ValueError, match=r"column 0: '1\.2\.1970' is no date of the format ISO 8601"):
         encoder.transform([["1.2.1970"]])
     with pytest.raises(ValueError, match="column 0: 3 is no date"):
@@ -253,7 +262,11 @@ def test_switches_refuse_in_one_error(text):
     path = text("a,t,day,b\n1,x,2020-01-01,\n2,y,2020-01-02,3\n3,x,2020-01-03,4\n4,y,2020-01-04,5\n")
     with pytest.raises(ValueError, match="change the switch") as caught:
         prepare(read(path, mixed=True), impute=False, one_hot=False, dates=False)
-    for part in ("column 't' with text (--no-one-hot)", "column 'day' with dates (--no-dates)", "column 'b' with missing"):
+    for part in (
+        "column 't' with text (--no-one-hot)",
+        "column 'day' with dates (--no-dates)",
+        "column 'b' with missing",
+    ):
         assert part in str(caught.value)
     assert "--drop 't,day,b'" in str(caught.value)
     with pytest.raises(ValueError, match="standardize='maybe'"):

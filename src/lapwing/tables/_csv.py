@@ -39,7 +39,7 @@ class Layout(NamedTuple):
         return "," if commas else "."
 
 
-class NotNumbers(ValueError):
+class NotNumbersError(ValueError):
     """Columns whose first rows are numbers, and later ones are not."""
 
     def __init__(self, message: str, names: list[str]):
@@ -67,7 +67,7 @@ def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
                 table = csv.read_csv(arrow().BufferReader(block), reading, parse, convert)
             except arrow().ArrowInvalid as error:
                 message = f"{path}: {_explained(str(error), layout, row - (names is None))}"
-                raise NotNumbers(message, _not_numbers(block, reading, parse, convert)) from error
+                raise NotNumbersError(message, _not_numbers(block, reading, parse, convert)) from error
             for batch in table.to_batches():
                 yield from_arrow(batch, roles, np.dtype(np.float64), path, row, layout.named, wanted.mixed)
                 row += batch.num_rows
@@ -147,7 +147,10 @@ def _opened(path: str, held: bytes | None) -> Iterator[Any]:
 
 
 class _Interruptible:
-    """Reads piece by piece, all of it where the size is below 0: one long read in C overlooks a Ctrl-C that comes between two pieces, and then waits for more."""
+    """Reads piece by piece, and all of it where the size is below 0.
+
+    One long read in C overlooks a Ctrl-C that comes between two pieces, and then waits for more.
+    """
 
     def __init__(self, stream: Any):
         self._stream = stream

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from itertools import product
 from typing import Any
 
@@ -47,9 +47,9 @@ def _parsed(cell: str, form: str) -> datetime:
 class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Dates as days since 1970, with the time of the day as a fraction.
 
-    Takes text in the usual formats (``2024-03-01``, ``2024-03-01T12:30``, ``01.03.2024``, ``03/01/2024``, ``1 Mar 2024``), the same for
-    all entries of a column, dates of Python, NumPy and pandas. Of two formats that fit, the month stands first: ``03/01/2024``
-    is in March unless another entry shows that the day comes first. A missing entry becomes NaN.
+    Takes dates of Python, NumPy and pandas, and text in the usual formats (``2024-03-01``, ``2024-03-01T12:30``, ``01.03.2024``,
+    ``03/01/2024``, ``1 Mar 2024``), the same for all entries of a column. Of two formats that fit, the month stands first:
+    ``03/01/2024`` is in March unless another entry shows that the day comes first. A missing entry becomes NaN.
 
     Attributes
     ----------
@@ -143,5 +143,5 @@ def _days(cell: Any, form: str | None, j: int) -> float:
     if not isinstance(cell, datetime):
         cell = datetime(cell.year, cell.month, cell.day)
     if cell.tzinfo is not None:
-        cell = cell.astimezone(timezone.utc).replace(tzinfo=None)
+        cell = cell.astimezone(UTC).replace(tzinfo=None)
     return (cell - EPOCH).total_seconds() / SECONDS

@@ -21,7 +21,9 @@ from ._table import INDEX, Table, listed
 MOST = 50  # different values of a column that is one-hot encoded
 UNITS = 10.0  # times that the deviations of columns may differ before columns are standardised
 LONG = 40  # characters on average, from which on text is prose, not a name
-ROW_NAMES = re.compile(r"(^|[_\W])(id|ids|idx|index|uid|uuid|guid|key|row|rowid|nr|no|number)$|[a-z](Id|ID|Key|Nr|No)$", re.I)
+ROW_NAMES = re.compile(
+    r"(^|[_\W])(id|ids|idx|index|uid|uuid|guid|key|row|rowid|nr|no|number)$|[a-z](Id|ID|Key|Nr|No)$", re.I
+)
 STANDARDIZE = ("auto", "yes", "no")
 FILL = "missing"  # the category of text that is missing
 
@@ -107,12 +109,12 @@ def prepare(
     >>> from lapwing.tables import prepare, read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with open(f"{folder}/people.csv", "w") as file:
-    ...         _ = file.write("city;income;since\nRome;1,5;2020-01-01\nOslo;?;2021-05-01\nRome;2,5;2022-01-31\nOslo;3;2020-02-02\n")
+    ...         _ = file.write("city;pay;since\nRome;1,5;2020-01-01\nOslo;?;2021-05-01\nRome;2,5;2022-01-31\nOslo;3;2020-02-01")
     ...     prepared = prepare(read(f"{folder}/people.csv", mixed=True))
     >>> prepared.lines
     ['1 text column one-hot encoded, 1 date as a number, 1 missing value imputed, columns standardised']
     >>> prepared.table.feature_names
-    ['income', 'since', 'city_Oslo', 'city_Rome']
+    ['pay', 'since', 'city_Oslo', 'city_Rome']
     """
     if standardize not in STANDARDIZE:
         raise ValueError(f"standardize={standardize!r} must be one of {', '.join(map(repr, STANDARDIZE))}")
@@ -240,7 +242,7 @@ def _check_wanted(table: Table, impute: bool | None, one_hot: bool, dates: bool)
 
 
 def _gaps(X: np.ndarray) -> np.ndarray:
-    return X != X
+    return np.asarray(X != X)
 
 
 # Steps
@@ -296,7 +298,9 @@ def _said(table: Table, places: dict[str, list[int]], scaled: bool) -> list[str]
     if text:
         done.append(f"{text} text column{'s' * (text != 1)} one-hot encoded")
     if dates:
-        done.append((f"{dates} dates as numbers" if dates != 1 else "1 date as a number") + _formats(table, places["date"]))
+        done.append(
+            (f"{dates} dates as numbers" if dates != 1 else "1 date as a number") + _formats(table, places["date"])
+        )
     if gaps:
         done.append(f"{gaps:,} missing value{'s' * (gaps != 1)} imputed")
     return [*done, "columns standardised"] if scaled and (dates or places["number"]) else done

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._validation import check_count
-from ._csv import NotNumbers, read_csv, standard_input
+from ._csv import NotNumbersError, read_csv, standard_input
 from ._images import read_images
 from ._kinds import recognised
 from ._matrices import read_matrix_market, read_npy, read_npz, read_svmlight
@@ -87,7 +87,7 @@ def read(
     while True:
         try:
             table = _gathered(batches(path, **options, kinds=kinds, held=held), choice, random_state)
-        except NotNumbers as error:  # which their first rows did not show
+        except NotNumbersError as error:  # which their first rows did not show
             if not error.names or kinds.keys() >= set(error.names):
                 raise
             kinds |= dict.fromkeys(error.names, "text")
@@ -161,7 +161,9 @@ def batches(
         Identifiers in CSV are text as written (``007``); so, here, are labels, which may be missing.
     """
     features = None if features is None else tuple(features)
-    wanted = Wanted(label, id, tuple(drop), features, header, resize, grey, zero_based, n_features, tuple(aside), kinds, held)
+    wanted = Wanted(
+        label, id, tuple(drop), features, header, resize, grey, zero_based, n_features, tuple(aside), kinds, held
+    )
     path = os.fspath(path)
     if aside and not has_columns(path):
         raise ValueError(f"{path}: aside={list(aside)!r}: columns have no names; use CSV or Parquet")

@@ -17,7 +17,26 @@ WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # as text that no other whole
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
 MISSING = frozenset(  # how files write that a value is missing
-    ["", "-", "--", "?", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "NaT", "None", "Null", "n/a", "na", "nan", "none", "null"]
+    [
+        "",
+        "-",
+        "--",
+        "?",
+        "#N/A",
+        "<NA>",
+        "N/A",
+        "NA",
+        "NULL",
+        "NaN",
+        "NaT",
+        "None",
+        "Null",
+        "n/a",
+        "na",
+        "nan",
+        "none",
+        "null",
+    ]
 )
 UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}  # of labels, whose classes may have such names
 
@@ -78,7 +97,9 @@ class Wanted:
     zero_based: bool = False
     n_features: int | None = None
     aside: tuple[str, ...] = ()
-    kinds: Mapping[str, str] | None = None  # of the features, where text, dates and gaps are taken; those not in it are looked at
+    kinds: Mapping[str, str] | None = (
+        None  # of the features, where text, dates and gaps are taken; those not in it are looked at
+    )
     held: bytes | None = None  # what standard input had
 
     @property
@@ -208,7 +229,9 @@ def classes(y: np.ndarray, path: str = "") -> np.ndarray:
         known = classes(y[~missing])
         if known.dtype.kind == "i" and set(known.tolist()) <= {-1, 1}:
             if (known == 1).all():
-                raise ValueError(f"{path}: labels are 1 or missing: one class only; label some rows of another class too")
+                raise ValueError(
+                    f"{path}: labels are 1 or missing: one class only; label some rows of another class too"
+                )
             known = (known + 1) // 2  # -1 is a class here, and is needed for what is missing
         found = np.full(len(y), -1, dtype=known.dtype if known.dtype.kind != "U" else object)
         found[~missing] = known
