@@ -301,8 +301,8 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     """Labels as integers 0 ... c - 1, with -1 for unknown; at least two classes."""
     if y is None:
         raise ValueError(
-            "the graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown one) "
-            "or use a graph without labels, such as KNN"
+            "the method or its graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown "
+            "one), or use a method whose graph reads none, such as LPP with KNN"
         )
     y = _as_array(y)
     if y.size != n:
@@ -323,8 +323,8 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
         )
     if names.size < 2:
         raise ValueError(
-            f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes or use "
-            "a graph without labels, such as KNN"
+            f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes, or use "
+            "a method whose graph reads none, such as LPP with KNN"
         )
     classes = np.full(n, -1, dtype=np.intp)
     classes[known] = codes

@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 import lapwing
 from lapwing import LPP, MFA, TSA, LaplacianScore
 from lapwing.comparison import compare
-from lapwing.graphs import KNN
+from lapwing.graphs import KNN, SameClass
 from lapwing.persistence import load
 from lapwing.persistence._file import FORMAT
 from lapwing.tables import Table, batches, read, write
@@ -70,7 +70,7 @@ def iris(tmp_path):
 @pytest.fixture
 def model(tmp_path, iris):
     path = tmp_path / "iris.lapwing"
-    run("fit", iris, "--label", "species", "--id", "name", "-d", 2, "-o", path)
+    run("fit", iris, "--label", "species", "--id", "name", "-d", 2, "--graph", "none", "-o", path)
     return path
 
 
@@ -118,7 +118,7 @@ def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: 100_000)
     monkeypatch.setattr("lapwing.blocks.working_memory", lambda: 100_000)
     monkeypatch.setattr("lapwing.neighbors._blocks.working_memory", lambda: 1 << 30)
-    monkeypatch.setattr("lapwing.cli._model.read_table", None)  # it is not read whole
+    monkeypatch.setattr("lapwing.cli._model.read_prepared", None)  # it is not read whole
     arguments = ("fit", path, "-l", "kind", "--id", "name", "-d", 3, "-o", tmp_path / "model")
     said = run(*arguments, "-p", "graph__queries=500").output
     assert "read in blocks" in said
@@ -176,12 +176,12 @@ def test_float32_stays(tmp_path):
     ("arguments", "expected"),
     [
         (["-m", "LPP", "-k", "7"], LPP(graph=7)),
-        (["-m", "lpp", "-d", "all", "-p", "pca=null"], LPP(None, pca=None)),
-        (["-p", "pca=0.99", "-p", "scaling=constraint"], LPP(pca=0.99, scaling="constraint")),
+        (["-m", "lpp", "-d", "all", "-p", "pca=null"], LPP(None, graph=SameClass(), pca=None)),
+        (["-p", "pca=0.99", "-p", "scaling=constraint"], LPP(graph=SameClass(), pca=0.99, scaling="constraint")),
         (["-p", "graph__weights=binary", "-k", "9"], LPP(graph=KNN(9, weights="binary"))),
         (["-p", "graph__weights=cosine"], LPP(graph=KNN(5, weights="cosine"))),
         (["-m", "mfa", "-d", "3"], MFA(3)),
-        (["-m", "laplacian-score", "-d", "2"], LaplacianScore(2)),
+        (["-m", "laplacian-score", "-d", "2"], LaplacianScore(2, graph=SameClass())),
     ],
 )
 def test_parameters(tmp_path, iris, arguments, expected):
@@ -236,7 +236,8 @@ SPARSE = [name for name in lapwing.__all__ if get_tags(getattr(lapwing, name)())
 @pytest.mark.parametrize("method", SPARSE)
 def test_sparse_data_in_every_format(tmp_path, documents, method):
     path = tmp_path / "m.lapwing"
-    assert "labels -1 and 1 are read as two classes" in run("fit", documents, "-m", method, "-o", path).stderr
+    own = ["-g", "none"] if "graph" in getattr(lapwing, method)().get_params() else []
+    assert "labels -1 and 1 are read as two classes" in run("fit", documents, "-m", method, *own, "-o", path).stderr
     table = read(documents)
     model = getattr(lapwing, method)().fit(table.X, (table.y > 0).astype(int))
     Z = model.transform(table.X)
@@ -311,7 +312,7 @@ def test_transform_needs_no_labels(tmp_path, model, suffix):
     path = tmp_path / "some.csv"
     rows = [f"{','.join(map(str, row))},{'' if i % 2 else 'a'}" for i, row in enumerate(X)]
     path.write_text("\n".join([",".join([*NAMES, "species"]), *rows]))
-    assert "write -1 where" in run("fit", path, "-l", "species", "-o", tmp_path / "n.lapwing", code=1).stderr
+    assert "one class only" in run("fit", path, "-l", "species", "-o", tmp_path / "n.lapwing", code=1).stderr
     run("transform", model, path, "-l", "species", "-o", tmp_path / f"z{suffix}")
     [table] = batches(tmp_path / f"z{suffix}", label="species")
     assert table.y[:2].tolist() in (["a", ""], ["a", None])
@@ -332,8 +333,9 @@ def test_images_of_another_shape(tmp_path):
 def test_identifiers_that_look_like_features(tmp_path):
     write(tmp_path / "x.csv", [Table(np.column_stack([np.arange(150.0), X]), feature_names=["ID", *NAMES])])
     arguments = ["fit", tmp_path / "x.csv", "-o", tmp_path / "m.lapwing"]
-    assert "column 'ID' is taken for a feature" in run(*arguments).stderr
-    assert "taken for" not in run(*arguments, "--id", "ID").stderr
+    assert "left out: 'ID' (names the rows)" in run(*arguments).stderr
+    assert load(tmp_path / "m.lapwing").feature_names_in_.tolist() == NAMES
+    assert "left out" not in run(*arguments, "--id", "ID").stderr
 
 
 def test_a_label_named_like_a_file(tmp_path, iris, model, monkeypatch):
@@ -488,7 +490,10 @@ def test_methods():
     ("arguments", "code", "message"),
     [
         (["fit", "none.csv"], 1, "none.csv: No such file or directory"),
-        (["fit", "iris.csv"], 1, "column 'name' is not numeric"),
+        (["fit", "iris.csv", "--categories", "name", "--no-one-hot"], 1, "column 'name' with text (--no-one-hot)"),
+        (["fit", "iris.csv", "--standardize", "perhaps"], 2, "'perhaps' is none of auto, yes and no"),
+        (["inspect", "iris.csv"], 1, "lapwing fit iris.csv makes a model"),
+        (["transform", "iris.csv", "iris.csv"], 1, "this is another kind"),
         (["fit", "iris.csv", "--drop", "name", "-d", "9"], 1, "9"),
         (["fit", "iris.csv", "--drop", "name", "--label", "kind"], 1, "no such column"),
         (["transform", "iris.csv", "iris.csv"], 1, "iris.csv"),
@@ -514,7 +519,9 @@ def test_methods():
         (["fit", "iris.csv", "-d", "2", "-p", "n_components=3"], 2, "give -d, or -p n_components"),
         (["fit", "iris.csv", "-m", "fisherscore", "-d", "2", "-p", "n_features_to_select=3"], 2, "give -d, or -p"),
         (["fit", "iris.csv", "-l", "species", "--no-label"], 2, "--no-label"),
-        (["fit", "iris.csv", "-m", "pca"], 2, "to be compared with"),
+        (["fit", "iris.csv", "-m", "pca", "-g", "knn"], 2, "PCA has no graph"),
+        (["fit", "iris.csv", "-g", "supervised"], 2, "LPP needs labels"),
+        (["fit", "iris.csv", "-g", "knn", "-k", "5"], 2, "give --graph, or -k"),
         (["transform", "none.lapwing", "iris.csv", "-o", "z.xlsx"], 2, "unknown kind of file to write"),
         (["transform", "none.lapwing", "iris.csv", "-o", "."], 2, "is a folder"),
         (["inspect", "."], 1, "is a folder, not a model file"),

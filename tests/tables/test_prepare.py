@@ -280,15 +280,15 @@ def test_columns_that_cannot_help_are_left_out(text):
     ]
     names = "Unnamed: 0,customerId,good,code,essay,town,word,constant,empty,flag"
     prepared = prepare(read(text("\n".join([names, *rows])), mixed=True))
-    assert prepared.table.feature_names == ["good", "flag"]
+    assert prepared.table.feature_names == ["good", "constant", "flag"]
     assert prepared.table.ids[3] == "3"
     assert prepared.lines == [
         "left out: 'Unnamed: 0' (names the rows), 'customerId' (names the rows), 'code' (names the rows), "
         "'essay' (free text, 130 different values), 'town' (text, 60 different values), 'word' (the same everywhere), "
-        "'constant' (the same everywhere), 'empty' (empty)"
+        "'empty' (empty)"
     ]
     more = prepare(read(text("\n".join([names, *rows])), mixed=True), categories=["town"])
-    assert more.table.X.shape[1] == 62
+    assert more.table.X.shape[1] == 63
     with pytest.raises(ValueError, match=r"no column is left to project: 'code' \(names the rows\)"):
         prepare(read(text("code\n" + "\n".join(f"c{i}" for i in range(20))), mixed=True))
 

@@ -661,5 +661,5 @@ def test_batches_without_a_label(tmp_path, labels, suffix):
 
 
 def test_public_names():
-    preparing = {"DatesAsNumbers", "Prepared", "prepare"}
+    preparing = {"DatesAsNumbers", "Input", "Prepared", "fills_gaps", "inputs_of", "prepare"}
     assert set(tables.__all__) == {"Table", "batches", "check_suffix", "has_columns", "read", "write"} | preparing

@@ -29,9 +29,9 @@ class LPP(LinearReducer):
         \quad\text{subject to}\quad V^\top X^\top D X V = I                          \tag{1}
 
     with L = D - W the Laplacian of a graph of neighbours and D its degrees: linked samples stay close [1]_. With labels in
-    the graph it is supervised (``graph=SameClass()`` is linear discriminant analysis) or semi-supervised
-    (``graph=KNN(5) + SameClass()``, -1 marking unknown labels). After a projection on principal components, on faces, it is
-    known as Laplacianfaces [2]_.
+    the graph it is supervised (``graph=SameClass()``; with ``pca=None`` and ``ridge=0``, and labels for all samples, that is
+    linear discriminant analysis) or semi-supervised (``graph=KNN(5) + SameClass()``, -1 marking unknown labels). After a
+    projection on principal components, on faces, it is known as Laplacianfaces [2]_.
 
     Parameters
     ----------

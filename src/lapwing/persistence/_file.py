@@ -30,6 +30,7 @@ from ._encoding import ARRAY_NAME, Decoder, Encoder
 from ._others import STORABLE
 
 FORMAT = 3
+OTHER = "lapwing fit and lapwing.save write such files, and this is another kind"
 DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
 # What reading and decoding raise where a file is not as it should be.
 MALFORMED = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
@@ -135,6 +136,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     safetensors = require("safetensors", "model")
     if os.path.isdir(path):
         raise ModelFileError(f"{os.fspath(path)!r} is a folder, not a model file")
+    with open(path, "rb") as file:
+        if file.read(9)[8:] != b"{":  # a length, and then JSON
+            raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {OTHER}")
     try:
         with safetensors.safe_open(os.fspath(path), framework="numpy") as file:
             header = read_header(path)

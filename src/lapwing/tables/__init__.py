@@ -6,9 +6,22 @@ folder of images with one sub-folder a class, and ``-`` for CSV on standard inpu
 """
 
 from ._dates import DatesAsNumbers
-from ._prepare import Prepared, prepare
+from ._prepare import Input, Prepared, fills_gaps, inputs_of, prepare
 from ._read import batches, has_columns, read
 from ._table import Table
 from ._write import check_suffix, write
 
-__all__ = ["DatesAsNumbers", "Prepared", "Table", "batches", "check_suffix", "has_columns", "prepare", "read", "write"]
+__all__ = [
+    "DatesAsNumbers",
+    "Input",
+    "Prepared",
+    "Table",
+    "batches",
+    "check_suffix",
+    "fills_gaps",
+    "has_columns",
+    "inputs_of",
+    "prepare",
+    "read",
+    "write",
+]

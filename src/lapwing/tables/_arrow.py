@@ -80,7 +80,7 @@ def from_arrow(
         X[:, j] = _feature(columns[name], kind)
     y, ids = (None if name is None else _values(columns[name]) for name in (roles.label, roles.id))
     aside = {name: _values(columns[name]) for name in roles.aside}
-    return Table(X, y, ids, roles.features if named else None, kinds=kinds if mixed else None, aside=aside)
+    return Table(X, y, ids, roles.features if named or mixed else None, kinds=kinds if mixed else None, aside=aside)
 
 
 def _check_complete(columns: dict[str, Any], roles: Roles, path: str, row: int) -> None:

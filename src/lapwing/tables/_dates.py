@@ -83,8 +83,13 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return None
         form = format_of(cells)
         if form is None:
-            raise ValueError(f"column {j}: there is no date format that fits all entries, such as {sorted(cells)[:3]}")
+            raise ValueError(
+                f"column {self._label(j)}: there is no date format that fits all entries, such as {sorted(cells)[:3]}"
+            )
         return form
+
+    def _label(self, j: int) -> str:
+        return repr(str(self.feature_names_in_[j])) if hasattr(self, "feature_names_in_") else str(j)
 
     def transform(self, X: Any) -> np.ndarray:
         """The days since 1970.
@@ -103,7 +108,7 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         days = np.empty(X.shape)
         for j, (column, form) in enumerate(zip(X.T, self.formats_, strict=True)):
             cells = column.tolist()
-            known = {cell: _days(cell, form, j) for cell in set(cells)}
+            known = {cell: _days(cell, form, self._label(j)) for cell in set(cells)}
             days[:, j] = [known[cell] for cell in cells]
         return days
 
@@ -128,18 +133,20 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _days(cell: Any, form: str | None, j: int) -> float:
+def _days(cell: Any, form: str | None, column: str) -> float:
     if cell is None or cell != cell or cell == "":  # NaN and NaT are not equal to themselves
         return np.nan
     if isinstance(cell, str):
         try:
             cell = _parsed(cell.strip(), form or ISO)
         except ValueError as error:
-            raise ValueError(f"column {j}: {cell!r} is no date of the format {form or ISO} that was fitted") from error
+            raise ValueError(
+                f"column {column}: {cell!r} is no date of the format {form or ISO} that was fitted"
+            ) from error
     if isinstance(cell, np.datetime64):
         cell = cell.astype("datetime64[us]").item()
     if not isinstance(cell, date):
-        raise ValueError(f"column {j}: {cell!r} is no date")
+        raise ValueError(f"column {column}: {cell!r} is no date")
     if not isinstance(cell, datetime):
         cell = datetime(cell.year, cell.month, cell.day)
     if cell.tzinfo is not None:

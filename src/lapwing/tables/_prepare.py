@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,9 +20,10 @@ from ._table import INDEX, Table, listed
 
 MOST = 50  # different values of a column that is one-hot encoded
 UNITS = 10.0  # times that the deviations of columns may differ before columns are standardised
+SHOWN = 12  # columns in a message
 LONG = 40  # characters on average, from which on text is prose, not a name
-ROW_NAMES = re.compile(
-    r"(^|[_\W])(id|ids|idx|index|uid|uuid|guid|key|row|rowid|nr|no|number)$|[a-z](Id|ID|Key|Nr|No)$", re.I
+ROW_NAMES = re.compile(  # what columns that name rows are called: id, customer_id, invoice-no, customerId
+    r"(?i:id|idx|index|row|row_?id|uid|uuid|guid)|.*[_\W](?i:id|idx|index|key|no|nr|number|uid|uuid|guid)|.*[a-z](Id|ID|Key|No|Nr)"
 )
 STANDARDIZE = ("auto", "yes", "no")
 FILL = "missing"  # the category of text that is missing
@@ -120,6 +121,8 @@ def prepare(
         raise ValueError(f"standardize={standardize!r} must be one of {', '.join(map(repr, STANDARDIZE))}")
     if table.kinds is None:
         return _scaled(table, standardize)
+    if table.feature_names is None:
+        return _matrix(table, impute, standardize)
     table, left_out = _useful(table, categories)
     _check_wanted(table, impute, one_hot, dates)
     assert table.kinds is not None
@@ -127,12 +130,11 @@ def prepare(
     fitted, done = steps(table, impute, standardize)
     X, names = table.X, table.feature_names
     for _, step in fitted:
-        X = step.transform(X)
-        names = None if names is None else [str(name) for name in step.get_feature_names_out(names)]
-    if fitted and table.feature_names is not None:
+        X, names = step.transform(X), [str(name) for name in step.get_feature_names_out(names)]
+    if fitted:
         _name(fitted[0][1], np.array(table.feature_names, dtype=object))
     lines = [line for line in (", ".join(done), left_out) if line]
-    return Prepared(replace(table, X=X, feature_names=names, kinds=None), fitted, lines, decided=names is not None)
+    return Prepared(replace(table, X=X, feature_names=names, kinds=None), fitted, lines, decided=True)
 
 
 def _name(step: Any, names: np.ndarray) -> None:
@@ -146,8 +148,18 @@ def _name(step: Any, names: np.ndarray) -> None:
             _name(part, names[columns])
 
 
+def _matrix(table: Table, impute: bool | None, standardize: str) -> Prepared:
+    """A matrix whose columns have no names: all are kept, so that later ones are found by their numbers."""
+    _check_wanted(table, impute, one_hot=True, dates=True)
+    fitted, done = _numeric_steps(table, impute, standardize)
+    X = table.X
+    for _, step in fitted:
+        X = step.transform(X)
+    return Prepared(replace(table, X=X, kinds=None), fitted, done, decided=standardize != "auto")
+
+
 def _scaled(table: Table, standardize: str) -> Prepared:
-    """Matrices, sparse data and images, whose columns have one unit unless the user says otherwise."""
+    """Sparse data and images, whose columns have one unit unless the user says otherwise."""
     if standardize != "yes":
         return Prepared(table, [], [], decided=standardize == "no")
     scaler = StandardScaler(with_mean=not sparse.issparse(table.X)).fit(table.X)
@@ -160,7 +172,8 @@ def _scaled(table: Table, standardize: str) -> Prepared:
 def _useful(table: Table, categories: Sequence[str]) -> tuple[Table, str]:
     """The table without the columns that name rows, are prose, or are always the same, and what to say about them."""
     assert table.kinds is not None
-    names = table.feature_names or [str(j) for j in range(table.X.shape[1])]
+    assert table.feature_names is not None
+    names = table.feature_names
     why = {
         name: reason
         for name, kind, column in zip(names, table.kinds, table.X.T, strict=True)
@@ -170,14 +183,15 @@ def _useful(table: Table, categories: Sequence[str]) -> tuple[Table, str]:
     if not kept:
         raise ValueError(f"no column is left to project: {_reasons(why)}; --categories takes a column all the same")
     row_names = [name for name, reason in why.items() if reason == NAMES_ROWS]
-    ids = table.X[:, names.index(row_names[0])] if row_names and table.ids is None else table.ids
-    if ids is not None and ids.dtype.kind in "fO" and row_names and table.ids is None:
-        ids = np.array([str(int(value)) if isinstance(value, float) else str(value) for value in ids.tolist()])
+    ids = table.ids
+    if ids is None and row_names:
+        cells = table.X[:, names.index(row_names[0])].tolist()
+        ids = np.array([str(int(cell)) if isinstance(cell, float) else str(cell) for cell in cells])
     useful = replace(
         table,
         X=table.X[:, kept] if why else table.X,
         kinds=[table.kinds[j] for j in kept],
-        feature_names=None if table.feature_names is None else [names[j] for j in kept],
+        feature_names=[names[j] for j in kept],
         ids=ids,
     )
     if table.X.dtype == object and all(kind == "number" for kind in useful.kinds or ()):
@@ -198,7 +212,7 @@ def _why_useless(name: str, kind: str, column: np.ndarray) -> str | None:
             return NAMES_ROWS if unique else f"{'free text' if prose else 'text'}, {different:,} different values"
         return "the same everywhere" if different + (len(present) < len(column)) < 2 else None
     if kind == "date":
-        return "the same everywhere" if len(set(_present(column))) < 2 else None
+        return None if _present(column) else "empty"
     return _why_useless_number(name, np.asarray(column, dtype=np.float64))
 
 
@@ -210,16 +224,15 @@ def _why_useless_number(name: str, values: np.ndarray) -> str | None:
     present = values[~np.isnan(values)]
     if present.size == 0:
         return "empty"
-    if name and (present == present[0]).all():
-        return "the same everywhere"
-    names_rows = name in INDEX or ROW_NAMES.search(name)
+    names_rows = name in INDEX or ROW_NAMES.fullmatch(name)
     if names_rows and present.size == values.size and (present == np.round(present)).all():
         return NAMES_ROWS if np.unique(present).size == values.size else None
     return None
 
 
 def _reasons(why: dict[str, str]) -> str:
-    return ", ".join(f"{name!r} ({reason})" for name, reason in why.items())
+    more = f" and {len(why) - SHOWN} more" if len(why) > SHOWN else ""
+    return ", ".join(f"{name!r} ({reason})" for name, reason in list(why.items())[:SHOWN]) + more
 
 
 def _check_wanted(table: Table, impute: bool | None, one_hot: bool, dates: bool) -> None:
@@ -232,7 +245,7 @@ def _check_wanted(table: Table, impute: bool | None, one_hot: bool, dates: bool)
         "dates (--no-dates)": [] if dates else [name for name, kind in kinds.items() if kind == "date"],
         "missing values (--no-impute)": []
         if impute is not False
-        else [name for name, gaps in zip(names, _gaps(table.X).any(axis=0), strict=True) if gaps],
+        else [names[j] for j in np.flatnonzero(_gaps(table.X).any(axis=0))],
     }
     bad = {what: columns for what, columns in refused.items() if columns}
     if bad:
@@ -313,3 +326,62 @@ def _formats(table: Table, columns: list[int]) -> str:
     words = {"%d": "day", "%m": "month", "%Y": "year", "%y": "year", "%b": "month", "%B": "month"}
     read = sorted("-".join(words[part] for part in re.findall("%[dmYybB]", form or "")) for form in formats)
     return f" ({', '.join(dict.fromkeys(read))})" if read else ""
+
+
+# What a model takes
+
+
+class Input(NamedTuple):
+    """A column that a model takes: its kind, and the values that it knows where it is encoded."""
+
+    kind: str
+    categories: frozenset[str] | None = None
+
+
+def inputs_of(model: Any) -> list[Input] | None:
+    """What the columns are that a model takes, by what its first steps do to them; None where it takes plain numbers.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; looked into where it is a pipeline.
+
+    Returns
+    -------
+    list of Input or None
+        One per column, of kind "number", "date" or "text".
+    """
+    if not isinstance(model, Pipeline | ColumnTransformer | SimpleImputer):
+        return None
+    inputs = [Input("number")] * model.n_features_in_
+    for j, found in _inputs(model, {}).items():
+        inputs[j] = found
+    return inputs
+
+
+def _inputs(step: Any, found: dict[int, Input]) -> dict[int, Input]:
+    if isinstance(step, Pipeline):
+        for _, part in step.steps:  # up to the first that knows, such as the encoder behind an imputer
+            if found := _inputs(part, found):
+                return found
+    if isinstance(step, ColumnTransformer):
+        for _, part, columns in step.transformers_:
+            places = np.arange(step.n_features_in_)
+            names = getattr(step, "feature_names_in_", None)
+            if names is not None and any(isinstance(column, str) for column in np.atleast_1d(columns)):
+                chosen = [list(names).index(column) for column in np.atleast_1d(columns)]
+            else:
+                chosen = np.atleast_1d(places[columns]).tolist()
+            found |= {chosen[j]: kind for j, kind in _inputs(part, {}).items()}
+    if isinstance(step, DatesAsNumbers):
+        return {j: Input("date") for j in range(step.n_features_in_)}
+    if isinstance(step, OneHotEncoder):
+        words = [[c for c in values if isinstance(c, str)] for values in step.categories_]
+        return {j: Input("text", frozenset(values)) for j, values in enumerate(words) if values}
+    return found
+
+
+def fills_gaps(model: Any) -> bool:
+    """Whether missing values may be given to a model: some step of it imputes."""
+    parts = [model, *model.get_params().values()]
+    return any(isinstance(part, SimpleImputer) for part in parts)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._validation import check_count
 from ._csv import NotNumbersError, read_csv, standard_input
 from ._images import read_images
@@ -169,6 +171,8 @@ def batches(
         raise ValueError(f"{path}: aside={list(aside)!r}: columns have no names; use CSV or Parquet")
     row = 0
     for table in _reader(path)(path, wanted):
+        if wanted.mixed and table.kinds is None and isinstance(table.X, np.ndarray) and table.image_shape is None:
+            table = replace(table, kinds=["number"] * table.X.shape[1])  # a matrix, which may have gaps
         check_finite(table, path, row)
         row += len(table)
         yield table if labels else replace(table, y=None)

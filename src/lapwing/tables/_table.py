@@ -136,7 +136,7 @@ def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) ->
         None if column is None else _column(names, column, option, path, named) for option, column in given
     ]
     aside = tuple(_column(names, column, "aside", path, named) for column in wanted.aside)
-    if wanted.features is not None and named:
+    if wanted.features is not None and (named or set(wanted.features) <= set(names)):
         missing = sorted(set(wanted.features) - set(names))
         if missing:
             raise ValueError(f"{path}: no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
@@ -179,7 +179,9 @@ def known(suffixes: Iterable[str]) -> str:
 
 def check_finite(table: Table, path: str, row: int) -> None:
     values = table.X.data if sparse.issparse(table.X) else table.X
-    if table.kinds is not None or np.isfinite(values).all():
+    if (
+        table.kinds is not None or np.isfinite(values).all()
+    ):  # columns of several kinds are looked at when all are there
         return
     if sparse.issparse(table.X):
         coordinates = table.X.tocoo()
