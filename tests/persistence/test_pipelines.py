@@ -187,9 +187,9 @@ def test_a_prepared_table(tmp_path):
     back = load(tmp_path / "model")
     used = [table.feature_names.index(name) for name in model.feature_names_in_]
     with pytest.warns(UserWarning, match="does not have valid feature names"):
-        expected = model.transform(table.X[:, used])
+        expected = model.transform(np.asarray(table.X)[:, used])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
-        np.testing.assert_array_equal(back.transform(table.X[:, used]), expected)
+        np.testing.assert_array_equal(back.transform(np.asarray(table.X)[:, used]), expected)
     pandas = pytest.importorskip("pandas")
     frame = pandas.read_csv(path, na_values=["?"])
     np.testing.assert_allclose(back.transform(frame), expected, atol=1e-10)
@@ -351,7 +351,7 @@ def test_onnx_of_a_prepared_table(tmp_path):
     graph = to_onnx(model)
     columns = {p.key: json.loads(p.value) for p in graph.metadata_props}
     assert columns["S"] == ["plan", "region", "device"]
-    values = dict(zip(table.feature_names, table.X.T, strict=True))
+    values = dict(zip(table.feature_names, table.X.columns, strict=True))
     days = {
         name: DatesAsNumbers().fit_transform(values[name].reshape(-1, 1)).ravel() for name in ("signup", "last_seen")
     }

@@ -34,7 +34,7 @@ def column(text, cells, **options):
     """One column of cells as it is read, beside one of numbers."""
     lines = "\n".join(f'{i};"{cell}"' for i, cell in enumerate(cells))
     table = read(text(f"n;c\n{lines}\n"), mixed=True, **options)
-    return table.kinds[1], table.X[:, 1].tolist()
+    return table.kinds[1], np.asarray(table.X)[:, 1].tolist()
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_all_bad_columns_are_one_error(text):
         assert part in said
     table = read(path, mixed=True, drop=["big"], categories=["age", "pay"])
     assert table.kinds == ["number", "text", "text", "text"]
-    assert table.X[250].tolist() == [250, "twenty", "y", "12k"]
-    assert table.X[7].tolist() == [7, "7", "x1", "7"]  # as written
+    assert np.asarray(table.X)[250].tolist() == [250, "twenty", "y", "12k"]
+    assert np.asarray(table.X)[7].tolist() == [7, "7", "x1", "7"]  # as written
 
 
 def test_text_that_comes_late(text, monkeypatch):
@@ -139,9 +139,9 @@ def test_text_that_comes_late(text, monkeypatch):
     rows = [f"{i},{i % 3}" for i in range(200)] + [f"{i},{'abc'[i % 3]}" for i in range(400)]
     content = "\n".join(["n,t", *rows])
     expected = [str(i % 3) for i in range(200)] + ["abc"[i % 3] for i in range(400)]
-    assert read(text(content), mixed=True).X[:, 1].tolist() == expected
+    assert np.asarray(read(text(content), mixed=True).X)[:, 1].tolist() == expected
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
-    assert read("-", mixed=True).X[:, 1].tolist() == expected
+    assert np.asarray(read("-", mixed=True).X)[:, 1].tolist() == expected
 
 
 def test_parquet(tmp_path):
@@ -158,7 +158,7 @@ def test_parquet(tmp_path):
     parquet.write_table(table, tmp_path / "t.parquet")
     found = read(tmp_path / "t.parquet", mixed=True)
     assert found.kinds == ["number", "number", "date", "date", "text", "number"]
-    assert found.X[0].tolist() == [1, 1, datetime(1970, 1, 1), datetime(1970, 1, 1), "a", 1.5]
+    assert np.asarray(found.X)[0].tolist() == [1, 1, datetime(1970, 1, 1), datetime(1970, 1, 1), "a", 1.5]
     prepared = prepare(found)
     assert prepared.table.X.dtype == np.float64
     assert np.isfinite(prepared.table.X).all()
@@ -214,11 +214,11 @@ def test_the_model_takes_the_table_as_it_was_read(tmp_path):
     assert isinstance(model, Pipeline)
     assert isinstance(model[0], ColumnTransformer)
     used = [table.feature_names.index(name) for name in model.feature_names_in_]
-    np.testing.assert_array_equal(model.transform(table.X[:, used]), model[-1].transform(prepared.table.X))
+    np.testing.assert_array_equal(model.transform(np.asarray(table.X)[:, used]), model[-1].transform(prepared.table.X))
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(table.X, columns=table.feature_names, dtype=object)
+    frame = pandas.DataFrame(np.asarray(table.X), columns=table.feature_names, dtype=object)
     np.testing.assert_array_equal(model.transform(frame), model[-1].transform(prepared.table.X))  # columns by name
-    new = table.X[:3, used].copy()
+    new = np.asarray(table.X)[:3, used]
     new[0, :] = np.nan
     new[1, list(model.feature_names_in_).index("plan")] = "a plan that nobody had"
     assert np.isfinite(model.transform(new)).all()

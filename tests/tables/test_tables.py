@@ -661,5 +661,5 @@ def test_batches_without_a_label(tmp_path, labels, suffix):
 
 
 def test_public_names():
-    preparing = {"DatesAsNumbers", "Input", "Prepared", "fills_gaps", "inputs_of", "prepare"}
+    preparing = {"DatesAsNumbers", "Frame", "Input", "Prepared", "column_numbers", "fills_gaps", "inputs_of", "prepare"}
     assert set(tables.__all__) == {"Table", "batches", "check_suffix", "has_columns", "read", "write"} | preparing

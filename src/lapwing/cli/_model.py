@@ -337,14 +337,17 @@ class Notes:
     def kept(self, tables: Iterator[Any]) -> Iterator[Any]:
         """The tables, looked at as they pass."""
         row = 0
+        import numpy as np
+
         for table in tables:
+            table = table if table.kinds is None else replace(table, X=np.asarray(table.X))
             if table.kinds is not None:
-                self._look(table, row)
+                self._look(table.X, row)
             row += len(table)
             yield table
 
-    def _look(self, table: Any, row: int) -> None:
-        gaps = table.X != table.X
+    def _look(self, X: Any, row: int) -> None:
+        gaps = X != X
         if gaps.any() and not self._fills:
             i, j = (int(places[0]) for places in gaps.nonzero())
             raise ValueError(
@@ -354,7 +357,7 @@ class Notes:
         self._gaps += int(gaps.sum())
         for j, (name, column) in enumerate(zip(self._names, self._inputs, strict=True)):
             if column.categories is not None:
-                new = {cell for cell in table.X[:, j].tolist() if isinstance(cell, str)} - column.categories
+                new = {cell for cell in X[:, j].tolist() if isinstance(cell, str)} - column.categories
                 if new:
                     self._unknown.setdefault(name, set()).update(new)
 

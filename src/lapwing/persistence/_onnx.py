@@ -28,7 +28,7 @@ from sklearn.preprocessing import (
 
 from ..methods import LPI
 from ..reducers import FeatureSelector, LinearReducer
-from ..tables import DatesAsNumbers
+from ..tables import DatesAsNumbers, column_numbers
 
 EUCLIDEAN = "euclidean"
 UNKNOWN = "is no linear method or transformer that to_onnx knows, so it cannot be written"
@@ -117,20 +117,15 @@ def _pipeline(build: Builder, pipeline: Any, X: Columns) -> Columns:
 def _columns(build: Builder, transformer: Any, X: Columns) -> Columns:
     """Each part on its own columns, side by side; text is taken from the input that has it."""
     parts = []
-    for name, part, _ in transformer.transformers_:
-        columns = input_columns(transformer, name)
+    for name, part, chosen in transformer.transformers_:
+        columns = column_numbers(transformer, chosen)
         if part == "drop" or not columns:
             continue
         build.steps.append(f"step {name!r}")
-        chosen = _chosen(build, X, columns)
-        parts.append(chosen if part == "passthrough" else convert(build, part, chosen))
+        some = _chosen(build, X, columns)
+        parts.append(some if part == "passthrough" else convert(build, part, some))
         build.steps.pop()
     return _beside(build, parts)
-
-
-def input_columns(transformer: Any, name: str) -> list[int]:
-    """Which columns a part of a fitted ColumnTransformer is given, by number."""
-    return [int(j) for j in transformer._transformer_to_input_indices[name]]
 
 
 def _chosen(build: Builder, X: Columns, columns: list[int]) -> Columns:
@@ -395,9 +390,9 @@ def text_columns(estimator: Any) -> frozenset[int]:
         return text_columns(estimator.steps[0][1]) if estimator.steps else frozenset()
     if isinstance(estimator, ColumnTransformer):
         found = set()
-        for name, part, _ in estimator.transformers_:
-            columns = [] if isinstance(part, str) else input_columns(estimator, name)
-            found |= {columns[j] for j in text_columns(part)} if columns else set()
+        for _, part, chosen in estimator.transformers_:
+            columns = column_numbers(estimator, chosen)
+            found |= set() if isinstance(part, str) else {columns[j] for j in text_columns(part)}
         return frozenset(found)
     learnt = getattr(estimator, "categories_", None) if isinstance(estimator, OneHotEncoder) else None
     if isinstance(estimator, SimpleImputer) and estimator.statistics_.dtype == object:

@@ -6,18 +6,21 @@ folder of images with one sub-folder a class, and ``-`` for CSV on standard inpu
 """
 
 from ._dates import DatesAsNumbers
-from ._prepare import Input, Prepared, fills_gaps, inputs_of, prepare
+from ._frame import Frame
+from ._prepare import Input, Prepared, column_numbers, fills_gaps, inputs_of, prepare
 from ._read import batches, has_columns, read
 from ._table import Table
 from ._write import check_suffix, write
 
 __all__ = [
     "DatesAsNumbers",
+    "Frame",
     "Input",
     "Prepared",
     "Table",
     "batches",
     "check_suffix",
+    "column_numbers",
     "fills_gaps",
     "has_columns",
     "inputs_of",

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._extras import require
-from ._table import MISSING, Roles, Table, listed, missing_values
+from ._frame import Frame
+from ._table import MISSING, Roles, Table, float_type, listed, missing_values
 
 
 def arrow(part: str = "") -> Any:
@@ -74,10 +75,13 @@ def from_arrow(
     if not mixed:
         _check_complete(columns, roles, path, row)
     kinds = [kind_of(columns[name].type) for name in roles.features]
-    numeric = all(kind == "number" for kind in kinds)
-    X = np.empty((batch.num_rows, len(roles.features)), dtype if numeric else object)
-    for j, (name, kind) in enumerate(zip(roles.features, kinds, strict=True)):
-        X[:, j] = _feature(columns[name], kind)
+    X: Any
+    if all(kind == "number" for kind in kinds):
+        X = np.empty((batch.num_rows, len(kinds)), dtype)
+        for j, name in enumerate(roles.features):
+            X[:, j] = _numbers(columns[name])
+    else:
+        X = Frame([_feature(columns[name], kind) for name, kind in zip(roles.features, kinds, strict=True)])
     y, ids = (None if name is None else _values(columns[name]) for name in (roles.label, roles.id))
     aside = {name: _values(columns[name]) for name in roles.aside}
     return Table(X, y, ids, roles.features if named or mixed else None, kinds=kinds if mixed else None, aside=aside)
@@ -95,13 +99,19 @@ def _check_complete(columns: dict[str, Any], roles: Roles, path: str, row: int) 
 
 def _feature(column: Any, kind: str) -> Any:
     if kind == "nested":
-        return None
+        return np.full(len(column), None, dtype=object)
     if kind == "date":
         dates = column.to_numpy(zero_copy_only=False).astype("datetime64[us]")
         return np.where(np.isnat(dates), np.nan, dates.astype(object))
     if kind == "text":
         return _text(_values(column))
-    return (column.cast(arrow().float64()) if column.null_count else column).to_numpy(zero_copy_only=False)
+    values = _numbers(column)
+    return values.astype(float_type([values.dtype]), copy=False)
+
+
+def _numbers(column: Any) -> np.ndarray:
+    complete = not column.null_count or arrow(".types").is_floating(column.type)
+    return (column if complete else column.cast(arrow().float64())).to_numpy(zero_copy_only=False)
 
 
 def _text(cells: np.ndarray) -> np.ndarray:

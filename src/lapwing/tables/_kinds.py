@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ._dates import format_of
+from ._frame import Frame, columns_of, matrix
 from ._table import Table
 
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)  # 3,14
@@ -36,25 +37,17 @@ def recognised(table: Table, path: str, categories: Iterable[str] = ()) -> Table
     assert table.kinds is not None
     names = table.feature_names or [str(j) for j in range(table.X.shape[1])]
     kinds, columns, bad = [], [], {}
-    for name, kind, column in zip(names, table.kinds, table.X.T, strict=True):
-        values = column
-        if kind == "text":
-            kind, values = ("text", column) if name in categories else _recognised(column)
-        elif kind == "number":
-            values = np.asarray(column, dtype=np.float64 if column.dtype == object else column.dtype)
+    for name, kind, column in zip(names, table.kinds, columns_of(table.X), strict=True):
+        kind, values = _recognised(column) if kind == "text" and name not in categories else (kind, column)
         if why := _why_not(kind, values):
             bad[name] = why
         kinds.append(kind)
         columns.append(values)
     if bad:
         raise ValueError(_listed(path, bad))
-    if all(kind == "number" for kind in kinds):
-        same = all(column.dtype == table.X.dtype for column in columns)
-        return replace(table, X=table.X if same else np.column_stack(columns), kinds=kinds)
-    X = np.empty(table.X.shape, dtype=object)
-    for j, column in enumerate(columns):
-        X[:, j] = column
-    return replace(table, X=X, kinds=kinds)
+    if not isinstance(table.X, Frame):
+        return table
+    return replace(table, X=matrix(columns) if set(kinds) == {"number"} else Frame(columns), kinds=kinds)
 
 
 def _recognised(values: np.ndarray) -> tuple[str, np.ndarray]:

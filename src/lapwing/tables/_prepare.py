@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._dates import ISO, DatesAsNumbers, format_of
+from ._frame import Frame, columns_of, matrix
 from ._table import INDEX, Table, listed
 
 MOST = 50  # different values of a column that is one-hot encoded
@@ -128,7 +129,7 @@ def prepare(
     assert table.kinds is not None
     steps = _numeric_steps if set(table.kinds) <= {"number"} else _mixed_steps
     fitted, done = steps(table, impute, standardize)
-    X, names = table.X, table.feature_names
+    X, names = np.asarray(table.X), table.feature_names
     for _, step in fitted:
         X, names = step.transform(X), [str(name) for name in step.get_feature_names_out(names)]
     if fitted:
@@ -173,10 +174,10 @@ def _useful(table: Table, categories: Sequence[str]) -> tuple[Table, str]:
     """The table without the columns that name rows, are prose, or are always the same, and what to say about them."""
     assert table.kinds is not None
     assert table.feature_names is not None
-    names = table.feature_names
+    names, columns = table.feature_names, columns_of(table.X)
     why = {
         name: reason
-        for name, kind, column in zip(names, table.kinds, table.X.T, strict=True)
+        for name, kind, column in zip(names, table.kinds, columns, strict=True)
         if name not in categories and (reason := _why_useless(name, kind, column))
     }
     kept = [j for j, name in enumerate(names) if name not in why]
@@ -185,17 +186,13 @@ def _useful(table: Table, categories: Sequence[str]) -> tuple[Table, str]:
     row_names = [name for name, reason in why.items() if reason == NAMES_ROWS]
     ids = table.ids
     if ids is None and row_names:
-        cells = table.X[:, names.index(row_names[0])].tolist()
+        cells = columns[names.index(row_names[0])].tolist()
         ids = np.array([str(int(cell)) if isinstance(cell, float) else str(cell) for cell in cells])
-    useful = replace(
-        table,
-        X=table.X[:, kept] if why else table.X,
-        kinds=[table.kinds[j] for j in kept],
-        feature_names=[names[j] for j in kept],
-        ids=ids,
-    )
-    if table.X.dtype == object and all(kind == "number" for kind in useful.kinds or ()):
-        useful = replace(useful, X=useful.X.astype(np.float64))
+    X, kinds = table.X, [table.kinds[j] for j in kept]
+    if why:
+        some = [columns[j] for j in kept]
+        X = matrix(some) if set(kinds) == {"number"} else Frame(some)
+    useful = replace(table, X=X, kinds=kinds, feature_names=[names[j] for j in kept], ids=ids)
     return useful, f"left out: {_reasons(why)}" if why else ""
 
 
@@ -245,7 +242,7 @@ def _check_wanted(table: Table, impute: bool | None, one_hot: bool, dates: bool)
         "dates (--no-dates)": [] if dates else [name for name, kind in kinds.items() if kind == "date"],
         "missing values (--no-impute)": []
         if impute is not False
-        else [names[j] for j in np.flatnonzero(_gaps(table.X).any(axis=0))],
+        else [names[j] for j in np.flatnonzero(_gaps(table.X))],
     }
     bad = {what: columns for what, columns in refused.items() if columns}
     if bad:
@@ -254,8 +251,9 @@ def _check_wanted(table: Table, impute: bool | None, one_hot: bool, dates: bool)
         raise ValueError(f"{found}; change the switch, or leave them out (--drop '{','.join(every)}')")
 
 
-def _gaps(X: np.ndarray) -> np.ndarray:
-    return np.asarray(X != X)
+def _gaps(X: Any) -> np.ndarray:
+    """How many values are missing, by column."""
+    return np.array([np.count_nonzero(column != column) for column in columns_of(X)])
 
 
 # Steps
@@ -301,7 +299,7 @@ def _mixed_steps(table: Table, impute: bool | None, standardize: str) -> tuple[l
         for kind, columns in places.items()
         if columns
     ]
-    step = ColumnTransformer(transformers, sparse_threshold=0, verbose_feature_names_out=False).fit(table.X)
+    step = ColumnTransformer(transformers, sparse_threshold=0, verbose_feature_names_out=False).fit(np.asarray(table.X))
     return [("prepare", step)], _said(table, places, scaled)
 
 
@@ -321,7 +319,7 @@ def _said(table: Table, places: dict[str, list[int]], scaled: bool) -> list[str]
 
 def _formats(table: Table, columns: list[int]) -> str:
     """How dates were read, where that is a choice: as in 01/02/2024."""
-    cells = [{cell for cell in table.X[:, j].tolist() if isinstance(cell, str)} for j in columns]
+    cells = [{cell for cell in table.X.columns[j].tolist() if isinstance(cell, str)} for j in columns]
     formats = {format_of(some) for some in cells if some} - {ISO}
     words = {"%d": "day", "%m": "month", "%Y": "year", "%y": "year", "%b": "month", "%B": "month"}
     read = sorted("-".join(words[part] for part in re.findall("%[dmYybB]", form or "")) for form in formats)
@@ -366,12 +364,7 @@ def _inputs(step: Any, found: dict[int, Input]) -> dict[int, Input]:
                 return found
     if isinstance(step, ColumnTransformer):
         for _, part, columns in step.transformers_:
-            places = np.arange(step.n_features_in_)
-            names = getattr(step, "feature_names_in_", None)
-            if names is not None and any(isinstance(column, str) for column in np.atleast_1d(columns)):
-                chosen = [list(names).index(column) for column in np.atleast_1d(columns)]
-            else:
-                chosen = np.atleast_1d(places[columns]).tolist()
+            chosen = column_numbers(step, columns)
             found |= {chosen[j]: kind for j, kind in _inputs(part, {}).items()}
     if isinstance(step, DatesAsNumbers):
         return {j: Input("date") for j in range(step.n_features_in_)}
@@ -379,6 +372,14 @@ def _inputs(step: Any, found: dict[int, Input]) -> dict[int, Input]:
         words = [[c for c in values if isinstance(c, str)] for values in step.categories_]
         return {j: Input("text", frozenset(values)) for j, values in enumerate(words) if values}
     return found
+
+
+def column_numbers(transformer: ColumnTransformer, columns: Any) -> list[int]:
+    """Which columns of its input a part of a fitted ColumnTransformer takes, however they are written: from 0."""
+    if isinstance(columns, slice) or (np.size(columns) and not isinstance(np.atleast_1d(columns)[0], str)):
+        return np.atleast_1d(np.arange(transformer.n_features_in_)[columns]).tolist()
+    names = list(getattr(transformer, "feature_names_in_", []))
+    return [names.index(column) for column in np.atleast_1d(columns).tolist()]
 
 
 def fills_gaps(model: Any) -> bool:

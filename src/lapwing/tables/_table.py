@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ._frame import Frame, stacked
+
 VALUES = 2**21  # of a batch: 16 MB of float64
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # as text that no other whole number has
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
@@ -47,8 +49,9 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray or CSR array of shape (n_rows, n_features)
-        float32 where that holds every column exactly, else float64. Where columns hold text or dates, an array of objects.
+    X : ndarray, CSR array or Frame of shape (n_rows, n_features)
+        float32 where that holds every column exactly, else float64. A frame where columns hold text or dates:
+        ``numpy.asarray(table.X)`` makes an array of objects of it.
     y : ndarray of shape (n_rows,) or None
         Labels; -1 where they are unknown.
     ids : ndarray of shape (n_rows,) or None
@@ -253,7 +256,7 @@ def joined(tables: list[Table]) -> Table:
     """One after the other."""
     first = tables[0]
     X, y, ids = zip(*((table.X, table.y, table.ids) for table in tables), strict=True)
-    stack = sparse.vstack if sparse.issparse(first.X) else np.concatenate
+    stack = sparse.vstack if sparse.issparse(first.X) else stacked if isinstance(first.X, Frame) else np.concatenate
     whole = replace(first, X=first.X if len(tables) == 1 else stack(X), n_read=sum(map(len, tables)))
     return replace(
         whole,
