@@ -281,6 +281,23 @@ def test_a_true_checksum_is_not_enough(name, tmp_path):
         load(forge(tmp_path / "model", header, arrays))
 
 
+def test_parameters_that_another_scikit_learn_has(tmp_path):
+    """One that says nothing is not missed; one that was set is."""
+    model = make_pipeline(StandardScaler(with_std=False), LPP()).fit(X)
+    save(model, tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    node = header["model"]["params"]["steps"][0]["tuple"][1]
+    assert node["default"] == ["copy", "with_mean"]
+    node["params"]["robust"] = False
+    node["default"].append("robust")
+    np.testing.assert_array_equal(load(forge(tmp_path / "other", header, arrays)).transform(NEW), model.transform(NEW))
+    node["default"].remove("robust")
+    with pytest.raises(
+        ModelFileError, match=r"StandardScaler has no parameters \['robust'\]; another version of scikit-learn"
+    ):
+        load(forge(tmp_path / "other", header, arrays))
+
+
 # ONNX
 
 

@@ -16,7 +16,8 @@ null, true, 1, 1.5, "text", [...]  the same
 {"slice": [...]}, {"dtype": NAME}  slice, type of numbers
 {"function": NAME}                 one of the functions in ``_others.FUNCTIONS``
 {"sparse": "csr_array", ...}       SciPy sparse array or matrix, in row or column format
-{"class": NAME, ...}               an estimator or a graph, by its parameters and its fitted attributes
+{"class": NAME, ...}               an estimator or a graph, by its parameters and its fitted attributes; of scikit-learn's,
+                                   "default" names the parameters that have their defaults
 =================================  ==============================================================================
 """
 
@@ -51,6 +52,7 @@ DTYPES = {
         "float64",
     )
 }
+NEWER = ("a newer lapwing", "another version of scikit-learn")
 ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 
@@ -103,11 +105,12 @@ class Encoder:
             fitted = {name: part for name, part in vars(value).items() if name not in params.keys() | FORGOTTEN}
             for name in fitted:
                 check_attribute(type(value), name)
-        return {
+        node = {
             "class": name_of(type(value)),
             "params": {name: self.encode(part, prefix + name) for name, part in params.items()},
             "fitted": {name: self.encode(part, prefix + name) for name, part in fitted.items()},
         }
+        return node | {"default": _defaults(value)} if type(value) in STORABLE else node
 
     def _of_others(self, value: Any, params: dict) -> tuple[dict, dict]:
         try:
@@ -230,8 +233,13 @@ class Decoder:
         cls = class_of(node["class"])
         params = migrated(cls, node["params"], self._format)
         unknown = params.keys() - signature(cls).parameters.keys()
+        if cls in STORABLE:  # another scikit-learn may have other parameters: one that says nothing is not missed
+            params = {name: part for name, part in params.items() if name not in unknown & set(node["default"])}
+            unknown -= set(node["default"])
         if unknown:
-            raise ValueError(f"{node['class']} has no parameters {sorted(unknown)}; a newer lapwing may have them")
+            raise ValueError(
+                f"{node['class']} has no parameters {sorted(unknown)}; {NEWER[cls in STORABLE]} may have them"
+            )
         value = cls(**self._values(params))
         if cls in STORABLE:
             restore(value, self._values(node["fitted"]))
@@ -242,6 +250,14 @@ class Decoder:
         if node["fitted"] and isinstance(value, Reducer):
             check_fitted(value)
         return value
+
+
+def _defaults(estimator: Any) -> list[str]:
+    """The parameters that have their defaults."""
+    defaults = {name: parameter.default for name, parameter in signature(type(estimator)).parameters.items()}
+    return sorted(
+        name for name, value in estimator.get_params(deep=False).items() if repr(value) == repr(defaults[name])
+    )
 
 
 def check_attribute(cls: type, name: str) -> None:
