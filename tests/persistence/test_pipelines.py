@@ -256,7 +256,12 @@ HOSTILE = {
             0,
             "tuple",
             1,
-            value={"class": "FunctionTransformer", "params": {"func": {"function": "chi2"}}, "fitted": {}},
+            value={
+                "class": "FunctionTransformer",
+                "params": {"func": {"function": "chi2"}},
+                "fitted": {},
+                "default": [],
+            },
         ),
         "no place in a model file",
     ),

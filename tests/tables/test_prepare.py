@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing.tables import DatesAsNumbers, Table, prepare, read
+from lapwing.tables import DatesAsNumbers, Table, batches, prepare, read
 
 pa = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -313,3 +313,35 @@ def test_dates_in_the_middle_of_time():
     start = datetime(2024, 1, 1)
     days = [[(start + timedelta(hours=h)).isoformat()] for h in range(50)]
     np.testing.assert_allclose(np.diff(DatesAsNumbers().fit_transform(days).ravel()), 1 / 24)
+
+
+def test_later_files_are_read_as_the_model_takes_them(text, tmp_path):
+    """Numbers written in another way, or kept as text or as numbers by Parquet."""
+    kinds = {"a": "number", "c": "text", "b": "number"}
+    ways = {
+        "plain.csv": "a,c,b\n1234.5,1,1\n2,2,\n",
+        "german.csv": "a;c;b\n1.234,50;1;1\n2;2;?\n",
+        "grouped.csv": 'a,c,b\n"1,234.50",1,1\n2,2,NA\n',
+    }
+    for name, content in ways.items():
+        (table,) = batches(text(content, name), features=["a", "c", "b"], kinds=kinds)
+        assert np.asarray(table.X)[0].tolist() == [1234.5, "1", 1]
+        assert table.kinds == ["number", "text", "number"]
+    parquet.write_table(pa.table({"a": ["1234,5", "2"], "c": [1, 2], "b": [1.0, None]}), tmp_path / "t.parquet")
+    (table,) = batches(tmp_path / "t.parquet", kinds=kinds)
+    assert np.asarray(table.X)[0].tolist() == [1234.5, "1", 1]
+    with pytest.raises(ValueError, match="column 'a': 'lots' in row 2 is not a number, as the model takes"):
+        list(batches(text("a,c,b\n1,1,1\nlots,2,3\n"), kinds=kinds))
+
+
+def test_categories_of_parquet(tmp_path):
+    parquet.write_table(pa.table({"zip": [10115, 80331] * 20, "x": list(range(40))}), tmp_path / "t.parquet")
+    prepared = prepare(read(tmp_path / "t.parquet", mixed=True, categories=["zip"]), categories=["zip"])
+    assert prepared.table.feature_names == ["x", "zip_10115", "zip_80331"]
+
+
+def test_a_sample_of_mixed_rows(tmp_path):
+    path, _ = customers(tmp_path / "a.csv", 300)
+    table = read(path, mixed=True, label="churned", sample=50)
+    assert (len(table), table.n_read) == (50, 300)
+    assert prepare(table).table.X.shape[0] == 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -68,12 +69,23 @@ def kind_of(kind: Any) -> str:
 
 
 def from_arrow(
-    batch: Any, roles: Roles, dtype: np.dtype, path: str, row: int, named: bool = True, mixed: bool = False
+    batch: Any,
+    roles: Roles,
+    dtype: np.dtype,
+    path: str,
+    row: int,
+    named: bool = True,
+    wanted: Mapping[str, str] | None = None,
 ) -> Table:
-    """A batch whose first row is the file's ``row + 1``."""
+    """A batch whose first row is the file's ``row + 1``; ``wanted`` are kinds of columns, where others than numbers are taken."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    if not mixed:
+    mixed = wanted is not None
+    if wanted is None:
         _check_complete(columns, roles, path, row)
+    else:
+        columns |= {
+            name: _as_text(columns[name]) for name, kind in wanted.items() if kind == "text" and name in columns
+        }
     kinds = [kind_of(columns[name].type) for name in roles.features]
     X: Any
     if all(kind == "number" for kind in kinds):
@@ -85,6 +97,11 @@ def from_arrow(
     y, ids = (None if name is None else _values(columns[name]) for name in (roles.label, roles.id))
     aside = {name: _values(columns[name]) for name in roles.aside}
     return Table(X, y, ids, roles.features if named or mixed else None, kinds=kinds if mixed else None, aside=aside)
+
+
+def _as_text(column: Any) -> Any:
+    """Numbers and dates that are to be categories."""
+    return column if kind_of(column.type) in ("text", "nested") else column.cast(arrow().string())
 
 
 def _check_complete(columns: dict[str, Any], roles: Roles, path: str, row: int) -> None:

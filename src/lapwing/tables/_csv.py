@@ -69,7 +69,7 @@ def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
                 message = f"{path}: {_explained(str(error), layout, row - (names is None))}"
                 raise NotNumbersError(message, _not_numbers(block, reading, parse, convert)) from error
             for batch in table.to_batches():
-                yield from_arrow(batch, roles, np.dtype(np.float64), path, row, layout.named, wanted.mixed)
+                yield from_arrow(batch, roles, np.dtype(np.float64), path, row, layout.named, wanted.kinds)
                 row += batch.num_rows
             names = layout.names
 
@@ -245,7 +245,7 @@ def _types(layout: Layout, roles: Roles, wanted: Wanted, path: str) -> dict[str,
         for name in roles.features
     }
     for name, kind in (wanted.kinds or {}).items():
-        kinds[name] = None if kind != "number" else kinds.get(name) or float
+        kinds[name] = kinds.get(name) if kind == "number" else None
     if not wanted.mixed:
         check_numeric([name for name, kind in kinds.items() if kind is None], roles, path)
     types = {name: _arrow_type(kind) for name, kind in kinds.items()}

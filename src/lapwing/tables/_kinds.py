@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -47,6 +47,27 @@ def recognised(table: Table, path: str, categories: Iterable[str] = ()) -> Table
         raise ValueError(_listed(path, bad))
     if not isinstance(table.X, Frame):
         return table
+    return replace(table, X=matrix(columns) if set(kinds) == {"number"} else Frame(columns), kinds=kinds)
+
+
+def as_wanted(table: Table, wanted: Mapping[str, str], path: str, row: int) -> Table:
+    """The table, text being read as numbers in columns that are wanted to hold some; ``row`` rows of the file are before it."""
+    assert table.kinds is not None
+    names = table.feature_names or []
+    written = [j for j, name in enumerate(names) if table.kinds[j] == "text" and wanted.get(name) == "number"]
+    if not written:
+        return table
+    kinds, columns = list(table.kinds), columns_of(table.X)
+    for j in written:
+        kind, numbers = _recognised(columns[j])
+        if kind != "number":
+            at, cell = next(
+                (i, c) for i, c in enumerate(columns[j]) if isinstance(c, str) and not _looks_like_a_number(c)
+            )
+            raise ValueError(
+                f"{path}: column {names[j]!r}: {cell!r} in row {row + at + 1} is not a number, as the model takes; correct it"
+            )
+        kinds[j], columns[j] = kind, numbers
     return replace(table, X=matrix(columns) if set(kinds) == {"number"} else Frame(columns), kinds=kinds)
 
 

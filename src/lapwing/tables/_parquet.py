@@ -22,7 +22,7 @@ def read_parquet(path: str, wanted: Wanted) -> Iterator[Table]:
             dtype = float_type(_numpy_type(kind) for kind in kinds.values() if kind_of(kind) == "number")
             row = 0
             for batch in file.iter_batches(batch_rows(len(kinds)), columns=roles.used, use_threads=False):
-                yield from_arrow(batch, roles, dtype, path, row, mixed=wanted.mixed)
+                yield from_arrow(batch, roles, dtype, path, row, wanted=wanted.kinds)
                 row += batch.num_rows
     except arrow().ArrowInvalid as error:
         raise ValueError(f"{path}: not a readable Parquet file ({error})") from error

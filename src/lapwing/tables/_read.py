@@ -12,7 +12,7 @@ import numpy as np
 from .._validation import check_count
 from ._csv import NotNumbersError, read_csv, standard_input
 from ._images import read_images
-from ._kinds import recognised
+from ._kinds import as_wanted, recognised
 from ._matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from ._parquet import read_parquet
 from ._table import Table, Wanted, check_finite, classes, joined, known, sampled
@@ -173,6 +173,8 @@ def batches(
     for table in _reader(path)(path, wanted):
         if wanted.mixed and table.kinds is None and isinstance(table.X, np.ndarray) and table.image_shape is None:
             table = replace(table, kinds=["number"] * table.X.shape[1])  # a matrix, which may have gaps
+        if wanted.kinds and table.kinds is not None:
+            table = as_wanted(table, wanted.kinds, path, row)
         check_finite(table, path, row)
         row += len(table)
         yield table if labels else replace(table, y=None)
