@@ -345,3 +345,16 @@ def test_a_sample_of_mixed_rows(tmp_path):
     table = read(path, mixed=True, label="churned", sample=50)
     assert (len(table), table.n_read) == (50, 300)
     assert prepare(table).table.X.shape[0] == 50
+
+
+@pytest.mark.parametrize(("encoding", "named"), [("cp1252", "cp1252"), ("utf-16", "utf-16")])
+@pytest.mark.parametrize("rows", [3, 200_000])
+def test_what_spreadsheets_write(tmp_path, encoding, named, rows):
+    content = "größe;preis €;stadt\n" + "1,5;2;Köln\n2,5;3;Łódź\n".replace("Łódź", "Møns") * rows
+    (tmp_path / "x.csv").write_bytes(content.encode(encoding))
+    with pytest.warns(UserWarning, match=f"is not UTF-8, and is read as {named}"):
+        table = read(tmp_path / "x.csv", mixed=True)
+    assert table.feature_names == ["größe", "preis €", "stadt"]
+    assert len(table) == 2 * rows
+    assert set(table.X.columns[2].tolist()) == {"Köln", "Møns"}
+    assert table.X.columns[0].tolist()[-2:] == [1.5, 2.5]

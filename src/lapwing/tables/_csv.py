@@ -6,7 +6,8 @@ import csv as plain_csv
 import io
 import re
 import sys
-from codecs import getincrementaldecoder
+import warnings
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice, zip_longest
@@ -51,6 +52,9 @@ def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
     csv = arrow(".csv")
     with _opened(path, wanted.held) as stream:
         head = _head(stream)
+        if not _is_utf8(head):
+            stream = _Recoded(stream, _encoding(head, path))
+            head = stream.recoded(head)
         if not head.strip():
             raise ValueError(f"{path}: the file is empty")
         layout = _layout(head, path, wanted.header)
@@ -146,6 +150,39 @@ def _opened(path: str, held: bytes | None) -> Iterator[Any]:
         raise ValueError(f"{path}: not a readable packed file ({error})") from error
 
 
+def _is_utf8(head: bytes) -> bool:
+    try:
+        getincrementaldecoder("utf-8-sig")().decode(head, final=len(head) < HEAD)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _encoding(head: bytes, path: str) -> str:
+    """What spreadsheets write where it is not UTF-8: UTF-16 with its mark, or the code page of Windows in western Europe."""
+    encoding = "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "cp1252"
+    if encoding == "cp1252" and b"\0" in head:
+        raise ValueError(f"{path}: neither UTF-8 nor another encoding of text; convert the file first (iconv -t UTF-8)")
+    warnings.warn(f"{path} is not UTF-8, and is read as {encoding}", UserWarning, stacklevel=2)
+    return encoding
+
+
+class _Recoded:
+    """A stream of text in another encoding, as UTF-8."""
+
+    def __init__(self, stream: Any, encoding: str):
+        self._stream, self._decoder = stream, getincrementaldecoder(encoding)(errors="replace")
+
+    def recoded(self, piece: bytes) -> bytes:
+        return self._decoder.decode(piece, final=not piece).encode()
+
+    def read(self, size: int) -> bytes:
+        while piece := self._stream.read(size):
+            if found := self.recoded(piece):
+                return found
+        return self.recoded(b"")
+
+
 class _Interruptible:
     """Reads piece by piece, and all of it where the size is below 0.
 
@@ -174,10 +211,7 @@ def _head(stream: Any) -> bytes:
 
 def _layout(head: bytes, path: str, header: bool | None) -> Layout:
     cut = len(head) >= HEAD  # maybe inside a line, or a character
-    try:
-        text = getincrementaldecoder("utf-8-sig")().decode(head, final=not cut)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: byte {error.start} is not UTF-8; convert the file first (iconv -t UTF-8)") from error
+    text = getincrementaldecoder("utf-8-sig")().decode(head, final=not cut)
     delimiter = max(DELIMITERS, key=lambda delimiter: _agreement(_rows(text, delimiter, cut), delimiter))
     rows = _rows(text, delimiter, cut)
     if not rows:

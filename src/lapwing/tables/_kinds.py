@@ -61,9 +61,9 @@ def as_wanted(table: Table, wanted: Mapping[str, str], path: str, row: int) -> T
     for j in written:
         kind, numbers = _recognised(columns[j])
         if kind != "number":
-            at, cell = next(
-                (i, c) for i, c in enumerate(columns[j]) if isinstance(c, str) and not _looks_like_a_number(c)
-            )
+            words = {cell for cell in columns[j].tolist() if isinstance(cell, str)}
+            odd = {cell for cell in words if not _looks_like_a_number(cell)} or words  # or written in two ways
+            at, cell = next((i, cell) for i, cell in enumerate(columns[j].tolist()) if cell in odd)
             raise ValueError(
                 f"{path}: column {names[j]!r}: {cell!r} in row {row + at + 1} is not a number, as the model takes; correct it"
             )
