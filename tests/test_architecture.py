@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "methods": {"blocks", "graphs", "maps", "neighbors", "operators", "problem", "reducers", "rows", "solvers"},
     "cost": {"blocks", "graphs", "maps", "methods", "neighbors", "operators", "reducers", "rows", "solvers"},
     "clustering": {"methods"},
-    "selection": {"graphs"},
+    "selection": {"graphs", "reducers", "rows"},
     "comparison": {"graphs", "maps", "methods", "metrics", "operators", "reducers", "rows", "selection"},
     "persistence": {"graphs", "methods", "reducers", "tables"},
     "plots": set(),

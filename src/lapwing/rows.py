@@ -331,6 +331,11 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     return classes
 
 
+def known_labels(y: Any) -> np.ndarray:
+    """Which labels are known: those that are not -1."""
+    return np.asarray(_as_array(y) != -1)
+
+
 def _as_array(y: Any) -> np.ndarray:
     """Labels in one dimension; the word "-1", which NumPy and files make of -1 among words, is -1."""
     try:

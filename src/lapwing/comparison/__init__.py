@@ -1,6 +1,5 @@
 """Methods beside each other: every method, every number of dimensions, the same folds."""
 
-from ._fits import takes_unknown_for_a_class
 from ._folds import class_codes
 from ._plan import METHODS, default_methods
 from ._result import Comparison
@@ -16,5 +15,4 @@ __all__ = [
     "neighborhood_preservation",
     "spread_rows",
     "standard_error",
-    "takes_unknown_for_a_class",
 ]

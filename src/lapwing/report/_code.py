@@ -12,8 +12,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ..comparison import Comparison, takes_unknown_for_a_class
+from ..comparison import Comparison
 from ..graphs import Combination, Graph, Intersection, Scaled
+from ..selection import takes_unknown_for_a_class
 
 LONGEST = 1000  # entries of an array that is written out
 
