@@ -331,6 +331,17 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     return classes
 
 
+def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of n samples as 0, 1, ..., -1 where unknown, and the label of each class."""
+    codes, y = encode_labels(y, n), np.asarray(y).ravel()
+    return codes, np.array([y[np.argmax(codes == code)] for code in range(codes.max() + 1)])
+
+
+def spread_rows(n: int, most: int) -> np.ndarray:
+    """At most so many row numbers, evenly spread."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)
+
+
 def known_labels(y: Any) -> np.ndarray:
     """Which labels are known: those that are not -1."""
     return np.asarray(_as_array(y) != -1)

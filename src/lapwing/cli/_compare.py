@@ -208,7 +208,7 @@ def _baseline(found: Any) -> dict[str, Any]:
     """The data as given, as a row of the summary."""
     import numpy as np
 
-    from ..comparison import standard_error
+    from ..metrics import standard_error
 
     scores = {name: np.array([record[name] for record in found.baseline]) for name in found.measures}
     first = found.baseline[0]

@@ -12,7 +12,6 @@ from typing import Any
 from .._extras import require
 from .._replacing import write_whole
 from .._validation import check_count
-from ..comparison import Comparison
 from ._content import content
 
 __all__ = ["write_report"]
@@ -20,7 +19,7 @@ __all__ = ["write_report"]
 
 def write_report(
     path: str | os.PathLike[str],
-    comparison: Comparison,
+    comparison: Any,
     X: Any,
     y: Any = None,
     *,

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ..comparison import Comparison
 from ..graphs import Combination, Graph, Intersection, Scaled
 from ..selection import takes_unknown_for_a_class
 
@@ -50,7 +49,7 @@ print(f"recall of {n_neighbors} neighbours on held-out rows: {{scores.mean():.4f
 Z = model.fit(X).transform(X)"""
 
 
-def program(comparison: Comparison, method: str) -> str:
+def program(comparison: Any, method: str) -> str:
     """Python that scores the method at its chosen dimension as the comparison did; it needs ``X`` and, with labels, ``y``."""
     [row] = [row for row in comparison.summary() if row["method"] == method]
     code = Expressions()

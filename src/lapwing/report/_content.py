@@ -12,8 +12,9 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._extras import require
-from ..comparison import Comparison, class_codes, spread_rows, standard_error
+from ..metrics import standard_error
 from ..plots import directions
+from ..rows import class_codes, spread_rows
 from ..selection import reducer_of
 from ._code import program
 
@@ -32,7 +33,7 @@ MEASURES = {
 
 
 def content(
-    comparison: Comparison,
+    comparison: Any,
     X: Any,
     y: Any,
     *,
@@ -100,7 +101,7 @@ def _images(images: Any, n: int) -> np.ndarray:
     return images
 
 
-def _colours(comparison: Comparison, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
+def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
     """A class for each row, -1 where unknown, and the names of the classes."""
     if y is None:
         names = comparison.classes
@@ -109,7 +110,7 @@ def _colours(comparison: Comparison, y: Any) -> tuple[np.ndarray | None, list[st
     return labels, [str(name) for name in names]
 
 
-def _facts(comparison: Comparison) -> dict[str, Any]:
+def _facts(comparison: Any) -> dict[str, Any]:
     return {
         "n_samples": comparison.n_samples,
         "n_features": comparison.n_features,
@@ -123,7 +124,7 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _choice(comparison: Comparison, method: str, dimension: int) -> dict[str, float]:
+def _choice(comparison: Any, method: str, dimension: int) -> dict[str, float]:
     """Mean, standard error, and how much better or worse than the data as given, fold by fold."""
     column = comparison.scores(method)[:, comparison.dimensions(method).index(dimension)]
     gain = column - [record[comparison.criterion] for record in comparison.baseline]
@@ -148,7 +149,7 @@ def _rounded(values: Any, digits: int = 5) -> Any:
     return values
 
 
-def _scores(comparison: Comparison, method: str) -> dict[str, Any]:
+def _scores(comparison: Any, method: str) -> dict[str, Any]:
     by_measure = {measure: comparison.scores(method, measure) for measure in comparison.measures}
     return {
         "dimensions": comparison.dimensions(method),
@@ -159,7 +160,7 @@ def _scores(comparison: Comparison, method: str) -> dict[str, Any]:
     }
 
 
-def _baseline(comparison: Comparison) -> dict[str, Any]:
+def _baseline(comparison: Any) -> dict[str, Any]:
     columns = {key: np.array([record[key] for record in comparison.baseline]) for key in comparison.measures}
     return {
         "name": comparison.baseline[0]["method"],
@@ -175,7 +176,7 @@ def _embeddings(found: dict[int, np.ndarray], rows: np.ndarray) -> dict[str, Any
 
 
 def _samples(
-    comparison: Comparison, X: Any, rows: np.ndarray, names: list[str], images: np.ndarray | None, texts: Any
+    comparison: Any, X: Any, rows: np.ndarray, names: list[str], images: np.ndarray | None, texts: Any
 ) -> dict[str, Any]:
     """What is shown of a sample: its image, its text, or some of its features."""
     if images is not None:
@@ -200,7 +201,7 @@ def _terms(row: Any, names: list[str]) -> str:
     return ", ".join(names[j] for j in row.indices[first])
 
 
-def _telling(comparison: Comparison, X: np.ndarray) -> np.ndarray:
+def _telling(comparison: Any, X: np.ndarray) -> np.ndarray:
     """The features that weigh most in the method of choice, in their order."""
     if X.shape[1] <= COLUMNS:
         return np.arange(X.shape[1])
@@ -217,7 +218,7 @@ def _linear(model: Any) -> np.ndarray | None:
         return None
 
 
-def _spectrum(comparison: Comparison, method: str) -> dict[str, Any]:
+def _spectrum(comparison: Any, method: str) -> dict[str, Any]:
     own = hasattr(reducer_of(comparison.models[method]), "eigenvalues_")
     return {
         "values": _rounded(comparison.spectra[method]),

@@ -130,6 +130,77 @@ class LabelledSplit(BaseCrossValidator):
         return StratifiedKFold(check_count("cv", self.cv, 2))
 
 
+class TimeSplit(BaseCrossValidator):
+    """Folds in the order of time: what is scored comes after all that the model was trained with.
+
+    The rows are cut into ``n_splits + 1`` parts of about equal size, by the times of the labelled ones. Each part but the first
+    is scored by a model of everything before it, with labels or without. Rows of one time stay together, and rows of unknown
+    label (-1) are never scored.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.selection import TimeSplit
+    >>> year = np.array([2024, 2021, 2023, 2022])
+    >>> for train, test in TimeSplit(3).split(np.zeros((4, 2)), groups=year):
+    ...     print(year[train], year[test])
+    [2021] [2022]
+    [2021 2022] [2023]
+    [2021 2023 2022] [2024]
+    """
+
+    def __init__(self, n_splits: int = 5):
+        self.n_splits = n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows to train with and rows to score, fold by fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Labels, -1 where unknown.
+        groups : array-like of shape (n_samples,)
+            The time of each row: numbers, dates, or texts that sort by time.
+
+        Yields
+        ------
+        train, test : ndarray
+        """
+        n_splits = check_count("n_splits", self.n_splits, 2)
+        if groups is None:
+            raise ValueError("groups=None: TimeSplit needs the time of each row; pass it as groups=")
+        times = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+        scored = np.ones(len(times), dtype=bool) if y is None else known_labels(y)
+        ordered = np.sort(times[scored])
+        cuts = [ordered[len(ordered) * part // (n_splits + 1)] for part in range(1, n_splits + 1)]
+        if len(set(cuts)) < n_splits or cuts[0] == ordered[0]:
+            raise ValueError(
+                f"n_splits={n_splits} parts of the time cannot be told apart: there are {len(set(ordered))} different times; "
+                "use fewer folds, or times that differ more"
+            )
+        for start, end in zip(cuts, [*cuts[1:], times.max() + 1], strict=True):
+            yield np.flatnonzero(times < start), np.flatnonzero((times >= start) & (times < end) & scored)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds.
+
+        Parameters
+        ----------
+        X, y, groups
+            Not used.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+
 def _length(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
 

@@ -120,7 +120,7 @@ def nested_scores(
     if y is None:
         raise ValueError("y=None: scores of a classifier need labels; pass y")
     reducer = reducer_of(estimator)
-    if (reason := why_not_nested(reducer)) is not None and not _is_automatic(reducer):
+    if (reason := why_not_nested(reducer)) is not None and not is_automatic(reducer):
         raise ValueError(reason)
     dimensions = _dimensions(dimensions, reducer)
     classifier = KNeighborsClassifier(1) if classifier is None else classifier
@@ -138,7 +138,7 @@ def nested_scores(
     return NestedScores(np.array(dimensions), np.column_stack([found[f"test_{d}"] for d in dimensions]))
 
 
-def _is_automatic(reducer: Any) -> bool:
+def is_automatic(reducer: Any) -> bool:
     """Whether ``pca="auto"`` is all that ties its first components to their number."""
     automatic = isinstance(getattr(reducer, "pca", None), str)
     return automatic and why_not_nested(clone(reducer).set_params(pca=None)) is None
@@ -180,14 +180,14 @@ class _EveryDimension(BaseEstimator):
             rows[id(model)] = np.asarray(reduced(model, X, y, known))
             return model
 
-        self.models_ = _serving(fitted, sorted(set(self.dimensions)), _is_automatic(reducer_of(self.estimator)))
+        self.models_ = serving(fitted, sorted(set(self.dimensions)), is_automatic(reducer_of(self.estimator)))
         self.classifiers_ = [
             clone(self.classifier).fit(rows[id(self.models_[d])][:, :d], labels) for d in self.dimensions
         ]
         return self
 
 
-def _serving(fitted: Callable[[int], Any], dimensions: list[int], automatic: bool) -> dict[int, Any]:
+def serving(fitted: Callable[[int], Any], dimensions: list[int], automatic: bool) -> dict[int, Any]:
     """For each number of dimensions a fitted model whose first components are its own.
 
     That is the largest, but where ``pca="auto"`` keeps more principal directions for more components: there the largest of
