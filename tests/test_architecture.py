@@ -34,7 +34,18 @@ MAY_IMPORT = {
     "tables": set(),
     "testing": {"graphs", "lapwing", "persistence", "problem", "rows"},
     "papers": {"graphs", "methods", "metrics", "operators", "plots", "rows", "solvers"},
-    "cli": {"blocks", "comparison", "graphs", "methods", "papers", "persistence", "reducers", "report", "tables"},
+    "cli": {
+        "blocks",
+        "comparison",
+        "graphs",
+        "methods",
+        "metrics",
+        "papers",
+        "persistence",
+        "reducers",
+        "report",
+        "tables",
+    },
 }
 
 # Parts that nobody imports who has not what they need.

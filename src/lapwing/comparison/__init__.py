@@ -1,6 +1,6 @@
 """Methods beside each other: every method, every number of dimensions, the same folds."""
 
-from ._methods import METHODS, default_methods, left_out
+from ._methods import METHODS, default_methods, left_out, named_methods
 from ._result import Comparison
 from ._run import compare
 from ._scores import GOALS, MEASURES, neighborhood_preservation
@@ -13,5 +13,6 @@ __all__ = [
     "compare",
     "default_methods",
     "left_out",
+    "named_methods",
     "neighborhood_preservation",
 ]

@@ -22,6 +22,7 @@ from ..methods import LPP, MMC, OLPP, KernelLPP
 from ..methods import METHODS as NAMED
 from ..operators import Array
 from ..reducers import FreeReducer, KernelReducer, LinearReducer
+from ..rows import known_labels
 from ..selection import reducer_of
 
 
@@ -121,9 +122,32 @@ def _known(name: str, X: Array, y: Any) -> Any:
         method.set_params(svd_solver="covariance_eigh")  # as nested as "full", and many times faster
     if isinstance(method, KernelReducer) and X.shape[0] > 2 * LANDMARKS:
         method.set_params(landmarks=LANDMARKS, random_state=0)
-    if y is not None and (np.asarray(y) == -1).any() and isinstance(getattr(method, "graph", None), SameClass):
+    if y is not None and isinstance(getattr(method, "graph", None), SameClass) and not known_labels(y).all():
         method.set_params(graph=KNN(5) + SameClass())  # rows without a label take part by their neighbours
     return method
+
+
+def named_methods(names: Iterable[Any], X: Any, y: Any = None) -> dict[str, Any]:
+    """The methods of these names, as they suit the data.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of :data:`METHODS`, in any case.
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default=None
+        Labels, -1 where unknown.
+
+    Returns
+    -------
+    dict of name to estimator
+    """
+    known = {name.lower(): name for name in [*METHODS, UMAP]}
+    keys = {name: str(name).lower() for name in names}
+    unknown = [name for name, key in keys.items() if key not in known]
+    if unknown:
+        raise ValueError(f"methods={unknown!r} are not known; choose from {', '.join(METHODS)}, or pass estimators")
+    return {known[key]: _known(known[key], X, y) for key in keys.values()}
 
 
 def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[str, Any]:
@@ -132,7 +156,7 @@ def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[s
         return default_methods(X, labels)
     if isinstance(methods, str) or not np.iterable(methods):
         raise ValueError(f"methods={methods!r} must be a mapping of name to estimator, or a list of names")
-    found = methods if isinstance(methods, Mapping) else _named(methods, X, labels)
+    found = methods if isinstance(methods, Mapping) else named_methods(methods, X, labels)
     if not found:
         raise ValueError("methods is empty; name at least one, or leave it out")
     for name, estimator in found.items():
@@ -141,15 +165,6 @@ def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[s
                 f"methods[{name!r}]={estimator!r} must have n_components (in its last step) and transform, for held-out rows"
             )
     return {str(name): clone(estimator) for name, estimator in found.items()}
-
-
-def _named(methods: Iterable[Any], X: Array, labels: np.ndarray | None) -> dict[str, Any]:
-    names = {name.lower(): name for name in [*METHODS, UMAP]}
-    keys = {name: str(name).lower() for name in methods}
-    unknown = [name for name, key in keys.items() if key not in names]
-    if unknown:
-        raise ValueError(f"methods={unknown!r} are not known; choose from {', '.join(METHODS)}, or pass estimators")
-    return {names[key]: _known(names[key], X, labels) for key in keys.values()}
 
 
 def is_recommendable(estimator: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -130,9 +131,9 @@ class Comparison:
         """One row per method, the best first.
 
         ``best_dimension`` has the best mean, ``best_mean``; ``dimension`` is the smallest whose mean is within one standard
-        error of that (for measures of neighbourhoods, within five points). There: the ``mean`` and standard error ``se`` of the
-        criterion, the mean of every measure, and ``behind``, ``behind_se``: how far the best method is ahead at its best
-        dimension, fold by fold.
+        error of that (for measures of neighbourhoods, within five points), and for the method of :attr:`choice` the one chosen.
+        There: the ``mean`` and standard error ``se`` of the criterion, the mean of every measure, and ``behind``, ``behind_se``:
+        how far the best method is ahead at its best dimension, fold by fold.
         """
         rows = [self._row(method) for method in self.methods]
         rows.sort(key=lambda row: -row["best_mean"])
@@ -155,16 +156,9 @@ class Comparison:
         is taken only if no other is level. A matrix comes before a map that needs the training rows; then the fewest dimensions
         count, then the simplest method, then the mean. UMAP, whose models cannot be kept without pickle, is never chosen.
         """
-        rows = [row for row in self.summary() if is_recommendable(self.estimator(row["method"]))] or self.summary()
-        least = rows[0]["best_mean"] - max(rows[0]["best_se"], tolerance(self.criterion))
-        level = [
-            (is_curved(model), d, simplicity(model), -mean, method)
-            for method, model in ((row["method"], self._plan(row["method"]).estimator) for row in rows)
-            for d, mean in zip(self.dimensions(method), self.scores(method).mean(axis=0), strict=True)
-            if mean >= least
-        ]
-        _, dimension, _, _, method = min([setting for setting in level if setting[1] < self.n_features] or level)
-        return method, dimension
+        return choose(
+            self._plans, {method: self.scores(method) for method in self.methods}, self.criterion, self.n_features
+        )
 
     def confusion(self, method: str, dimension: int | None = None) -> np.ndarray:
         """Counts of shape (n_classes, n_classes), true by predicted, of the held-out 1-NN over all folds."""
@@ -177,6 +171,16 @@ class Comparison:
         true = np.concatenate([labels[labels >= 0] for labels in held_out])
         found = np.concatenate(self.predictions[method, dimension])
         return confusion_matrix(true, found, labels=np.arange(len(self.classes)))
+
+    def _repr_html_(self) -> str | None:
+        """The report, inline in a notebook; None, which shows the text, where what it needs is not installed."""
+        from ..report import report_page
+
+        try:
+            page = report_page(self, max_points=1000)
+        except ImportError:
+            return None
+        return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: 900px; border: 0" title="Comparison"></iframe>'
 
     def to_frame(self) -> Any:
         """The records as a pandas DataFrame."""
@@ -195,7 +199,9 @@ class Comparison:
         means = scores.mean(axis=0)
         best = int(np.argmax(means))
         best_se = standard_error(scores[:, best])
+        choice, choice_dimension = self.choice
         chosen = one_standard_error(scores, tolerance(self.criterion))
+        chosen = dimensions.index(choice_dimension) if method == choice else chosen
         return {
             "method": method,
             "best_dimension": dimensions[best],
@@ -206,3 +212,20 @@ class Comparison:
             "se": standard_error(scores[:, chosen]),
             **{measure: float(self.scores(method, measure)[:, chosen].mean()) for measure in self.measures},
         }
+
+
+def choose(plans: dict[str, Plan], scores: dict[str, np.ndarray], criterion: str, n_features: int) -> tuple[str, int]:
+    """The method and dimension to use, by the rules of :attr:`Comparison.choice`; scores are (n_folds, n_dimensions)."""
+    usable = [name for name, plan in plans.items() if is_recommendable(plan.estimator)] or list(plans)
+    means = {name: scores[name].mean(axis=0) for name in usable}
+    best = max(usable, key=lambda name: means[name].max())
+    error = standard_error(scores[best][:, np.argmax(means[best])])
+    least = means[best].max() - max(error, tolerance(criterion))
+    level = [
+        (is_curved(plans[name].estimator), d, simplicity(plans[name].estimator), -mean, name)
+        for name in usable
+        for d, mean in zip(plans[name].dimensions, means[name], strict=True)
+        if mean >= least
+    ]
+    _, dimension, _, _, method = min([setting for setting in level if setting[1] < n_features] or level)
+    return method, dimension

@@ -19,7 +19,7 @@ from ._fits import shares_rows
 from ._folds import Fold, checked_keys, checked_splitter, joined, score_fold
 from ._methods import checked_methods, left_out
 from ._plan import Plan, planned
-from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison
+from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
 from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, one_standard_error, tolerance
 from ._whole import Whole, distinct_graphs, fit_whole
 
@@ -134,7 +134,7 @@ def compare(
         parts = list(report.each(run(tasks), names))
         folds = [joined(parts[i : i + len(units)]) for i in range(0, len(parts), len(units))]
         plans, failures = _fitted(plans, [fold.failures for fold in folds])
-        chosen = {name: _chosen(name, plan, folds, criterion) for name, plan in plans.items()}
+        chosen = _chosen(plans, folds, criterion, X.shape[1])
         shares = [{name: plans[name] for name in list(plans)[i::n_parts]} for i in range(min(n_parts, len(plans)))]
         names = [f"all data, part {i + 1}" for i in range(len(shares))]
         whole = list(report.each(run(delayed(fit_whole)(X, labels, share, chosen) for share in shares), names))
@@ -250,9 +250,14 @@ def _fitted(plans: dict[str, Plan], found: list[dict[str, str]]) -> tuple[dict[s
     return fitted, failures
 
 
-def _chosen(name: str, plan: Plan, folds: list[Fold], criterion: str) -> int:
-    scores = np.array([[fold.measures[name, d][criterion] for d in plan.dimensions] for fold in folds])
-    return plan.dimensions[one_standard_error(scores, tolerance(criterion))]
+def _chosen(plans: dict[str, Plan], folds: list[Fold], criterion: str, n_features: int) -> dict[str, int]:
+    """The number of dimensions of each method that is fitted to all data."""
+    scores = {
+        name: np.array([[fold.measures[name, d][criterion] for d in plan.dimensions] for fold in folds])
+        for name, plan in plans.items()
+    }
+    own = {name: plans[name].dimensions[one_standard_error(scores[name], tolerance(criterion))] for name in plans}
+    return own | dict([choose(plans, scores, criterion, n_features)])
 
 
 class _Progress:

@@ -267,7 +267,10 @@ def joined(tables: list[Table]) -> Table:
 
 
 def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
-    """The n rows of the smallest of random keys, which is a sample without replacement in one pass."""
+    """The n rows of the smallest of random keys, which is a sample without replacement in one pass.
+
+    Rows of unknown label have larger keys than all others: where some labels are unknown, those that are known are kept first.
+    """
     from sklearn.utils import check_random_state
 
     rng = check_random_state(random_state)
@@ -275,8 +278,8 @@ def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
     keys, total = np.empty(0), 0
     for table in tables:
         total += len(table)
-        fresh = rng.random_sample(len(table))
-        candidates = np.flatnonzero(fresh < (keys.max() if len(keys) == n else 1.0))
+        fresh = rng.random_sample(len(table)) + _is_unknown(table.y, len(table))
+        candidates = np.flatnonzero(fresh < (keys.max() if len(keys) == n else 2.0))
         kept = table.take(candidates) if kept is None else joined([kept, table.take(candidates)])
         keys = np.concatenate([keys, fresh[candidates]])
         if len(keys) > n:
@@ -284,6 +287,15 @@ def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
             kept, keys = kept.take(chosen), keys[chosen]
     assert kept is not None
     return replace(kept, n_read=total)
+
+
+def _is_unknown(y: np.ndarray | None, n: int) -> np.ndarray:
+    """Which labels are -1 or, in a file, blank; none where there are no labels."""
+    if y is None:
+        return np.zeros(n, dtype=bool)
+    if y.dtype.kind in "iuf":
+        return np.asarray((y == -1) | (y != y))
+    return np.array([label is None or label != label or str(label).strip() in ("", "-1") for label in y], dtype=bool)
 
 
 def batch_rows(n_features: int) -> int:
