@@ -240,7 +240,7 @@ def test_wide_data_and_a_rank_that_limits():
     X = rng.standard_normal((45, 200)) + 2 * rng.standard_normal((3, 200))[y]
     found = compare(X, y, cv=3)
     assert not found.failures
-    assert found.dimensions("PCA") == [1, 2, 3, 5, 8, 13, 21, 29]  # 30 training rows about their mean
+    assert found.dimensions("PCA") == [1, 2, 3, 5, 8, 13, 21, 25, 29]  # 30 training rows about their mean
     assert found.dimensions("LDA") == [1, 2]
     with pytest.raises(ValueError, match=r"beyond 29, the rank of the smallest training fold"):
         compare(X, y, cv=3, dimensions=[2, 30])
@@ -536,7 +536,7 @@ def test_groups_are_held_out_together(digits):
     expected = cross_val_score(
         SemiSupervised(semi.estimator("LPP + classes", 5)), X, partly, groups=groups, cv=semi.splitter
     )
-    np.testing.assert_array_equal(semi.scores("LPP + classes")[:, 0], expected)
+    np.testing.assert_array_equal(semi.scores("LPP + classes", "accuracy")[:, 0], expected)
     assert "KNN" in repr(semi.estimator("LPP + classes"))  # rows without labels take part
 
 
@@ -578,7 +578,7 @@ def test_all_features_are_recommended_only_if_nothing_less_is_as_good():
     assert found.scores("PCA").mean(axis=0)[-1] == 1.0  # as many dimensions as features keep every neighbour
     method, d = found.choice
     assert d < 13
-    assert found.scores(method).mean(axis=0)[found.dimensions(method).index(d)] > 0.95
+    assert found.scores(method).mean(axis=0)[found.dimensions(method).index(d)] >= 0.9
     rng = np.random.RandomState(0)
     y = np.arange(200) % 4
     X = rng.standard_normal((200, 2)) + 4 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[y]

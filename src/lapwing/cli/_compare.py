@@ -358,7 +358,7 @@ def _mean(found: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _advise(found: Any, lines: dict[str, str]) -> None:
     """What the star means, what to know about it, and how to go on."""
-    within = "five points" if found.criterion in ("recall", "trustworthiness", "continuity") else "one standard error"
+    within = "ten points" if found.criterion in ("recall", "trustworthiness", "continuity") else "one standard error"
     say(f"* the simplest with the fewest dimensions within {within} of the best")
     if found.is_unequal and found.majority:
         always = _mean(found, found.majority)["accuracy"]

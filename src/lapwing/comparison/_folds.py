@@ -92,11 +92,12 @@ def score_fold(
         for name, plan in plans.items():
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                try:
-                    for d, Z_train, Z_test in _projections(plan, fits, X_test):
-                        fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
-                except Exception as error:  # of any kind: the other methods go on
-                    fold.failures[name] = why_it_failed(error)
+                for group in plan.groups(plan.dimensions):
+                    try:
+                        for d, Z_train, Z_test in _projections(plan, group, fits, X_test):
+                            fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
+                    except Exception as error:  # of any kind: other dimensions and the other methods go on
+                        fold.failures.setdefault(name, why_it_failed(error))
             fold.warnings[name] = [str(warning.message) for warning in caught]
     return fold
 
@@ -106,13 +107,14 @@ def joined(parts: list[Fold]) -> Fold:
     return Fold(*({key: value for part in same for key, value in part.items()} for same in zip(*parts, strict=True)))
 
 
-def _projections(plan: Plan, fits: SharedFits, X_test: Array) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    for group in plan.groups(plan.dimensions):
-        models = plan.fitted(group, fits.fit)
-        seen: dict[int, tuple[np.ndarray, ...]] = {}
-        for d in group:
-            model = models[d]
-            if id(model) not in seen:
-                seen[id(model)] = tuple(np.asarray(model.transform(rows)) for rows in (fits.X, X_test))
-            Z_train, Z_test = seen[id(model)]
-            yield d, Z_train[:, :d], Z_test[:, :d]
+def _projections(
+    plan: Plan, group: list[int], fits: SharedFits, X_test: Array
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    models = plan.fitted(group, fits.fit)
+    seen: dict[int, tuple[np.ndarray, ...]] = {}
+    for d in group:
+        model = models[d]
+        if id(model) not in seen:
+            seen[id(model)] = tuple(np.asarray(model.transform(rows)) for rows in (fits.X, X_test))
+        Z_train, Z_test = seen[id(model)]
+        yield d, Z_train[:, :d], Z_test[:, :d]

@@ -115,7 +115,9 @@ def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | None:
 
 def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
     if dimensions is None:
-        return [d for d in GRID if d < most] + ([most] if most <= GRID[-1] else [])
+        below = [d for d in GRID if d < most]
+        between = [(below[-1] + most + 1) // 2] if below and most - below[-1] > 2 else []  # all but all may do
+        return below + ([*between, most] if most <= GRID[-1] else [])
     found = [check_count("dimensions", d) for d in np.atleast_1d(np.asarray(dimensions, dtype=object))]
     if not found or any(b <= a for a, b in pairwise(found)):
         raise ValueError(f"dimensions={dimensions!r} must be increasing whole numbers, one or more")

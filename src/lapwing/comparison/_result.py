@@ -131,7 +131,7 @@ class Comparison:
         """One row per method, the best first.
 
         ``best_dimension`` has the best mean, ``best_mean``; ``dimension`` is the smallest whose mean is within one standard
-        error of that (for measures of neighbourhoods, within five points), and for the method of :attr:`choice` the one chosen.
+        error of that (for measures of neighbourhoods, within ten points), and for the method of :attr:`choice` the one chosen.
         There: the ``mean`` and standard error ``se`` of the criterion, the mean of every measure, and ``behind``, ``behind_se``:
         how far the best method is ahead at its best dimension, fold by fold.
         """

@@ -133,7 +133,7 @@ def compare(
         names = [f"fold {i + 1}: {_called(unit)}" for i in range(len(splits)) for unit in units]
         parts = list(report.each(run(tasks), names))
         folds = [joined(parts[i : i + len(units)]) for i in range(0, len(parts), len(units))]
-        plans, failures = _fitted(plans, [fold.failures for fold in folds])
+        plans, failures = _fitted(*_with_scores(plans, folds))
         chosen = _chosen(plans, folds, criterion, X.shape[1])
         shares = [{name: plans[name] for name in list(plans)[i::n_parts]} for i in range(min(n_parts, len(plans)))]
         names = [f"all data, part {i + 1}" for i in range(len(shares))]
@@ -239,6 +239,22 @@ def _described(fits: dict[str, Whole]) -> dict[str, Any]:
         "spectra": {name: fit.spectrum for name, fit in fits.items()},
         "graphs": distinct_graphs(fits),
     }
+
+
+def _with_scores(plans: dict[str, Plan], folds: list[Fold]) -> tuple[dict[str, Plan], list[dict[str, str]]]:
+    """The methods with the dimensions that every fold could score, and why those failed that have none."""
+    reasons = {name: why for fold in folds for name, why in fold.failures.items()}
+    settled: dict[str, Plan] = {}
+    failures: dict[str, str] = {}
+    for name, plan in plans.items():
+        dimensions = tuple(d for d in plan.dimensions if all((name, d) in fold.measures for fold in folds))
+        if dimensions and len(dimensions) < len(plan.dimensions):
+            folds[0].warnings[name].append(
+                f"only {', '.join(map(str, dimensions))} dimensions are scored: {reasons[name]}"
+            )
+        settled[name] = plan._replace(dimensions=dimensions, most=min(plan.most, max(dimensions, default=1)))
+        failures |= {} if dimensions else {name: reasons[name]}
+    return settled, [failures]
 
 
 def _fitted(plans: dict[str, Plan], found: list[dict[str, str]]) -> tuple[dict[str, Plan], dict[str, str]]:

@@ -29,7 +29,7 @@ GOALS = {"classification": None, "retrieval": "map", "clustering": "clustering",
 N_NEIGHBORS, MOST_ROWS = 10, 500  # of the measures of neighbourhoods
 UNEQUAL = 2.0  # times as large as the smallest class is the largest, where the accuracy says little
 LEVEL = 0.001  # settings that differ by less print alike, and are level whatever the standard error
-LEVEL_NEIGHBORHOOD = 0.05  # neighbours are kept ever better by more dimensions, up to all: what is lost must be allowed
+LEVEL_NEIGHBORHOOD = 0.1  # neighbours are kept ever better by more dimensions, up to all: what is lost must be allowed
 
 
 def checked_criterion(scoring: str | None, labels: np.ndarray | None) -> str:

@@ -41,6 +41,7 @@ MEASURES = {
 }
 
 
+UNEQUAL = ("balanced_accuracy", "f1")  # measures in the table where classes are unequal
 NEIGHBOURHOOD = ("trustworthiness", "continuity", "recall")
 
 
@@ -67,11 +68,19 @@ def content(
     images = None if images is None else _images(images, n)
     labels, classes = _colours(comparison, y)
     method, dimension = comparison.choice
+    unequal = comparison.is_unequal
     return {
         "facts": _facts(comparison),
         "summary": _rounded(comparison.summary()),
         "choice": {"method": method, "dimension": dimension, **_choice(comparison, method, dimension)},
-        "measures": [{"key": key, "name": MEASURES[key]} for key in comparison.measures],
+        "measures": [
+            {
+                "key": key,
+                "name": MEASURES[key],
+                "shown": key != comparison.criterion and (unequal or key not in UNEQUAL),
+            }
+            for key in comparison.measures
+        ],
         "scores": {name: _scores(comparison, name) for name in comparison.methods},
         "baseline": _mean(comparison, comparison.baseline),
         "majority": _mean(comparison, comparison.majority) if comparison.majority else None,
@@ -143,7 +152,7 @@ def _facts(comparison: Any) -> dict[str, Any]:
         "key": comparison.criterion,
         "unequal": comparison.is_unequal,
         "kept": comparison.key_name,
-        "within": "five points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
+        "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
         "chance": comparison.n_neighbors / max(1, min(len(fold) for fold in comparison.folds) - 1),
     }
 

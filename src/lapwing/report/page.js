@@ -148,12 +148,12 @@
 
   function drawMap() {
     const own = state.method === content.choice.method, d = content.choice.dimension;
-    $("map-title").textContent = own ? `Map of all ${d} dimensions` : `Map of ${content.choice.method}, which is recommended`;
+    $("map-title").textContent = own ? `Map of ${d === 1 ? "the one dimension" : d === 2 ? "both dimensions" : `all ${d} dimensions`}` : `Map of ${content.choice.method}, which is recommended`;
     $("map-note").textContent = d > 2
       ? `A t-SNE of the ${d}-dimensional space: what is near here is near there; distances between groups mean little.`
-      : "The space itself.";
+      : d === 2 ? "The space itself." : "The space itself; points are spread across it by class.";
     const bare = { showticklabels: false, showgrid: false };
-    draw("plot-map", pointTraces(content.points.map, 2), { ...flatLayout(axis("", bare), axis("", bare)), margin: { l: 10, r: 10, t: 34, b: 10 }, uirevision: "map" }, BUTTONS.flat);
+    draw("plot-map", pointTraces(content.points.map, d === 1 ? 1 : 2), { ...flatLayout(axis("", bare), axis("", bare)), margin: { l: 10, r: 10, t: 34, b: 10 }, uirevision: "map" }, BUTTONS.flat);
   }
 
   function drawEmbedding() {
