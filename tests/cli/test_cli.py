@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from messy import customers
 from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
@@ -20,7 +21,7 @@ from sklearn.utils import get_tags
 
 import lapwing
 from lapwing import LPP, MFA, TSA, LaplacianScore
-from lapwing.comparison import compare
+from lapwing.comparison import METHODS, compare
 from lapwing.graphs import KNN, SameClass
 from lapwing.persistence import load
 from lapwing.persistence._file import FORMAT
@@ -33,6 +34,7 @@ from typer.testing import CliRunner
 
 from lapwing.cli import _methods
 from lapwing.cli._app import app
+from lapwing.cli._compare import _fit_lines
 from lapwing.cli._options import as_given, reading
 
 IRIS = load_iris()
@@ -381,15 +383,93 @@ def test_advice_gives_back_every_option():
     assert as_given(reading(None, False, None, None, None, None, None, False)) == []
 
 
-def test_advice_where_the_choice_cannot_be_fitted(tmp_path, iris):
+def test_everything_compared_can_be_fitted_by_the_line_that_is_printed(tmp_path, iris, monkeypatch):
+    """Followed literally: the model has the dimensions, the parameters and the graph of the comparison."""
+    monkeypatch.chdir(tmp_path)
+    names = [name for name in METHODS if name not in ("TruncatedSVD", "LPI")]  # of sparse data
+    found = compare(X, Y, methods=names, dimensions=[2], cv=2)
+    assert not found.failures
+    lines = _fit_lines(found, "iris.csv", ["--label", "species", "--id", "name"])
+    assert set(lines) == set(names)
+    for name, line in lines.items():
+        command = shlex.split(line)
+        assert command[:2] == ["lapwing", "fit"]
+        run(*command[1:])
+        np.testing.assert_allclose(load("model.lapwing").transform(X), found.models[name].transform(X), atol=1e-8)
+
+
+def test_the_line_of_the_starred_method(tmp_path, iris):
     arguments = ["compare", "-", "-l", "species", "--drop", "name", "-d", 1, "-j", 1, "-o", tmp_path / "r.html"]
     result = run(*arguments, "-m", "lda,npe", input=iris.read_text())
     assert any(line.startswith("* ") and "LDA" in line for line in result.stdout.splitlines())
-    assert "* the fewest dimensions" in result.stderr
-    assert "to fit NPE, the best of those that lapwing fits:\n  lapwing fit FILE --method npe -d 1" in result.stderr
-    result = run(*arguments, "-m", "pca", input=iris.read_text())
-    assert "* the fewest dimensions" in result.stderr
-    assert "PCA is there to be compared with" in result.stderr
+    assert "* the simplest with the fewest dimensions" in result.stderr
+    assert "to fit it:\n  lapwing fit FILE --method lda -d 1 --label species --drop name\n" in result.stderr
+
+
+def test_a_messy_table_from_file_to_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    customers("c.csv", 300, unknown=0.2)
+    settings = ["-m", "pca,lda,lpp-classes", "-d", "1,2", "--cv", 3, "-j", 1]
+    result = run("compare", "c.csv", "-l", "churned", "--time", "signup", *settings, "--atlas", "a.parquet")
+    said = result.stderr
+    assert "2 classes" in said
+    assert "unknown" in said
+    assert "3 methods; this takes a few seconds" in said
+    assert "the classes are unequal: always naming the largest is right in" in said
+    assert result.stdout.splitlines()[0].split()[:4] == ["method", "d", "balanced", "%"]
+    assert result.stdout.splitlines()[-1].split()[:4] == ["always", "the", "largest", "class"]
+    line = next(line for line in said.splitlines() if line.startswith("  lapwing fit"))
+    assert "--drop signup" in line
+    run(*shlex.split(line)[1:])
+    run("transform", "model.lapwing", "c.csv", "-o", "z.parquet")
+    assert len(read("z.parquet")) == 300
+    page = Path("report.html").read_text()
+    shown = json.loads(page.split('id="content">')[1].split("</script>")[0])
+    names = {}
+    exec(compile(shown["code"]["LDA"], "report", "exec"), names)
+    row = next(row for row in shown["summary"] if row["method"] == "LDA")
+    assert names["scores"].mean() == pytest.approx(row["mean"], abs=1e-4)
+    assert len(read("a.parquet", mixed=True, id="id", drop=["neighbors"])) == 300
+
+
+def test_groups_and_goals(tmp_path, iris):
+    path = tmp_path / "g.csv"
+    lines = iris.read_text().splitlines()
+    path.write_text("\n".join([lines[0] + ",plant", *(f"{line},p{i % 50}" for i, line in enumerate(lines[1:]))]))
+    settings = [
+        "-l",
+        "species",
+        "--id",
+        "name",
+        "-m",
+        "pca,lda",
+        "-d",
+        "1,2",
+        "--cv",
+        3,
+        "-j",
+        1,
+        "-o",
+        tmp_path / "r.html",
+    ]
+    facts = json.loads(run("compare", path, "--group", "plant", "--scoring", "retrieval", *settings, "--json").stdout)
+    assert (facts["criterion"], facts["features"]) == ("map", 4)
+    expected = compare(
+        X, Y, methods=["PCA", "LDA"], dimensions=[1, 2], cv=3, scoring="map", groups=[f"p{i % 50}" for i in range(150)]
+    )
+    assert facts["methods"] == expected.summary()
+    assert facts["choice"]["command"].endswith("--drop plant")
+    assert "neither a goal" in unfolded(run("compare", path, *settings, "--scoring", "r2", code=2))
+    assert "give --group, or --time" in unfolded(run("compare", path, *settings, "--group", "a", "--time", "b", code=2))
+
+
+def test_a_sample_keeps_the_labelled_rows(tmp_path):
+    y = np.full(150, "-1", dtype=object)
+    y[::5] = np.array(["a", "b", "c"])[Y[::5]]
+    write(tmp_path / "x.csv", [Table(X, y.astype(str), feature_names=NAMES)])
+    table = read(tmp_path / "x.csv", label="label", sample=60)
+    assert (table.y != "-1").sum() == 30
+    assert len(table) == 60
 
 
 def test_compare_is_that_of_python(tmp_path, iris):
@@ -412,7 +492,7 @@ def test_compare_is_that_of_python(tmp_path, iris):
     facts = json.loads(result.stdout)
     expected = compare(X, Y, methods=["PCA", "LPP", "LPP + repulsion"], dimensions=[1, 2, 3], cv=3)
     assert facts["methods"] == expected.summary()
-    assert facts["choice"] == dict(zip(("method", "dimension"), expected.choice, strict=True))
+    assert (facts["choice"]["method"], facts["choice"]["dimension"]) == expected.choice
     assert facts["baseline"]["accuracy"] == pytest.approx(np.mean([r["accuracy"] for r in expected.baseline]))
     assert "<html" in report.read_text()
     assert f"wrote {report}" in result.stderr
@@ -423,7 +503,7 @@ def test_compare_prints_a_table_and_how_to_go_on(tmp_path, iris):
     result = run(*arguments, "-m", "lpp,mmc")
     lines = result.stdout.splitlines()
     assert lines[0].split()[:4] == ["method", "d", "accuracy", "%"]
-    assert len({len(line) for line in lines}) == 1  # aligned
+    assert len({len(line) for line in lines[:-1]}) == 1  # aligned; the last has no measures of neighbours
     assert "150 rows, 4 features, 3 classes" in result.stderr
     found = compare(X, Y, methods=["LPP", "MMC"], dimensions=[1, 2])
     method, dimension = found.choice
@@ -431,7 +511,8 @@ def test_compare_prints_a_table_and_how_to_go_on(tmp_path, iris):
     row = next(row for row in found.summary() if row["method"] == method)
     assert f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}" in next(line for line in lines if line.startswith("*"))
     command = next(line for line in result.stderr.splitlines() if line.startswith("  lapwing fit")).split()
-    assert command[2:8] == [str(iris), "--method", method.lower(), "-d", str(dimension), "--param"]
+    assert command[2:7] == [str(iris), "--method", method.lower(), "-d", str(dimension)]
+    assert "-p" in command  # how many principal directions were kept
     assert command[-4:] == ["--label", "species", "--drop", "name"]
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -174,7 +175,7 @@ def _names(given: list[str]) -> list[str]:
     """Names as the comparison has them, however they are written."""
     from ..comparison import METHODS
 
-    names = {key(name): name for name in METHODS}
+    names = {key(name): name for name in [*METHODS, *(["UMAP"] if find_spec("umap") else [])]}
     unknown = [name for name in given if key(name) not in names]
     if unknown:
         raise typer.BadParameter(
