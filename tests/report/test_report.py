@@ -679,7 +679,7 @@ def wine_page(tmp_path_factory):
     y = np.where(np.arange(178) % 9 == 0, "-1", np.where(wine.target == 2, "rare", "usual"))
     rows = (y != "rare") | (np.arange(178) % 2 == 0)
     X = StandardScaler().fit_transform(wine.data)[rows]
-    found = compare(X, y[rows], methods=["PCA", "LDA", "LPP"], dimensions=[3, 5, 8], cv=3)
+    found = compare(X, y[rows], methods=["PCA", "MMC", "LPP"], dimensions=[3, 5, 8], cv=3)
     path = tmp_path_factory.mktemp("report") / "wine.html"
     ids = [f"bottle {i}" for i in range(len(X))]
     return write_report(path, found, feature_names=wine.feature_names, ids=ids), found, wine.feature_names
@@ -725,15 +725,15 @@ def test_a_lasso_lists_ids(browser, wine_page):
         return [x, y, width, height];""")
     actions = ActionChains(browser, duration=50)
     pointer = actions.w3c_actions.pointer_action
-    pointer.move_to_location(round(box[0] + 14), round(box[1] + 40))
+    pointer.move_to_location(round(box[0] + 40), round(box[1] + 80))  # not at the edge, where axes are dragged
     pointer.pointer_down()
     pointer.move_to_location(round(box[0] + box[2] / 2), round(box[1] + box[3] / 2))
-    pointer.move_to_location(round(box[0] + box[2] - 14), round(box[1] + box[3] - 14))
+    pointer.move_to_location(round(box[0] + box[2] - 30), round(box[1] + box[3] - 40))
     pointer.pointer_up()
     actions.perform()
     wait_until(lambda: browser.find_element("id", "ids").get_attribute("value"), 10)
     ids = browser.find_element("id", "ids").get_attribute("value").split("\n")
-    assert len(ids) > 0.9 * found.n_samples
+    assert 0.5 * found.n_samples < len(ids) <= found.n_samples
     assert len(set(ids)) == len(ids)
     assert set(ids) <= {f"bottle {i}" for i in range(found.n_samples)}
     assert f"{len(ids)} rows in the lasso" in browser.find_element("id", "selection-title").text
