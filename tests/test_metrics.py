@@ -4,8 +4,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
-from lapwing.metrics import clustering_accuracy, purity
+from lapwing.metrics import clustering_accuracy, purity, retrieval_scores
 
 RNG = np.random.RandomState(0)
 
@@ -34,3 +35,23 @@ def test_bad_labels(measure):
         measure([], [])
     with pytest.raises(ValueError, match="1d array"):
         measure([[0, 1], [1, 0]], [0, 1])
+
+
+def test_retrieval_against_scikit_learn():
+    rng = np.random.RandomState(0)
+    queries, indexed = rng.standard_normal((20, 3)), rng.standard_normal((50, 3))
+    labels, others = rng.randint(0, 4, 20), rng.randint(0, 3, 50)  # one class is not in the index
+    distances = np.linalg.norm(queries[:, None] - indexed, axis=2)
+    relevant = labels[:, None] == others
+    known = relevant.any(axis=1)
+    assert not known.all()
+    expected = [average_precision_score(r, -d) for r, d in zip(relevant[known], distances[known], strict=True)]
+    nearest = np.argsort(distances, axis=1)[:, :3]
+    found = retrieval_scores(queries, labels, indexed, others, n_neighbors=3)
+    assert found[0] == pytest.approx(np.mean(expected))
+    assert found[1] == np.mean(np.take_along_axis(relevant, nearest, axis=1).any(axis=1))
+    assert retrieval_scores(queries, labels + 9, indexed, others) == (0.0, 0.0)
+    with pytest.raises(ValueError, match="n_neighbors=0"):
+        retrieval_scores(queries, labels, indexed, others, n_neighbors=0)
+    with pytest.raises(ValueError, match="inconsistent"):
+        retrieval_scores(queries, labels[:-1], indexed, others)

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import pairwise_distances
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from ._validation import check_count
 from .neighbors import chi2_distances
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "clustering_accuracy",
     "procrustes_error",
     "purity",
+    "retrieval_scores",
 ]
 
 
@@ -92,6 +95,55 @@ def purity(labels_true: Any, labels_pred: Any) -> float:
     """
     table = _contingency(labels_true, labels_pred)
     return float(table.max(axis=0).sum() / table.sum())
+
+
+def retrieval_scores(
+    queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, n_neighbors: int = 5
+) -> tuple[float, float]:
+    """How well the nearest rows of an index answer queries: mean average precision, and recall at k.
+
+    A row of the index is relevant to a query of the same class. The average precision of a query is the mean, over its relevant
+    rows, of the share of relevant ones among the rows at least as near. Recall at k is the share of queries that have a relevant
+    row among their k nearest, as in metric learning. Queries without a relevant row are left out of the first, and the second
+    counts them as failures.
+
+    Parameters
+    ----------
+    queries : array-like or sparse matrix of shape (n_queries, n_components)
+    labels : array-like of shape (n_queries,)
+    indexed : array-like or sparse matrix of shape (n_indexed, n_components)
+    indexed_labels : array-like of shape (n_indexed,)
+    n_neighbors : int, default=5
+        k.
+
+    Returns
+    -------
+    mean_average_precision, recall_at_k : float
+
+    Examples
+    --------
+    >>> from lapwing.metrics import retrieval_scores
+    >>> retrieval_scores([[0.0]], ["a"], [[1.0], [2.0], [3.0]], ["a", "b", "a"], n_neighbors=1)
+    (0.833..., 1.0)
+    """
+    k = check_count("n_neighbors", n_neighbors)
+    labels, indexed_labels = column_or_1d(labels), column_or_1d(indexed_labels)
+    check_consistent_length(queries, labels)
+    check_consistent_length(indexed, indexed_labels)
+    order = np.argsort(pairwise_distances(queries, indexed), axis=1, kind="stable")
+    relevant = indexed_labels[order] == labels[:, None]
+    ranks = np.arange(1, relevant.shape[1] + 1)
+    precision = np.cumsum(relevant, axis=1) / ranks
+    counts = relevant.sum(axis=1)
+    answered = counts > 0
+    average = (precision * relevant).sum(axis=1)[answered] / counts[answered]
+    found = relevant[:, :k].any(axis=1)
+    return float(average.mean()) if answered.any() else 0.0, float(found.mean())
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean over folds."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
 def _contingency(labels_true: Any, labels_pred: Any) -> np.ndarray:

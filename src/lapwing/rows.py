@@ -334,8 +334,8 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     """Labels as integers 0 ... c - 1, with -1 for unknown; at least two classes."""
     if y is None:
         raise ValueError(
-            "the graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown one) "
-            "or use a graph without labels, such as KNN"
+            "the method or its graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown "
+            "one), or use a method whose graph reads none, such as LPP with KNN"
         )
     y = _as_array(y)
     if y.size != n:
@@ -356,12 +356,28 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
         )
     if names.size < 2:
         raise ValueError(
-            f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes or use "
-            "a graph without labels, such as KNN"
+            f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes, or use "
+            "a method whose graph reads none, such as LPP with KNN"
         )
     classes = np.full(n, -1, dtype=np.intp)
     classes[known] = codes
     return classes
+
+
+def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of n samples as 0, 1, ..., -1 where unknown, and the label of each class."""
+    codes, y = encode_labels(y, n), np.asarray(y).ravel()
+    return codes, np.array([y[np.argmax(codes == code)] for code in range(codes.max() + 1)])
+
+
+def spread_rows(n: int, most: int) -> np.ndarray:
+    """At most so many row numbers, evenly spread."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)
+
+
+def known_labels(y: Any) -> np.ndarray:
+    """Which labels are known: those that are not -1."""
+    return np.asarray(_as_array(y) != -1)
 
 
 def _as_array(y: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from messy import customers
 from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
@@ -20,8 +21,8 @@ from sklearn.utils import get_tags
 
 import lapwing
 from lapwing import LPP, MFA, TSA, LaplacianScore
-from lapwing.comparison import compare
-from lapwing.graphs import KNN
+from lapwing.comparison import METHODS, compare
+from lapwing.graphs import KNN, SameClass
 from lapwing.persistence import load
 from lapwing.persistence._file import FORMAT
 from lapwing.tables import Table, batches, read, write
@@ -33,6 +34,7 @@ from typer.testing import CliRunner
 
 from lapwing.cli import _methods
 from lapwing.cli._app import app
+from lapwing.cli._compare import _fit_lines
 from lapwing.cli._options import as_given, reading
 
 IRIS = load_iris()
@@ -70,7 +72,7 @@ def iris(tmp_path):
 @pytest.fixture
 def model(tmp_path, iris):
     path = tmp_path / "iris.lapwing"
-    run("fit", iris, "--label", "species", "--id", "name", "-d", 2, "-o", path)
+    run("fit", iris, "--label", "species", "--id", "name", "-d", 2, "--graph", "none", "-o", path)
     return path
 
 
@@ -118,7 +120,7 @@ def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: 100_000)
     monkeypatch.setattr("lapwing.blocks.working_memory", lambda: 100_000)
     monkeypatch.setattr("lapwing.neighbors._blocks.working_memory", lambda: 1 << 30)
-    monkeypatch.setattr("lapwing.cli._model.read_table", None)  # it is not read whole
+    monkeypatch.setattr("lapwing.cli._model.read_prepared", None)  # it is not read whole
     arguments = ("fit", path, "-l", "kind", "--id", "name", "-d", 3, "-o", tmp_path / "model")
     said = run(*arguments, "-p", "graph__queries=500").output
     assert "read in blocks" in said
@@ -176,12 +178,12 @@ def test_float32_stays(tmp_path):
     ("arguments", "expected"),
     [
         (["-m", "LPP", "-k", "7"], LPP(graph=7)),
-        (["-m", "lpp", "-d", "all", "-p", "pca=null"], LPP(None, pca=None)),
-        (["-p", "pca=0.99", "-p", "scaling=constraint"], LPP(pca=0.99, scaling="constraint")),
+        (["-m", "lpp", "-d", "all", "-p", "pca=null"], LPP(None, graph=SameClass(), pca=None)),
+        (["-p", "pca=0.99", "-p", "scaling=constraint"], LPP(graph=SameClass(), pca=0.99, scaling="constraint")),
         (["-p", "graph__weights=binary", "-k", "9"], LPP(graph=KNN(9, weights="binary"))),
         (["-p", "graph__weights=cosine"], LPP(graph=KNN(5, weights="cosine"))),
         (["-m", "mfa", "-d", "3"], MFA(3)),
-        (["-m", "laplacian-score", "-d", "2"], LaplacianScore(2)),
+        (["-m", "laplacian-score", "-d", "2"], LaplacianScore(2, graph=SameClass())),
     ],
 )
 def test_parameters(tmp_path, iris, arguments, expected):
@@ -236,7 +238,8 @@ SPARSE = [name for name in lapwing.__all__ if get_tags(getattr(lapwing, name)())
 @pytest.mark.parametrize("method", SPARSE)
 def test_sparse_data_in_every_format(tmp_path, documents, method):
     path = tmp_path / "m.lapwing"
-    assert "labels -1 and 1 are read as two classes" in run("fit", documents, "-m", method, "-o", path).stderr
+    own = ["-g", "none"] if "graph" in getattr(lapwing, method)().get_params() else []
+    assert "labels -1 and 1 are read as two classes" in run("fit", documents, "-m", method, *own, "-o", path).stderr
     table = read(documents)
     model = getattr(lapwing, method)().fit(table.X, (table.y > 0).astype(int))
     Z = model.transform(table.X)
@@ -311,7 +314,7 @@ def test_transform_needs_no_labels(tmp_path, model, suffix):
     path = tmp_path / "some.csv"
     rows = [f"{','.join(map(str, row))},{'' if i % 2 else 'a'}" for i, row in enumerate(X)]
     path.write_text("\n".join([",".join([*NAMES, "species"]), *rows]))
-    assert "write -1 where" in run("fit", path, "-l", "species", "-o", tmp_path / "n.lapwing", code=1).stderr
+    assert "one class only" in run("fit", path, "-l", "species", "-o", tmp_path / "n.lapwing", code=1).stderr
     run("transform", model, path, "-l", "species", "-o", tmp_path / f"z{suffix}")
     [table] = batches(tmp_path / f"z{suffix}", label="species")
     assert table.y[:2].tolist() in (["a", ""], ["a", None])
@@ -332,8 +335,9 @@ def test_images_of_another_shape(tmp_path):
 def test_identifiers_that_look_like_features(tmp_path):
     write(tmp_path / "x.csv", [Table(np.column_stack([np.arange(150.0), X]), feature_names=["ID", *NAMES])])
     arguments = ["fit", tmp_path / "x.csv", "-o", tmp_path / "m.lapwing"]
-    assert "column 'ID' is taken for a feature" in run(*arguments).stderr
-    assert "taken for" not in run(*arguments, "--id", "ID").stderr
+    assert "left out: 'ID' (names the rows)" in run(*arguments).stderr
+    assert load(tmp_path / "m.lapwing").feature_names_in_.tolist() == NAMES
+    assert "left out" not in run(*arguments, "--id", "ID").stderr
 
 
 def test_a_label_named_like_a_file(tmp_path, iris, model, monkeypatch):
@@ -379,15 +383,93 @@ def test_advice_gives_back_every_option():
     assert as_given(reading(None, False, None, None, None, None, None, False)) == []
 
 
-def test_advice_where_the_choice_cannot_be_fitted(tmp_path, iris):
+def test_everything_compared_can_be_fitted_by_the_line_that_is_printed(tmp_path, iris, monkeypatch):
+    """Followed literally: the model has the dimensions, the parameters and the graph of the comparison."""
+    monkeypatch.chdir(tmp_path)
+    names = [name for name in METHODS if name not in ("TruncatedSVD", "LPI")]  # of sparse data
+    found = compare(X, Y, methods=names, dimensions=[2], cv=2)
+    assert not found.failures
+    lines = _fit_lines(found, "iris.csv", ["--label", "species", "--id", "name"])
+    assert set(lines) == set(names)
+    for name, line in lines.items():
+        command = shlex.split(line)
+        assert command[:2] == ["lapwing", "fit"]
+        run(*command[1:])
+        np.testing.assert_allclose(load("model.lapwing").transform(X), found.models[name].transform(X), atol=1e-8)
+
+
+def test_the_line_of_the_starred_method(tmp_path, iris):
     arguments = ["compare", "-", "-l", "species", "--drop", "name", "-d", 1, "-j", 1, "-o", tmp_path / "r.html"]
     result = run(*arguments, "-m", "lda,npe", input=iris.read_text())
     assert any(line.startswith("* ") and "LDA" in line for line in result.stdout.splitlines())
-    assert "* the fewest dimensions" in result.stderr
-    assert "to fit NPE, the best of those that lapwing fits:\n  lapwing fit FILE --method npe -d 1" in result.stderr
-    result = run(*arguments, "-m", "pca", input=iris.read_text())
-    assert "* the fewest dimensions" in result.stderr
-    assert "PCA is there to be compared with" in result.stderr
+    assert "* the simplest with the fewest dimensions" in result.stderr
+    assert "to fit it:\n  lapwing fit FILE --method lda -d 1 --label species --drop name\n" in result.stderr
+
+
+def test_a_messy_table_from_file_to_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    customers("c.csv", 300, unknown=0.2)
+    settings = ["-m", "pca,lda,lpp-classes", "-d", "1,2", "--cv", 3, "-j", 1]
+    result = run("compare", "c.csv", "-l", "churned", "--time", "signup", *settings, "--atlas", "a.parquet")
+    said = result.stderr
+    assert "2 classes" in said
+    assert "unknown" in said
+    assert "3 methods; this takes a few seconds" in said
+    assert "the classes are unequal: always naming the largest is right in" in said
+    assert result.stdout.splitlines()[0].split()[:4] == ["method", "d", "balanced", "%"]
+    assert result.stdout.splitlines()[-1].split()[:4] == ["always", "the", "largest", "class"]
+    line = next(line for line in said.splitlines() if line.startswith("  lapwing fit"))
+    assert "--drop signup" in line
+    run(*shlex.split(line)[1:])
+    run("transform", "model.lapwing", "c.csv", "-o", "z.parquet")
+    assert len(read("z.parquet")) == 300
+    page = Path("report.html").read_text()
+    shown = json.loads(page.split('id="content">')[1].split("</script>")[0])
+    names = {}
+    exec(compile(shown["code"]["LDA"], "report", "exec"), names)
+    row = next(row for row in shown["summary"] if row["method"] == "LDA")
+    assert names["scores"].mean() == pytest.approx(row["mean"], abs=1e-4)
+    assert len(read("a.parquet", mixed=True, id="id", drop=["neighbors"])) == 300
+
+
+def test_groups_and_goals(tmp_path, iris):
+    path = tmp_path / "g.csv"
+    lines = iris.read_text().splitlines()
+    path.write_text("\n".join([lines[0] + ",plant", *(f"{line},p{i % 50}" for i, line in enumerate(lines[1:]))]))
+    settings = [
+        "-l",
+        "species",
+        "--id",
+        "name",
+        "-m",
+        "pca,lda",
+        "-d",
+        "1,2",
+        "--cv",
+        3,
+        "-j",
+        1,
+        "-o",
+        tmp_path / "r.html",
+    ]
+    facts = json.loads(run("compare", path, "--group", "plant", "--scoring", "retrieval", *settings, "--json").stdout)
+    assert (facts["criterion"], facts["features"]) == ("map", 4)
+    expected = compare(
+        X, Y, methods=["PCA", "LDA"], dimensions=[1, 2], cv=3, scoring="map", groups=[f"p{i % 50}" for i in range(150)]
+    )
+    assert facts["methods"] == expected.summary()
+    assert facts["choice"]["command"].endswith("--drop plant")
+    assert "neither a goal" in unfolded(run("compare", path, *settings, "--scoring", "r2", code=2))
+    assert "give --group, or --time" in unfolded(run("compare", path, *settings, "--group", "a", "--time", "b", code=2))
+
+
+def test_a_sample_keeps_the_labelled_rows(tmp_path):
+    y = np.full(150, "-1", dtype=object)
+    y[::5] = np.array(["a", "b", "c"])[Y[::5]]
+    write(tmp_path / "x.csv", [Table(X, y.astype(str), feature_names=NAMES)])
+    table = read(tmp_path / "x.csv", label="label", sample=60)
+    assert (table.y != "-1").sum() == 30
+    assert len(table) == 60
 
 
 def test_compare_is_that_of_python(tmp_path, iris):
@@ -410,7 +492,7 @@ def test_compare_is_that_of_python(tmp_path, iris):
     facts = json.loads(result.stdout)
     expected = compare(X, Y, methods=["PCA", "LPP", "LPP + repulsion"], dimensions=[1, 2, 3], cv=3)
     assert facts["methods"] == expected.summary()
-    assert facts["choice"] == dict(zip(("method", "dimension"), expected.choice, strict=True))
+    assert (facts["choice"]["method"], facts["choice"]["dimension"]) == expected.choice
     assert facts["baseline"]["accuracy"] == pytest.approx(np.mean([r["accuracy"] for r in expected.baseline]))
     assert "<html" in report.read_text()
     assert f"wrote {report}" in result.stderr
@@ -421,7 +503,7 @@ def test_compare_prints_a_table_and_how_to_go_on(tmp_path, iris):
     result = run(*arguments, "-m", "lpp,mmc")
     lines = result.stdout.splitlines()
     assert lines[0].split()[:4] == ["method", "d", "accuracy", "%"]
-    assert len({len(line) for line in lines}) == 1  # aligned
+    assert len({len(line) for line in lines[:-1]}) == 1  # aligned; the last has no measures of neighbours
     assert "150 rows, 4 features, 3 classes" in result.stderr
     found = compare(X, Y, methods=["LPP", "MMC"], dimensions=[1, 2])
     method, dimension = found.choice
@@ -429,7 +511,8 @@ def test_compare_prints_a_table_and_how_to_go_on(tmp_path, iris):
     row = next(row for row in found.summary() if row["method"] == method)
     assert f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}" in next(line for line in lines if line.startswith("*"))
     command = next(line for line in result.stderr.splitlines() if line.startswith("  lapwing fit")).split()
-    assert command[2:8] == [str(iris), "--method", method.lower(), "-d", str(dimension), "--param"]
+    assert command[2:7] == [str(iris), "--method", method.lower(), "-d", str(dimension)]
+    assert "-p" in command  # how many principal directions were kept
     assert command[-4:] == ["--label", "species", "--drop", "name"]
 
 
@@ -488,7 +571,10 @@ def test_methods():
     ("arguments", "code", "message"),
     [
         (["fit", "none.csv"], 1, "none.csv: No such file or directory"),
-        (["fit", "iris.csv"], 1, "column 'name' is not numeric"),
+        (["fit", "iris.csv", "--categories", "name", "--no-one-hot"], 1, "column 'name' with text (--no-one-hot)"),
+        (["fit", "iris.csv", "--standardize", "perhaps"], 2, "'perhaps' is none of auto, yes and no"),
+        (["inspect", "iris.csv"], 1, "lapwing fit iris.csv makes a model"),
+        (["transform", "iris.csv", "iris.csv"], 1, "this is another kind"),
         (["fit", "iris.csv", "--drop", "name", "-d", "9"], 1, "9"),
         (["fit", "iris.csv", "--drop", "name", "--label", "kind"], 1, "no such column"),
         (["transform", "iris.csv", "iris.csv"], 1, "iris.csv"),
@@ -514,7 +600,9 @@ def test_methods():
         (["fit", "iris.csv", "-d", "2", "-p", "n_components=3"], 2, "give -d, or -p n_components"),
         (["fit", "iris.csv", "-m", "fisherscore", "-d", "2", "-p", "n_features_to_select=3"], 2, "give -d, or -p"),
         (["fit", "iris.csv", "-l", "species", "--no-label"], 2, "--no-label"),
-        (["fit", "iris.csv", "-m", "pca"], 2, "to be compared with"),
+        (["fit", "iris.csv", "-m", "pca", "-g", "knn"], 2, "PCA has no graph"),
+        (["fit", "iris.csv", "-g", "supervised"], 2, "LPP needs labels"),
+        (["fit", "iris.csv", "-g", "knn", "-k", "5"], 2, "give --graph, or -k"),
         (["transform", "none.lapwing", "iris.csv", "-o", "z.xlsx"], 2, "unknown kind of file to write"),
         (["transform", "none.lapwing", "iris.csv", "-o", "."], 2, "is a folder"),
         (["inspect", "."], 1, "is a folder, not a model file"),

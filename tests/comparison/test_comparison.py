@@ -1,6 +1,9 @@
 """Comparisons against scikit-learn's own cross-validation and measures."""
 
 import dataclasses
+import sys
+import time
+import types
 
 import numpy as np
 import outside
@@ -19,11 +22,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import LPP, KernelLPP
-from lapwing.comparison import METHODS, Comparison, compare, default_methods, neighborhood_preservation
+from lapwing.comparison import METHODS, Comparison, compare, default_methods, left_out, neighborhood_preservation
+from lapwing.comparison._estimate import estimated_seconds
+from lapwing.comparison._plan import planned
 from lapwing.comparison._run import _worthwhile
 from lapwing.graphs import KNN
-from lapwing.metrics import clustering_accuracy
+from lapwing.metrics import clustering_accuracy, retrieval_scores
 from lapwing.neighbors import _find
+from lapwing.selection import LabelledSplit, SemiSupervised, TimeSplit
+
+TRIED = [
+    *("PCA", "LDA", "LPP", "OLPP", "NPE", "MMC", "LPDP", "LPP + repulsion"),
+    *("shrinkage LDA", "LPP + classes", "OLPP + repulsion", "KernelLPP + classes", "kernel PCA + LDA"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +45,10 @@ def digits():
 
 @pytest.fixture(scope="module")
 def found(digits):
-    return compare(*digits, cv=3, dimensions=[1, 2, 5, 9, 20, 30])
+    return compare(*digits, methods=TRIED, cv=3, dimensions=[1, 2, 5, 9, 20, 30])
 
 
-@pytest.mark.parametrize("method", ["PCA", "LDA", "LPP", "OLPP", "NPE", "MMC", "LPDP", "LPP + repulsion"])
+@pytest.mark.parametrize("method", TRIED)
 def test_accuracy_is_that_of_cross_validation_at_every_dimension(digits, found, method):
     X, y = digits
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -157,7 +168,7 @@ def test_graph_facts(digits, found):
     np.testing.assert_array_equal(facts["degrees"], links.sum(axis=1))
     assert facts["n_edges"] == links.sum() // 2
     assert facts["n_connected_components"] == LPP().fit(X).n_connected_components_
-    assert facts["methods"] == ["LPP", "OLPP", "NPE", "LPDP", "LPP + repulsion"]
+    assert facts["methods"] == ["LPP", "OLPP", "NPE", "LPDP", "LPP + repulsion"]  # no others have one that attracts
 
 
 def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
@@ -199,8 +210,9 @@ def test_labels_of_any_kind_and_unknown_ones():
     assert named.confusion("LDA").sum() == 178
     partly = np.where(np.arange(178) % 4 == 0, -1, y)
     found = compare(X, partly, methods=["LDA", "LPP"], dimensions=[1, 2], cv=3)
-    cv, known = StratifiedKFold(3, shuffle=True, random_state=0), partly >= 0
+    cv, known = LabelledSplit(StratifiedKFold(3, shuffle=True, random_state=0)), partly >= 0
     train, test = next(cv.split(X, partly))
+    assert known[test].all()
     lda = found.estimator("LDA", 2).fit(X[train][known[train]], y[train][known[train]])
     lpp = found.estimator("LPP", 2).fit(X[train])
     for method, model in (("LDA", lda), ("LPP", lpp)):
@@ -228,7 +240,7 @@ def test_wide_data_and_a_rank_that_limits():
     X = rng.standard_normal((45, 200)) + 2 * rng.standard_normal((3, 200))[y]
     found = compare(X, y, cv=3)
     assert not found.failures
-    assert found.dimensions("PCA") == [1, 2, 3, 5, 8, 13, 21, 29]  # 30 training rows about their mean
+    assert found.dimensions("PCA") == [1, 2, 3, 5, 8, 13, 21, 25, 29]  # 30 training rows about their mean
     assert found.dimensions("LDA") == [1, 2]
     with pytest.raises(ValueError, match=r"beyond 29, the rank of the smallest training fold"):
         compare(X, y, cv=3, dimensions=[2, 30])
@@ -367,7 +379,8 @@ def test_progress_and_frame(digits):
     pytest.importorskip("pandas")
     seen = []
     found = compare(*digits, methods=["PCA"], dimensions=[2, 3], cv=2, progress=lambda *step: seen.append(step))
-    assert [step[:2] for step in seen] == [(1, 3), (2, 3), (3, 3)]
+    assert seen[0] == (0, 3, "this takes a few seconds")
+    assert seen[1:] == [(1, 3, "fold 1: PCA"), (2, 3, "fold 2: PCA"), (3, 3, "all data, part 1")]
     frame = found.to_frame()
     assert frame.groupby("dimension")["accuracy"].mean()[3] == pytest.approx(found.scores("PCA")[:, 1].mean())
 
@@ -462,3 +475,169 @@ def test_both_runs_are_in_one_context(digits, monkeypatch):
     monkeypatch.setattr("lapwing.comparison._run.Parallel", Watched)
     compare(*digits, methods=["PCA"], dimensions=[2], cv=2)
     assert events == ["enter", "run", "run", "exit"]
+
+
+# What is honest, and what is recommended
+
+
+@pytest.fixture(scope="module")
+def unequal():
+    """Two classes, of which the second has 15 % and is hard to tell."""
+    rng = np.random.RandomState(0)
+    y = (rng.random_sample(300) < 0.15).astype(int)
+    return rng.standard_normal((300, 6)) + 0.6 * y[:, None], np.array(["no", "yes"])[y]
+
+
+def test_unequal_classes_are_judged_by_the_mean_over_classes(unequal):
+    X, y = unequal
+    found = compare(X, y, methods=["PCA", "LDA"], dimensions=[1, 2], cv=3)
+    assert found.criterion == "balanced_accuracy"
+    assert found.is_unequal
+    for measure, scoring in [("accuracy", "accuracy"), ("balanced_accuracy",) * 2, ("f1", "f1_macro")]:
+        model = make_pipeline(found.estimator("PCA", 2), KNeighborsClassifier(1))
+        expected = cross_val_score(model, X, y, cv=found.splitter, scoring=scoring)
+        np.testing.assert_allclose(found.scores("PCA", measure)[:, 1], expected)
+    share = np.mean([np.mean(y[fold] == "no") for fold in found.folds])
+    assert np.mean([record["accuracy"] for record in found.majority]) == pytest.approx(share)
+    assert [record["balanced_accuracy"] for record in found.majority] == [0.5] * 3
+    assert found.best["accuracy"] < share  # which is why the accuracy does not lead
+    assert compare(X, y, methods=["PCA"], dimensions=[1], cv=3, scoring="accuracy").criterion == "accuracy"
+
+
+def test_retrieval_and_clustering_as_goals(digits):
+    X, y = digits
+    found = compare(X, y, methods=["PCA", "LDA"], dimensions=[2, 5], cv=2, scoring="retrieval")
+    assert found.criterion == "map"
+    train, test = next(found.splitter.split(X, y))
+    model = found.estimator("LDA", 5).fit(X[train], y[train])
+    expected = retrieval_scores(model.transform(X[test]), y[test], model.transform(X[train]), y[train])
+    [record] = [r for r in found.records if (r["method"], r["dimension"], r["fold"]) == ("LDA", 5, 0)]
+    assert (record["map"], record["recall@5"]) == pytest.approx(expected)
+    clusters = compare(X, y, methods=["PCA"], dimensions=[2], cv=2, scoring="clustering")
+    assert (clusters.criterion, "map" in clusters.measures) == ("clustering", False)
+    with pytest.raises(ValueError, match=r"scoring='r2' must be a goal \(classification, retrieval"):
+        compare(X, y, scoring="r2")
+    with pytest.raises(ValueError, match="scoring='retrieval' needs labels"):
+        compare(X, scoring="retrieval")
+
+
+def test_groups_are_held_out_together(digits):
+    X, y = digits
+    groups = np.arange(400) // 10
+    found = compare(X, y, methods=["PCA", "LPP"], dimensions=[2, 5], cv=3, groups=groups)
+    for fold in found.folds:
+        assert not set(groups[fold]) & set(groups[np.setdiff1d(np.arange(400), fold)])
+    model = make_pipeline(found.estimator("LPP", 5), KNeighborsClassifier(1))
+    expected = cross_val_score(model, X, y, groups=groups, cv=found.splitter)
+    np.testing.assert_array_equal(found.scores("LPP")[:, 1], expected)
+    assert compare(X, methods=["PCA"], dimensions=[2], cv=3, groups=groups).key_name == "groups"
+    partly = np.where(np.arange(400) % 2, y, -1)
+    semi = compare(X, partly, methods=["LPP + classes"], dimensions=[5], cv=3, groups=groups)
+    expected = cross_val_score(
+        SemiSupervised(semi.estimator("LPP + classes", 5)), X, partly, groups=groups, cv=semi.splitter
+    )
+    np.testing.assert_array_equal(semi.scores("LPP + classes", "accuracy")[:, 0], expected)
+    assert "KNN" in repr(semi.estimator("LPP + classes"))  # rows without labels take part
+
+
+def test_the_future_is_not_known(digits):
+    X, y = digits
+    times = np.random.RandomState(0).permutation(400)
+    found = compare(X, y, methods=["PCA"], dimensions=[2, 5], cv=3, time=times)
+    assert isinstance(found.splitter, TimeSplit)
+    parts = list(found.splitter.split(X, y, times))
+    assert all(times[train].max() < times[test].min() for train, test in parts)
+    assert [len(test) for _, test in parts] == [100] * 3
+    model = make_pipeline(found.estimator("PCA", 5), KNeighborsClassifier(1))
+    np.testing.assert_array_equal(
+        found.scores("PCA")[:, 1], cross_val_score(model, X, y, groups=times, cv=TimeSplit(3))
+    )
+    with pytest.raises(ValueError, match="give one of them"):
+        compare(X, y, time=times, groups=times)
+    with pytest.raises(ValueError, match="parts of the time cannot be told apart"):
+        compare(X, y, time=np.zeros(400))
+    with pytest.raises(ValueError, match="time has 3 entries, but X has 400 rows"):
+        compare(X, y, time=[1, 2, 3])
+    with pytest.raises(ValueError, match=r"groups is missing in 1 rows \(the first is row 7\)"):
+        compare(X, y, groups=np.where(np.arange(400) == 7, np.nan, 1.0))
+
+
+def test_of_level_methods_the_simplest_is_chosen():
+    """Where all are right PCA is: it needs neither labels nor a graph."""
+    rng = np.random.RandomState(0)
+    y = np.arange(120) % 3
+    X = rng.standard_normal((120, 20)) + 40 * np.eye(20)[y]
+    found = compare(X, y, methods=["LPDP", "KernelLPP + classes", "LDA", "MMC", "PCA"], dimensions=[2, 5], cv=3)
+    assert {row["best_mean"] for row in found.summary()} == {1.0}
+    assert found.choice == ("PCA", 2)
+
+
+def test_all_features_are_recommended_only_if_nothing_less_is_as_good():
+    wine = StandardScaler().fit_transform(load_wine().data)
+    found = compare(wine, methods=["PCA", "LPP"], cv=3)
+    assert found.scores("PCA").mean(axis=0)[-1] == 1.0  # as many dimensions as features keep every neighbour
+    method, d = found.choice
+    assert d < 13
+    assert found.scores(method).mean(axis=0)[found.dimensions(method).index(d)] >= 0.9
+    rng = np.random.RandomState(0)
+    y = np.arange(200) % 4
+    X = rng.standard_normal((200, 2)) + 4 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[y]
+    assert compare(X, y, methods=["PCA"], cv=3).choice == ("PCA", 2)  # one of two axes is not enough here
+
+
+def test_a_matrix_comes_before_a_kernel():
+    found = by_hand({"A": [[0.8, 0.9, 0.9], [0.8, 0.9, 0.9]], "B": [[0.9, 0.9, 0.9], [0.9, 0.9, 0.9]]})
+    assert found.choice == ("B", 1)
+    plans = {**found._plans, "B": found._plans["B"]._replace(estimator=KernelLPP())}
+    assert dataclasses.replace(found, _plans=plans).choice == ("A", 2)
+
+
+def test_what_readme_recommends_is_known(digits):
+    X, y = digits
+    known = default_methods(X, y)
+    assert {"KernelLPP + classes", "LPP + classes", "OLPP + repulsion", "MFA", "NCA"} <= set(known)
+    assert {"kernel PCA + LDA", "shrinkage LDA", "MMC", "PCA", "LDA"} <= set(known)
+    many = np.zeros((6000, 3))
+    assert set(left_out(many, np.arange(6000) % 2)) >= {"NCA", "kernel PCA + LDA"}
+    assert not {"NCA", "kernel PCA + LDA"} & set(default_methods(many, np.arange(6000) % 2))
+    assert default_methods(many, np.arange(6000) % 2)["KernelLPP + classes"].landmarks == 1000
+    found = compare(X[:150], y[:150], methods=["NCA"], cv=2)
+    assert len(found.dimensions("NCA")) == 3  # it is fitted anew for each
+    assert found.left_out == {}
+
+
+def test_umap_is_compared_where_it_is_installed_and_never_recommended(digits, monkeypatch):
+    class UMAP(PCA):
+        def __init__(self, n_components=2, random_state=None, n_jobs=None):
+            super().__init__(n_components, random_state=random_state)
+            self.n_jobs = n_jobs
+
+    UMAP.__module__ = "umap.umap_"
+    monkeypatch.setitem(sys.modules, "umap", types.SimpleNamespace(UMAP=UMAP, __spec__=object()))
+    X, y = digits
+    assert "UMAP" in default_methods(X, y)
+    found = compare(X, y, methods=["umap", "LDA"], dimensions=[2, 9], cv=2)
+    assert {row["method"] for row in found.summary()} == {"UMAP", "LDA"}
+    assert found.choice[0] == "LDA"
+
+
+def test_the_time_is_estimated_before(digits, monkeypatch):
+    monkeypatch.setattr("lapwing.comparison._run.SMALL", 0)
+    seen = []
+    compare(*digits, methods=["PCA", "LPP"], dimensions=[2], cv=2, progress=lambda *step: seen.append(step))
+    assert seen[0][2] == "this takes about ten seconds or less"
+    for seconds, words in [(12, "about 10 seconds"), (200, "about 3 minutes")]:
+        monkeypatch.setattr("lapwing.comparison._run.estimated_seconds", lambda *data, seconds=seconds: seconds)
+        compare(*digits, methods=["PCA"], dimensions=[2], cv=2, progress=lambda *step: seen.append(step))
+        assert words in [step for step in seen if step[0] == 0][-1][2]
+
+
+def test_an_estimate_is_of_the_right_size(digits):
+    X, y = (np.concatenate([part] * 3) for part in digits)
+    X = X + np.random.RandomState(0).standard_normal(X.shape)
+    splits = list(StratifiedKFold(3).split(X, y))
+    plans = planned({"PCA": METHODS["PCA"], "MMC": METHODS["MMC"]}, [2, 9], X, y, splits)
+    start = time.perf_counter()
+    compare(X, y, methods=["PCA", "MMC"], dimensions=[2, 9], cv=3)
+    taken = time.perf_counter() - start
+    assert taken / 20 < estimated_seconds(X, y, *splits[0], plans, 3, 1) < 20 * taken

@@ -21,10 +21,9 @@ import pytest
 from helpers import literal
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsTransformer
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import PowerTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing import (
@@ -424,10 +423,10 @@ def test_what_has_no_text_is_refused(estimator, match, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("model", [make_pipeline(PCA(), LPP()), PCA(), LinearReducer(graph=4), None, KNN()], ids=named)
+@pytest.mark.parametrize("model", [PowerTransformer(), LinearReducer(graph=4), None, KNN()], ids=named)
 def test_other_objects_are_refused(model, tmp_path):
     with pytest.raises(TypeError, match=r"is no estimator of lapwing.*skops"):
-        save(model.fit(X) if isinstance(model, PCA | Pipeline) else model, tmp_path / "model")
+        save(model.fit(X) if isinstance(model, PowerTransformer) else model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
@@ -742,7 +741,7 @@ HOSTILE = {
     "eval": (change(["model", "class"], "eval"), "class 'eval' is unknown"),
     "os.system": (change(["model", "class"], "os.system"), "class 'os.system' is unknown"),
     "path": (change(["model", "class"], "../LPP"), "class '../LPP' is unknown"),
-    "scikit-learn": (change(["model", "class"], "FunctionTransformer"), "class 'FunctionTransformer' is unknown"),
+    "scikit-learn": (change(["model", "class"], "PowerTransformer"), "class 'PowerTransformer' is unknown"),
     "a module": (change(["model", "class"], "os:system"), "os has no estimator or graph system"),
     "attribute of a class": (
         change(["model", "class"], "outside:TimeLPP.fit"),
@@ -1078,7 +1077,7 @@ def test_torch(estimator, dtype):
     assert model.components_.any()
 
 
-@pytest.mark.parametrize("estimator", [*FREE, KernelLPP(), TSA(image_shape=(2, 3)), PCA()], ids=named)
+@pytest.mark.parametrize("estimator", [*FREE, KernelLPP(), TSA(image_shape=(2, 3)), PowerTransformer()], ids=named)
 @pytest.mark.parametrize("export", [to_onnx, to_torch])
 def test_what_is_not_linear_is_refused(estimator, export):
     pytest.importorskip("onnx")

@@ -26,7 +26,7 @@ from lapwing.comparison import compare
 from lapwing.graphs import KNN, OtherClass, Pairs, Precomputed, Repulsion, SameClass
 from lapwing.papers.features import LBPHistogram
 from lapwing.reducers import LinearReducer
-from lapwing.report import write_report
+from lapwing.report import write_atlas, write_report
 from lapwing.report._code import Expressions, program
 from lapwing.report._content import content
 
@@ -449,6 +449,13 @@ def hover(browser, trace, point):
     return sample
 
 
+def click(browser):
+    """Where the mouse is."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    ActionChains(browser, duration=50).click().perform()
+
+
 def shown_sample(browser):
     return browser.find_element("id", "sample").get_attribute("data-point")
 
@@ -590,9 +597,255 @@ def test_nothing_the_user_brings_is_run(browser, hostile, tmp_path, kind):
     for method in found.methods:
         Select(browser.find_element("id", "method")).select_by_value(method)
     hover(browser, 0, 0)
+    click(browser)
     time.sleep(0.5)
     assert browser.execute_script("return window.hacked") is None
     assert browser.find_element("tag name", "h1").text == HOSTILE
     assert HOSTILE in browser.find_element("id", "sample").get_attribute("textContent")
     assert browser.execute_script("return document.querySelectorAll('img, #content ~ script[src]').length") == 0
     assert errors(browser) == []
+
+
+# What one can do with the map
+
+
+def nearest(Z, i, k=6):
+    distances = ((Z - Z[i]) ** 2).sum(axis=1)
+    distances[i] = np.inf
+    return set(np.argsort(distances, kind="stable")[:k].tolist())
+
+
+def test_a_click_shows_the_neighbours_before_and_after(browser, digits_page, digits, found):
+    load(browser, digits_page)
+    assert not browser.find_element("id", "near").is_displayed()
+    sample, trace, place = lonely(found, digits)
+    assert hover(browser, trace, place) == sample
+    click(browser)
+    wait_until(lambda: browser.find_element("id", "near").is_displayed(), 10)
+    marked = """return Object.fromEntries(document.getElementById(arguments[0]).data
+        .filter((t) => /neighbours|picked/.test(t.name)).map((t) => [t.name, t.customdata]));"""
+    for plot in ("plot-map", "plot-embedding"):
+        shown = browser.execute_script(marked, plot)
+        assert shown["picked"] == [sample]
+        assert set(shown["neighbours before"]) == nearest(digits[0], sample)
+        assert set(shown["neighbours after"]) == nearest(found.spaces[found.choice[0]], sample)
+    listed = browser.find_elements("css selector", "#near button")
+    assert {int(button.text) - 1 for button in listed[:6]} == nearest(digits[0], sample)
+    first = int(listed[0].text) - 1
+    listed[0].click()  # to go on from there
+    wait_until(lambda: browser.execute_script(marked, "plot-map")["picked"] == [first], 10)
+    assert shown_sample(browser) == str(first)
+    assert errors(browser) == []
+
+
+def test_the_map_is_of_the_whole_space(browser, digits_page, digits, found):
+    """Neighbours in it are those of all dimensions, far more than those of the first two axes are."""
+    load(browser, digits_page)
+    x, y = (
+        np.concatenate(browser.execute_script(f"return document.getElementById('plot-map').data.map((t) => t.{axis})"))
+        for axis in "xy"
+    )
+    order = np.concatenate(
+        browser.execute_script("return document.getElementById('plot-map').data.map((t) => t.customdata)")
+    )
+    drawn = np.empty((300, 2))
+    drawn[order] = np.column_stack([x, y])
+    method = found.choice[0]
+    space, two = found.spaces[method], found.embeddings[method][2]
+    assert space.shape[1] > 2
+    kept = [np.mean([len(nearest(Z, i) & nearest(space, i)) / 6 for i in range(300)]) for Z in (drawn, two)]
+    assert kept[0] > 1.5 * kept[1]
+
+
+def test_colour_by_prediction(browser, digits_page, found):
+    from selenium.webdriver.support.ui import Select
+
+    load(browser, digits_page)
+    Select(browser.find_element("id", "colour")).select_by_value("prediction")
+    members = browser.execute_script("return document.getElementById('plot-map').data.map((t) => t.customdata)")
+    method, d = found.choice
+    predicted = np.empty(300, dtype=int)
+    for fold, classes in zip(found.folds, found.predictions[method, d], strict=True):
+        predicted[fold] = classes
+    assert [sorted(group) for group in members] == [
+        np.flatnonzero(predicted == k).tolist() for k in np.unique(predicted)
+    ]
+
+
+@pytest.fixture(scope="module")
+def wine_page(tmp_path_factory):
+    """A table with names of rows and columns, unequal classes, and some labels unknown."""
+    wine = load_wine()
+    y = np.where(np.arange(178) % 9 == 0, "-1", np.where(wine.target == 2, "rare", "usual"))
+    rows = (y != "rare") | (np.arange(178) % 2 == 0)
+    X = StandardScaler().fit_transform(wine.data)[rows]
+    found = compare(X, y[rows], methods=["PCA", "MMC", "LPP"], dimensions=[3, 5, 8], cv=3)
+    path = tmp_path_factory.mktemp("report") / "wine.html"
+    ids = [f"bottle {i}" for i in range(len(X))]
+    return write_report(path, found, feature_names=wine.feature_names, ids=ids), found, wine.feature_names
+
+
+def test_colour_by_feature(browser, wine_page):
+    from selenium.webdriver.support.ui import Select
+
+    path, found, names = wine_page
+    load(browser, path)
+    select = Select(browser.find_element("id", "colour"))
+    select.select_by_visible_text(names[0])
+    shades = browser.execute_script("return document.getElementById('plot-embedding').data[0].marker.color")
+    np.testing.assert_allclose(shades, found.X[:, 0], rtol=1e-3, atol=1e-4)
+    assert errors(browser) == []
+
+
+def test_search_by_id(browser, wine_page):
+    from selenium.webdriver.common.keys import Keys
+
+    path, *_ = wine_page
+    load(browser, path)
+    box = browser.find_element("id", "search")
+    box.send_keys("bottle 12")
+    wait_until(lambda: browser.find_element("id", "found").text == "1 found", 10)  # the exact name, not 120 to 129
+    assert shown_sample(browser) == "12"
+    box.send_keys(Keys.BACKSPACE)
+    wait_until(lambda: "found" in browser.find_element("id", "found").text, 10)
+    box.send_keys("2", Keys.ENTER)
+    wait_until(lambda: browser.find_element("id", "near").is_displayed(), 10)
+
+
+def test_a_lasso_lists_ids(browser, wine_page):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    path, found, _ = wine_page
+    load(browser, path)
+    box = browser.execute_script("""
+        const plot = document.getElementById("plot-map");
+        plot.scrollIntoView({block: "center", behavior: "instant"});
+        Plotly.relayout(plot, {dragmode: "select"});
+        const {x, y, width, height} = plot.getBoundingClientRect();
+        return [x, y, width, height];""")
+    actions = ActionChains(browser, duration=50)
+    pointer = actions.w3c_actions.pointer_action
+    pointer.move_to_location(round(box[0] + 40), round(box[1] + 80))  # not at the edge, where axes are dragged
+    pointer.pointer_down()
+    pointer.move_to_location(round(box[0] + box[2] / 2), round(box[1] + box[3] / 2))
+    pointer.move_to_location(round(box[0] + box[2] - 30), round(box[1] + box[3] - 40))
+    pointer.pointer_up()
+    actions.perform()
+    wait_until(lambda: browser.find_element("id", "ids").get_attribute("value"), 10)
+    ids = browser.find_element("id", "ids").get_attribute("value").split("\n")
+    assert 0.5 * found.n_samples < len(ids) <= found.n_samples
+    assert len(set(ids)) == len(ids)
+    assert set(ids) <= {f"bottle {i}" for i in range(found.n_samples)}
+    assert f"{len(ids)} rows in the lasso" in browser.find_element("id", "selection-title").text
+
+
+def test_an_honest_number_leads(browser, wine_page):
+    path, found, _ = wine_page
+    load(browser, path)
+    assert found.criterion == "balanced_accuracy"
+    verdict = browser.find_element("css selector", ".verdict").text
+    assert "balanced accuracy" in verdict
+    share = np.mean([record["accuracy"] for record in found.majority])
+    assert f"{100 * share:.1f} % of the rows" in browser.find_element("css selector", "#summary .alert").text
+    assert "always the largest class" in browser.find_element("css selector", "#summary table").text
+    assert browser.find_element("id", "measure").get_attribute("value") == "balanced_accuracy"
+
+
+def test_axes_of_dimensions_start_where_the_data_do(browser, wine_page):
+    path, *_ = wine_page
+    load(browser, path)
+    least, most = browser.execute_script("return document.getElementById('plot-scores')._fullLayout.xaxis.range")
+    assert 2.5 < 10**least < 3
+    assert 8 < 10**most < 9
+
+
+def test_loadings_and_the_data(browser, wine_page):
+    path, found, names = wine_page
+    load(browser, path)
+    shown, values = browser.execute_script("""
+        const [trace] = document.getElementById("plot-loadings").data;
+        return [trace.hovertext.map((row) => row[0]), trace.z];""")
+    space = found.spaces[found.choice[0]]
+    for name, row in zip(shown, values, strict=True):
+        column = found.X[:, list(names).index(name)]
+        expected = [np.corrcoef(column, z)[0, 1] for z in space.T]
+        np.testing.assert_allclose(row, expected, atol=0.01)
+    rows = browser.find_elements("css selector", "#data tbody tr")
+    assert [row.find_element("tag name", "th").text for row in rows] == list(names)
+    counts = browser.execute_script("return document.getElementById('plot-classes').data[0].y")
+    assert counts == np.bincount(found.labels[found.labels >= 0]).tolist()
+
+
+def test_on_a_phone_legends_are_below_and_nothing_is_cut(browser, wine_page):
+    path, *_ = wine_page
+    narrow = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    try:
+        load(browser, path)
+        legend = browser.execute_script("return document.getElementById('plot-scores')._fullLayout.legend")
+        assert (legend["orientation"], legend["y"] < 0) == ("h", True)
+        width = browser.execute_script("return document.documentElement.scrollWidth")
+        assert width <= 400
+        plot, key = (browser.find_element("id", name).rect for name in ("plot-embedding", "legend"))
+        assert key["y"] >= plot["y"] + plot["height"]
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize(
+    "scoring", ["balanced_accuracy", "f1", "map", "recall@5", "clustering", "nmi", "recall", "trustworthiness"]
+)
+@pytest.mark.parametrize("partly", [False, True])
+def test_the_code_of_every_measure(scoring, partly):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    y = np.where(np.arange(178) % 5 == 0, -1, y) if partly else y
+    found = compare(X, y, methods=["LDA", "LPP"], dimensions=[2], cv=2, scoring=scoring)
+    for row in found.summary():
+        names = run(program(found, row["method"]), X=X, y=y)
+        assert names["scores"].mean() == pytest.approx(row["mean"], abs=1e-12)
+        np.testing.assert_allclose(names["Z"], found.models[row["method"]].transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("kept", ["groups", "time"])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_the_code_of_groups_and_time(kept, labelled):
+    X, y = load_wine(return_X_y=True)
+    keys = np.random.RandomState(0).permutation(178) // 3
+    y = y if labelled else None
+    found = compare(X, y, methods=["PCA"], dimensions=[2], cv=2, **{kept: keys})
+    names = run(program(found, "PCA"), X=X, y=y, **{kept: keys})
+    assert names["scores"].mean() == pytest.approx(found.best["mean"], abs=1e-12)
+
+
+def test_the_code_loads_the_data(digits, found):
+    loading = "from sklearn.datasets import load_digits\n\nX, y = (part[:300] for part in load_digits(return_X_y=True))"
+    names = run(program(found, "LPP", loading))
+    [row] = [row for row in found.summary() if row["method"] == "LPP"]
+    assert names["scores"].mean() == row["mean"]
+
+
+def test_inline_in_a_notebook(found, monkeypatch):
+    html = found._repr_html_()
+    assert html.startswith("<iframe srcdoc=")
+    assert "&lt;!doctype html&gt;" in html
+    assert html.count('"') == 6  # the page itself is escaped
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert found._repr_html_() is None
+
+
+def test_export_for_embedding_atlas(tmp_path, digits, found):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(write_atlas(tmp_path / "atlas.parquet", found, n_neighbors=6)).to_pydict()
+    assert table["id"][:2] == ["1", "2"]
+    assert np.isfinite([table["x"], table["y"]]).all()
+    assert table["label"] == [str(k) for k in digits[1]]
+    space = found.spaces[found.choice[0]]
+    for i in (0, 100, 299):
+        near = table["neighbors"][i]
+        assert set(near["ids"]) == nearest(space, i)
+        np.testing.assert_allclose(near["distances"], np.linalg.norm(space[near["ids"]] - space[i], axis=1), atol=1e-8)
+    assert table["feature 3"] == digits[0][:, 3].tolist()
+    with pytest.raises(ValueError, match="n_neighbors=0"):
+        write_atlas(tmp_path / "no.parquet", found, n_neighbors=0)
+    assert not (tmp_path / "no.parquet").exists()

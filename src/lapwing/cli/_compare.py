@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -13,16 +14,21 @@ import typer
 from ._console import counted, print_json, print_table, progress, say
 from ._methods import key
 from ._options import (
+    Categories,
     Data,
+    Dates,
     Drop,
     Grey,
     Header,
     Id,
+    Impute,
     Json,
     Label,
     NoLabel,
+    OneHot,
     Resize,
     Seed,
+    Standardize,
     ZeroBased,
     as_given,
     check_output,
@@ -30,19 +36,30 @@ from ._options import (
     reading,
     writing,
 )
-from ._tables import check_classes, read_table
+from ._tables import check_classes, read_prepared
 
 MANY = 20_000  # rows, from which on a sample is advised
-TITLES = {"clustering": "clustering", "trustworthiness": "trust", "continuity": "contin.", "recall": "recall"}
+TITLES = {
+    "balanced_accuracy": "balanced",
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "map": "mAP",
+    "recall@5": "recall@5",
+    "clustering": "clustering",
+    "nmi": "nmi",
+    "trustworthiness": "trust",
+    "continuity": "contin.",
+    "recall": "recall",
+}
 
 
 def _jobs(number: int) -> int:
     if number == 0:
-        raise typer.BadParameter("0 cannot work; give 1 or more, or -1 for one a core")
+        raise typer.BadParameter("0 cannot work; give 1 or more, or -1 for one per core")
     return number
 
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_jobs, help="Folds at a time; -1 is one a core.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_jobs, help="Folds at a time; -1 is one per core.")]
 
 
 def compare(
@@ -58,12 +75,43 @@ def compare(
     dimensions: Annotated[
         str | None, typer.Option("--dimensions", "-d", help="To try: 2,5,10-15. By default 1, 2, 3, 5, 8, 13, ...")
     ] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            "--scoring",
+            help="What chooses: a goal (classification, retrieval, clustering, neighbours) or a measure (accuracy, "
+            "balanced_accuracy, f1, map, recall@5, nmi, trustworthiness, continuity, recall).",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group", metavar="COL", help="Column of what belongs together, such as a patient: held out together."
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="COL", help="Column of the time: rows are scored by models of earlier ones."),
+    ] = None,
     cv: Annotated[int, typer.Option("--cv", min=2, help="Folds.")] = 5,
-    sample: Annotated[int | None, typer.Option("--sample", min=4, help="Use this many random rows.")] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=4, help="Use this many random rows, those with labels first.")
+    ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the report.")] = "report.html",
+    atlas: Annotated[
+        str | None,
+        typer.Option(
+            "--atlas", metavar="FILE", help="Also write the recommended space for Embedding Atlas, as .parquet."
+        ),
+    ] = None,
     jobs: Jobs = -1,
     seed: Seed = 0,
     json: Json = False,
+    impute: Impute = None,
+    one_hot: OneHot = True,
+    dates: Dates = True,
+    standardize: Standardize = "auto",
+    categories: Categories = None,
     header: Header = None,
     resize: Resize = None,
     grey: Grey = None,
@@ -71,19 +119,35 @@ def compare(
 ) -> None:
     """Try several methods and dimensions by cross-validation; print a table and write a report."""
     check_output(output, data)
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
+    if atlas is not None:
+        check_output(atlas, data, output)
+    if group is not None and time is not None:
+        raise typer.BadParameter("give --group, or --time", param_hint="--time")
+    preparing = (impute, one_hot, dates, standardize, categories)
+    options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     names = None if methods is None else _names(listed(methods))
+    _check_scoring(scoring)
     wanted = None if dimensions is None else _dimensions(dimensions)
-    table = read_table(data, options, sample, seed)
+    aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
+    prepared = read_prepared(data, {**options, "aside": tuple(aside.values())}, sample, seed)
+    table = prepared.table
     check_classes(table, data)
     _say_what_was_read(table, data, sample, seed)
-    found = _compared(table, names, wanted, cv, seed, jobs)
+    kept = {name: table.aside[column] for name, column in aside.items()}
+    found = _compared(
+        prepared, names, dimensions=wanted, scoring=scoring, cv=cv, random_state=seed, n_jobs=jobs, **kept
+    )
+    again = [*as_given(options), *(part for column in aside.values() for part in ("--drop", column))]
+    lines = _fit_lines(found, data, again)
     if json:
-        print_json(_facts(found, data, output))
+        print_json(_facts(found, data, output, lines))
     else:
         _print(found)
-        _advise(found, data, options)
-    _write_report(output, found, table, data)
+        _advise(found, lines)
+    loading = _loading(data, options, aside, sample, seed)
+    _write_report(output, found, table, data, loading, lines[found.choice[0]])
+    if atlas is not None:
+        _write_atlas(atlas, found, table)
 
 
 def demo(
@@ -93,23 +157,25 @@ def demo(
     """Compare methods on scikit-learn's 1,797 digits, as a first look."""
     from sklearn.datasets import load_digits
 
-    from ..tables import Table
+    from ..tables import Prepared, Table
 
     digits = load_digits()
     table = Table(digits.data, digits.target, image_shape=digits.images.shape[1:], n_read=len(digits.data))
     os.makedirs(folder, exist_ok=True)
     output = os.path.join(folder, "report.html")
     _say_what_was_read(table, "digits", None, 0)
-    found = _compared(table, None, None, 5, 0, jobs)
+    names = ["PCA", "LDA", "LPP", "LPP + classes", "MMC", "OLPP + repulsion", "MFA"]
+    found = _compared(Prepared(table, [], []), names, n_jobs=jobs)
     _print(found)
-    _write_report(output, found, table, "digits")
+    loading = "from sklearn.datasets import load_digits\n\nX, y = load_digits(return_X_y=True)"
+    _write_report(output, found, table, "digits", loading)
 
 
 def _names(given: list[str]) -> list[str]:
     """Names as the comparison has them, however they are written."""
     from ..comparison import METHODS
 
-    names = {key(name): name for name in METHODS}
+    names = {key(name): name for name in [*METHODS, *(["UMAP"] if find_spec("umap") else [])]}
     unknown = [name for name in given if key(name) not in names]
     if unknown:
         raise typer.BadParameter(
@@ -148,20 +214,33 @@ def _say_what_was_read(table: Any, data: str, sample: int | None, seed: int) -> 
         say("no labels, so only neighbourhoods are measured; --label adds accuracy and clustering")
 
 
-def _compared(table: Any, names: list[str] | None, dimensions: list[int] | None, cv: int, seed: int, jobs: int) -> Any:
+def _check_scoring(scoring: str | None) -> None:
+    from ..comparison import GOALS, MEASURES
+
+    if scoring is not None and scoring not in (*GOALS, *MEASURES):
+        raise typer.BadParameter(
+            f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)})",
+            param_hint="--scoring",
+        )
+
+
+def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
     from .. import comparison
 
+    X, y = prepared.table.X, prepared.table.y
+    chosen = comparison.default_methods(X, y) if names is None else comparison.named_methods(names, X, y)
+    slow = comparison.left_out(X, y) if names is None else {}
+    for name, why in slow.items():
+        say(f"{name} is left out: {why}; -m {_slug(name)} tries it")
     with progress("comparing") as update:
-        found = comparison.compare(
-            table.X,
-            table.y,
-            methods=names,
-            dimensions=dimensions,
-            cv=cv,
-            random_state=seed,
-            n_jobs=jobs,
-            progress=update,
-        )
+
+        def tell(done: int, total: int, message: str) -> None:
+            if done == 0:
+                say(f"{counted(len(chosen), 'method')}; {message}")
+            update(done, total, message)
+
+        methods = {name: prepared.settled(method) for name, method in chosen.items()}
+        found = comparison.compare(X, y, methods=methods, progress=tell, **options)
     for method, why in found.failures.items():
         say(f"lapwing: warning: {method} was left out: {why}")
     for method, messages in found.warnings.items():
@@ -170,7 +249,53 @@ def _compared(table: Any, names: list[str] | None, dimensions: list[int] | None,
     return found
 
 
-def _write_report(output: str, found: Any, table: Any, data: str) -> None:
+def _slug(name: str) -> str:
+    """A name of a method as an argument: ``kernel-pca-lda``."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def _loading(data: str, options: dict[str, Any], aside: dict[str, str], sample: int | None, seed: int) -> str:
+    """Python that reads the table as the command did."""
+    names = ("label", "labels", "id", "drop", "header", "resize", "grey", "zero_based")
+    usual: dict[str, Any] = {
+        "label": None,
+        "labels": True,
+        "id": None,
+        "drop": [],
+        "header": None,
+        "resize": None,
+        "grey": None,
+    }
+    given = {name: options[name] for name in names if options[name] != {**usual, "zero_based": False}[name]}
+    given |= {"aside": tuple(aside.values())} if aside else {}
+    given |= {"sample": sample, "random_state": seed} if sample is not None else {}
+    categories = options["prepare"]["categories"]
+    given |= {"categories": categories} if categories else {}
+    preparing: dict[str, Any] = {
+        "impute": None,
+        "one_hot": True,
+        "dates": True,
+        "standardize": "auto",
+        "categories": [],
+    }
+    changed = {name: value for name, value in options["prepare"].items() if value != preparing[name]}
+    path = "data.csv" if data == "-" else data
+    arguments = ", ".join([repr(path), "mixed=True", *(f"{name}={value!r}" for name, value in given.items())])
+    more = "".join(f", {name}={value!r}" for name, value in changed.items())
+    lines = [
+        "from lapwing.tables import prepare, read",
+        "",
+        f"table = prepare(read({arguments}){more}).table",
+        "X, y = table.X, table.y",
+    ]
+    if options["label"] is None and not options["labels"]:
+        lines[-1] = "X = table.X"
+    return "\n".join([*lines, *(f"{key} = table.aside[{column!r}]" for key, column in aside.items())])
+
+
+def _write_report(
+    output: str, found: Any, table: Any, data: str, loading: str | None = None, fitting: str | None = None
+) -> None:
     from ..report import write_report
 
     images = None if table.image_shape is None else table.X.reshape(-1, *table.image_shape)
@@ -185,74 +310,105 @@ def _write_report(output: str, found: Any, table: Any, data: str) -> None:
             images=images,
             title=f"lapwing: {os.path.basename(os.path.normpath(data))}",
             command=shlex.join(["lapwing", *sys.argv[1:]]),
+            loading=loading,
+            fitting=fitting,
         )
     say(f"wrote {output}")
 
 
+def _write_atlas(path: str, found: Any, table: Any) -> None:
+    from ..report import write_atlas
+
+    with writing(path):
+        write_atlas(path, found, table.y, ids=table.ids, feature_names=table.feature_names)
+    say(f"wrote {path}; embedding-atlas {path} --x x --y y --neighbors neighbors shows it")
+
+
 def _print(found: Any) -> None:
     rows = found.summary()
-    measures = [name for name in TITLES if name in found.measures and name != found.criterion]
+    names = [name for name in TITLES if name in found.measures and name != found.criterion and name != "nmi"]
+    if not found.is_unequal and found.criterion != "f1":
+        names = [name for name in names if name not in ("balanced_accuracy", "f1")]
     chosen = {row["method"]: number for number, row in enumerate(rows)}[found.choice[0]]
-    lines = [_line("*" if number == chosen else "", row, measures) for number, row in enumerate(rows)]
-    lines.append(_line("", _baseline(found), measures))
-    titles = ["", "method", "d", f"{found.criterion} %", *(TITLES[name] for name in measures)]
-    print_table(titles, lines, right="  r" + "r" * (1 + len(measures)), best=chosen)
+    lines = [_line("*" if number == chosen else "", row, names) for number, row in enumerate(rows)]
+    lines.append(_line("", _mean(found, found.baseline), names))
+    if found.majority:
+        lines.append(_line("", _mean(found, found.majority), names))
+    titles = ["", "method", "d", f"{TITLES[found.criterion]} %", *(TITLES[name] for name in names)]
+    print_table(titles, lines, right="  r" + "r" * (1 + len(names)), best=chosen)
 
 
 def _line(mark: str, row: dict[str, Any], measures: list[str]) -> list[str]:
-    scores = [f"{100 * row[name]:.1f}" for name in measures]
-    return [mark, row["method"], str(row["dimension"]), f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}", *scores]
+    scores = [f"{100 * row[name]:.1f}" if name in row else "" for name in measures]
+    first = f"{100 * row['mean']:.1f} ± {100 * row['se']:.1f}" if "mean" in row else ""
+    return [mark, row["method"], str(row["dimension"] or ""), first, *scores]
 
 
-def _baseline(found: Any) -> dict[str, Any]:
-    """The data as given, as a row of the summary."""
+def _mean(found: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Records of all folds as a row of the summary; such as the data as given."""
     import numpy as np
 
-    from ..comparison import standard_error
+    from ..metrics import standard_error
 
-    scores = {name: np.array([record[name] for record in found.baseline]) for name in found.measures}
-    first = found.baseline[0]
-    return {
-        "method": first["method"],
-        "dimension": first["dimension"],
-        "mean": float(scores[found.criterion].mean()),
-        "se": standard_error(scores[found.criterion]),
-        **{name: float(values.mean()) for name, values in scores.items()},
-    }
+    scores = {name: np.array([record[name] for record in records]) for name in found.measures if name in records[0]}
+    row = {name: float(values.mean()) for name, values in scores.items()}
+    if found.criterion in scores:
+        row |= {"mean": row[found.criterion], "se": standard_error(scores[found.criterion])}
+    return {"method": records[0]["method"], "dimension": records[0]["dimension"], **row}
 
 
-def _advise(found: Any, data: str, options: dict[str, Any]) -> None:
-    """How to go on: the command that fits what was chosen."""
+def _advise(found: Any, lines: dict[str, str]) -> None:
+    """What the star means, what to know about it, and how to go on."""
+    within = "ten points" if found.criterion in ("recall", "trustworthiness", "continuity") else "one standard error"
+    say(f"* the simplest with the fewest dimensions within {within} of the best")
+    if found.is_unequal and found.majority:
+        always = _mean(found, found.majority)["accuracy"]
+        leads = found.criterion == "balanced_accuracy"
+        advice = "so the mean over classes (balanced) leads" if leads else "so read balanced and F1 too"
+        say(f"the classes are unequal: always naming the largest is right in {100 * always:.1f} %, {advice}")
+        best = max(row["accuracy"] for row in found.summary())
+        if best < always:
+            say(f"no method's nearest neighbour is right as often ({100 * best:.1f} % at best)")
+    say("to fit it:")
+    say(f"  {lines[found.choice[0]]}")
+
+
+def _fit_lines(found: Any, data: str, again: list[str]) -> dict[str, str]:
+    """For each method the command that fits it with the dimensions chosen."""
+    chosen = {row["method"]: row["dimension"] for row in found.summary()}
+    return {name: shlex.join([*_fitting(found, name, d, data), *again]) for name, d in chosen.items()}
+
+
+def _fitting(found: Any, method: str, dimension: int, data: str) -> list[str]:
     from ..methods import METHODS
 
-    say("* the fewest dimensions within one standard error of the best")
-    method, dimension = found.choice
-    which = "it"
-    if method not in METHODS:
-        rows = [row for row in found.summary() if row["method"] in METHODS]
-        if not rows:
-            say(f"{method} is there to be compared with; lapwing methods lists those to fit")
-            return
-        best = max(rows, key=lambda row: row["mean"])
-        method, dimension = best["method"], best["dimension"]
-        which = f"{method}, the best of those that lapwing fits"
-    command = ["lapwing", "fit", "FILE" if data == "-" else data, "--method", method.lower(), "-d", str(dimension)]
-    pca = found.estimator(method, dimension).get_params().get("pca", "auto")
-    command += [] if pca == "auto" else ["--param", f"pca={pca}"]
-    say(f"to fit {which}:")
-    say(f"  {shlex.join([*command, *as_given(options)])}")
+    estimator = found.estimator(method, dimension)
+    command = ["lapwing", "fit", "FILE" if data == "-" else data, "--method"]
+    name = type(estimator).__name__
+    if name not in METHODS:
+        return [*command, _slug(method), "-d", str(dimension)]
+    command += [name.lower(), "-d", str(dimension)]
+    parameters = estimator.get_params(deep=False)
+    if "graph" in parameters:
+        command += ["--graph", "none" if parameters["graph"] is None else repr(parameters["graph"])]
+    usual = METHODS[name]().get_params(deep=False)
+    for parameter, value in parameters.items():
+        if parameter not in ("n_components", "graph", "standardize") and repr(value) != repr(usual[parameter]):
+            command += ["-p", f"{parameter}={value}"]
+    return command
 
 
-def _facts(found: Any, data: str, output: str) -> dict[str, Any]:
+def _facts(found: Any, data: str, output: str, lines: dict[str, str]) -> dict[str, Any]:
     method, dimension = found.choice
     return {
         "data": data,
         "rows": found.n_samples,
         "features": found.n_features,
         "criterion": found.criterion,
-        "choice": {"method": method, "dimension": dimension},
+        "choice": {"method": method, "dimension": dimension, "command": lines[method]},
         "methods": found.summary(),
-        "baseline": _baseline(found),
+        "baseline": _mean(found, found.baseline),
+        "majority": _mean(found, found.majority) if found.majority else None,
         "failures": found.failures,
         "report": output,
     }

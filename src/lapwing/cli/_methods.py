@@ -61,14 +61,31 @@ def find(name: str, argument: str = "--method") -> Any:
 
     names = {key(method): method for method in METHODS}
     if key(name) not in names:
-        from .. import comparison
-
         close = get_close_matches(key(name), names, n=1)
         hint = f"did you mean {names[close[0]].lower()}?" if close else "lapwing methods lists them"
-        if key(name) in map(key, comparison.METHODS):
-            hint = "it is there to be compared with; lapwing methods lists those to fit"
         raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint=argument)
     return METHODS[names[key(name)]]
+
+
+def to_fit(name: str) -> Any:
+    """An unfitted estimator: one of lapwing's methods, or one that ``compare`` holds them to, such as PCA."""
+    from ..methods import METHODS
+
+    if key(name) not in map(key, METHODS):
+        from .. import comparison
+        from ..persistence import can_save
+
+        others = {key(other): (other, estimator) for other, estimator in comparison.METHODS.items()}
+        if key(name) in others:
+            other, estimator = others[key(name)]
+            if not can_save(estimator):
+                raise typer.BadParameter(
+                    f"{other} has no place in a model file, so it is only compared", param_hint="--method"
+                )
+            from sklearn.base import clone
+
+            return clone(estimator)
+    return find(name)()
 
 
 def key(name: str) -> str:

@@ -10,33 +10,54 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from ._console import Progress, counted, print_json, print_table, progress, say, size
-from ._methods import find
+from ._methods import to_fit
 from ._options import (
+    Categories,
     Data,
+    Dates,
     Drop,
     Grey,
     Header,
     Id,
+    Impute,
     Json,
     Label,
     NoLabel,
+    OneHot,
     Resize,
+    Standardize,
     ZeroBased,
     check_output,
     check_writer,
     reading,
     writing,
 )
-from ._tables import check_classes, read_table
+from ._settings import Choice, configure, settle_graph
+from ._tables import are_quantities, check_classes, read_prepared
 
 SHOWN = 8  # eigenvalues and names that are printed
+DATA_FILES = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".gz",
+    ".bz2",
+    ".zst",
+    ".parquet",
+    ".pq",
+    ".npy",
+    ".npz",
+    ".mtx",
+    ".svm",
+    ".svmlight",
+    ".libsvm",
+)
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
 Import = Annotated[
@@ -51,48 +72,66 @@ Import = Annotated[
 
 def fit(
     data: Data,
-    method: Annotated[str, typer.Option("--method", "-m", help="As in lapwing methods.")] = "lpp",
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="As in lapwing methods; or pca, lda and others that compare knows.")
+    ] = "lpp",
     dimensions: Annotated[
         str | None,
-        typer.Option("--dimensions", "-d", metavar="D", help='How many; "all"; for tsa one a side, as 8x6.'),
+        typer.Option("--dimensions", "-d", metavar="D", help='How many; "all"; for tsa one per side, as 8x6.'),
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",
     label: Label = None,
     no_label: NoLabel = False,
     id: Id = None,
     drop: Drop = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            "--graph",
+            "-g",
+            metavar="GRAPH",
+            help="supervised, semi, none (the method's own), knn, or a formula: 'KNN(5) + 0.5 * SameClass()'. "
+            "By default supervised where there are labels, semi where some are unknown, else the method's own.",
+        ),
+    ] = None,
     neighbors: Annotated[int | None, typer.Option("--neighbors", "-k", min=1, help="Neighbours in the graph.")] = None,
     param: Annotated[
         list[str] | None,
         typer.Option("--param", "-p", metavar="KEY=VALUE", help="Any parameter of the method. May be repeated."),
     ] = None,
+    impute: Impute = None,
+    one_hot: OneHot = True,
+    dates: Dates = True,
+    standardize: Standardize = "auto",
+    categories: Categories = None,
     header: Header = None,
     resize: Resize = None,
     grey: Grey = None,
     zero_based: ZeroBased = False,
 ) -> None:
-    """Fit a method to DATA and write the model."""
+    """Fit a method to DATA and write the model, which keeps how columns were prepared."""
     check_output(output, data)
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
-    parameters = [_parameter(text) for text in param or []]
-    estimator = find(method)()
-    _configure(estimator, dimensions, neighbors, dict(parameters))
+    preparing = (impute, one_hot, dates, standardize, categories)
+    options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
+    estimator = to_fit(method)
+    choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []))
+    configure(estimator, dimensions, choice)
     from ..persistence import save
 
     start = time.perf_counter()
     blocks = _in_blocks(estimator, data, options)
     if blocks is None:
-        table = read_table(data, options)
-        _fit(estimator, table, data)
-        shape = table.X.shape
+        prepared = read_prepared(data, options)
+        model = _fitted(prepared.settled(estimator), prepared, choice, data, options)
+        shape = prepared.table.X.shape
     else:
-        estimator.fit(blocks, label)
-        shape = blocks.shape
+        settle_graph(estimator, choice, label is not None)
+        model, shape = estimator.fit(blocks, label), blocks.shape
     with writing(output):
-        save(estimator, output)
+        save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
     say(
-        f"{type(estimator).__name__}: {rows}, {features} -> {_outputs(estimator):,} "
+        f"{_method_name(model)}: {rows}, {features} -> {_outputs(model):,} "
         f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
     )
 
@@ -101,7 +140,7 @@ def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     """A Parquet file whose rows are more than the working memory, for methods that read them in blocks; else None."""
     if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not _reads_blocks(estimator):
         return None
-    from pyarrow import ArrowInvalid, dataset, parquet
+    from pyarrow import ArrowInvalid, dataset, parquet, types
 
     from ..blocks import as_blocks, working_memory
 
@@ -117,15 +156,25 @@ def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
         if name not in rows.schema.names:
             raise ValueError(f"{data} has no column {name!r}; it has {', '.join(rows.schema.names[:20])}")
     _require_label(estimator, options["label"])
+    kinds = {name: rows.schema.field(name).type for name in rows.schema.names if name not in left_out}
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    other = [name for name, kind in kinds.items() if not any(test(kind) for test in numbers)]
+    if other or options["prepare"]["standardize"] == "yes" or options["prepare"]["impute"]:
+        what = f"columns are prepared ({', '.join(map(repr, other[:8]))})" if other else "columns are prepared"
+        drop = f"; leave them out (--drop '{','.join(other)}'), or" if other else "; leave it to the method, or"
+        raise ValueError(
+            f"{data} has {counted(metadata.num_rows, 'row')}, more than are read at once, and {what} only in memory{drop} fit a "
+            "part of the rows"
+        )
     say(f"{data} has {counted(metadata.num_rows, 'row')}, and is read in blocks")
-    return as_blocks(rows, options["label"], [name for name in rows.schema.names if name not in left_out])
+    return as_blocks(rows, options["label"], list(kinds))
 
 
 def _require_label(estimator: Any, label: Any) -> None:
     from sklearn.utils import get_tags
 
     if get_tags(estimator).target_tags.required and label is None:
-        raise typer.BadParameter(f"{type(estimator).__name__} needs labels", param_hint="--label")
+        raise typer.BadParameter(f"{_method_name(estimator)} needs labels", param_hint="--label")
 
 
 def _reads_blocks(estimator: Any) -> bool:
@@ -134,27 +183,73 @@ def _reads_blocks(estimator: Any) -> bool:
     return isinstance(estimator, LinearReducer | FeatureSelector)
 
 
-def _fit(estimator: Any, table: Any, data: str) -> None:
+def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any]) -> Any:
+    """The model, with the steps before it."""
     from scipy import sparse
     from sklearn.utils import get_tags
 
+    table = _with_known_labels(estimator, prepared.table, choice, data, options)
     _require_label(estimator, table.y)
-    if get_tags(estimator).target_tags.required:
-        check_classes(table, data)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
         raise ValueError(
-            f"{data}: {type(estimator).__name__} takes no sparse data; write it as dense rows, or use lpp or lpi"
+            f"{data}: {_method_name(estimator)} takes no sparse data; write it as dense rows, or use lpp or lpi"
         )
     if "image_shape" in estimator.get_params() and table.image_shape is not None:
         estimator.set_params(image_shape=table.image_shape, flatten=True)
     estimator.fit(table.X, table.y)
-    if table.feature_names is not None:
+    if table.feature_names is not None and not prepared.steps:
         import numpy as np
 
         # So that transform finds the columns by name; scikit-learn sets it only where X is a data frame.
-        estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
-    if table.image_shape is not None:
-        estimator.image_shape_ = tuple(map(int, table.image_shape))  # so that transform takes no images of another
+        first_step(estimator).feature_names_in_ = np.array(table.feature_names, dtype=object)
+    if table.image_shape is not None and _is_ours(last_step(estimator)):
+        shape = tuple(map(int, table.image_shape))
+        last_step(estimator).image_shape_ = shape  # so that transform takes no images of another
+    return prepared.model(estimator)
+
+
+def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, options: dict[str, Any]) -> Any:
+    """The rows and labels to fit: the graph is told of them, or the user that they are not used."""
+    from sklearn.utils import get_tags
+
+    if table.y is None:
+        return table
+    column = f"labels of {options['label']!r}" if options["label"] else "labels"
+    if get_tags(estimator).target_tags.required:
+        check_classes(table, data)
+    elif are_quantities(table.y):
+        say(f"the {column} are quantities, not classes, and are NOT USED")
+        return replace(table, y=None)
+    unknown = table.y == ("-1" if table.y.dtype.kind == "U" else -1)
+    if unknown.all():
+        raise ValueError(f"{data}: all {column} are missing; label some rows, or leave them out (--no-label)")
+    if unknown.any():
+        say(f"{counted(int(unknown.sum()), 'label')} of {len(table):,} unknown")
+    settle_graph(estimator, choice, True, bool(unknown.any()), column)
+    if unknown.any() and not _is_ours(last_step(estimator)) and get_tags(estimator).target_tags.required:
+        say(f"{_method_name(estimator)} is fitted to the {counted(int((~unknown).sum()), 'row')} whose label is known")
+        return table.take(~unknown)
+    return table
+
+
+def _is_ours(estimator: Any) -> bool:
+    from ..reducers import Reducer
+
+    return isinstance(estimator, Reducer)
+
+
+def first_step(model: Any) -> Any:
+    """The first estimator of a pipeline, or the model itself."""
+    return first_step(model.steps[0][1]) if hasattr(model, "steps") else model
+
+
+def last_step(model: Any) -> Any:
+    """The last estimator of a pipeline, or the model itself."""
+    return last_step(model.steps[-1][1]) if hasattr(model, "steps") else model
+
+
+def _method_name(model: Any) -> str:
+    return type(last_step(model)).__name__
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -169,40 +264,8 @@ def _parameter(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _configure(estimator: Any, dimensions: str | None, neighbors: int | None, parameters: dict[str, Any]) -> None:
-    if neighbors is not None:
-        if "graph" not in estimator.get_params():
-            raise typer.BadParameter(f"{type(estimator).__name__} has no graph", param_hint="--neighbors")
-        estimator.set_params(graph=neighbors)
-    if any(key.startswith("graph__") for key in parameters):
-        estimator.set_params(graph=estimator.default_graph(neighbors or estimator.n_neighbors))
-    if dimensions is not None:
-        name = "n_components" if "n_components" in estimator.get_params() else "n_features_to_select"
-        if name in parameters:
-            raise typer.BadParameter(f"give -d, or -p {name}=...", param_hint="--dimensions")
-        estimator.set_params(**{name: _number(dimensions)})
-    known = estimator.get_params()
-    for key in parameters:
-        if key not in known:
-            close = get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(known))}"
-            raise typer.BadParameter(
-                f"{type(estimator).__name__} has no parameter {key!r}; {hint}", param_hint="--param"
-            )
-    estimator.set_params(**parameters)
-
-
-def _number(text: str) -> Any:
-    if text == "all":
-        return None
-    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
-        raise typer.BadParameter(f'{text!r} is neither a number, nor "all", nor like 8x6', param_hint="--dimensions")
-    numbers = tuple(map(int, text.split("x")))
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
 def _outputs(estimator: Any) -> int:
-    return len(estimator.get_feature_names_out())
+    return len(estimator.get_feature_names_out()) if hasattr(estimator, "transform") else 1
 
 
 def transform(
@@ -228,22 +291,84 @@ def transform(
     check_output(output, model, data, stdout=True)
     check_writer(output)
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
-    from ..persistence import load
-    from ..tables import batches, has_columns, write
+    from ..tables import batches, fills_gaps, has_columns, inputs_of, write
 
     start = time.perf_counter()
     _import(import_)
-    estimator = load(model)
-    tables = batches(
-        data, **options, features=getattr(estimator, "feature_names_in_", None), n_features=estimator.n_features_in_
-    )
+    estimator = _loaded(model)
+    given = {name: value for name, value in options.items() if name != "prepare"}
+    inputs, names = inputs_of(estimator), getattr(estimator, "feature_names_in_", None)
+    kinds = None
+    if inputs is not None and (fills_gaps(estimator) or any(column.kind != "number" for column in inputs)):
+        known = [str(j) for j in range(len(inputs))] if names is None else names
+        kinds = {str(name): column.kind for name, column in zip(known, inputs, strict=True)}
+    tables = batches(data, **given, features=names, n_features=estimator.n_features_in_, kinds=kinds)
     plain = output.lower().endswith(".npy") and label is None and id is None
-    names = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
+    columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
+    notes = Notes(inputs or [], names, fills_gaps(estimator), data)
     with progress("projecting") as update, writing(output):
-        rows = write(output, _projected(estimator, _of_one_shape(estimator, tables, data), plain, update), **names)
+        checked = notes.kept(_of_one_shape(last_step(estimator), tables, data))
+        rows = write(output, _projected(estimator, checked, plain, update), **columns)
+    notes.told()
     if output != "-":
         written = f"{counted(rows, 'row')}, {counted(_outputs(estimator), 'component')} ({size(output)})"
         say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
+
+
+def _loaded(path: str) -> Any:
+    from ..persistence import ModelFileError, load
+
+    try:
+        return load(path)
+    except ModelFileError as error:
+        if path.lower().endswith(DATA_FILES):
+            raise ModelFileError(f"{error}; it seems to be data, of which lapwing fit {path} makes a model") from error
+        raise
+
+
+class Notes:
+    """What to say of rows that are projected: gaps that were filled in, and values that the model does not know."""
+
+    def __init__(self, inputs: list[Any], names: Any, fills: bool, data: str):
+        self._inputs, self._fills, self._data = inputs, fills, data
+        self._names = [str(name) for name in (range(len(inputs)) if names is None else names)]
+        self._gaps, self._unknown = 0, dict[str, set[str]]()
+
+    def kept(self, tables: Iterator[Any]) -> Iterator[Any]:
+        """The tables, looked at as they pass."""
+        row = 0
+        import numpy as np
+
+        for table in tables:
+            table = table if table.kinds is None else replace(table, X=np.asarray(table.X))
+            if table.kinds is not None:
+                self._look(table.X, row)
+            row += len(table)
+            yield table
+
+    def _look(self, X: Any, row: int) -> None:
+        gaps = X != X
+        if gaps.any() and not self._fills:
+            i, j = (int(places[0]) for places in gaps.nonzero())
+            raise ValueError(
+                f"{self._data}: column {self._names[j]!r}: a value is missing (the first in row {row + i + 1}), and the model "
+                "was fitted with --no-impute; fill in or remove such rows"
+            )
+        self._gaps += int(gaps.sum())
+        for j, (name, column) in enumerate(zip(self._names, self._inputs, strict=True)):
+            if column.categories is not None:
+                new = {cell for cell in X[:, j].tolist() if isinstance(cell, str)} - column.categories
+                if new:
+                    self._unknown.setdefault(name, set()).update(new)
+
+    def told(self) -> None:
+        """Say it, once."""
+        if self._gaps:
+            say(f"{counted(self._gaps, 'missing value')} imputed")
+        for name, values in self._unknown.items():
+            say(
+                f"column {name!r} has values that the model does not know, which count as none: {_some(sorted(values))}"
+            )
 
 
 def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
@@ -262,16 +387,17 @@ def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[
 def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progress) -> Iterator[Any]:
     from scipy import sparse
 
-    names = [str(name) for name in estimator.get_feature_names_out()]
+    projects = hasattr(estimator, "transform")
+    names = [str(name) for name in estimator.get_feature_names_out()] if projects else ["prediction"]
     done = 0
     for table in tables:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
-            Z = estimator.transform(table.X)
+            Z = estimator.transform(table.X) if projects else estimator.predict(table.X).reshape(-1, 1)
         done += len(table)
         update(done, None, "projecting, rows")
         Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data
-        projected = replace(table, X=Z, feature_names=names)
+        projected = replace(table, X=Z, feature_names=names, kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
 
 
@@ -302,18 +428,21 @@ def _import(modules: list[str] | None) -> None:
 
 def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
     """Say what is in a model file."""
-    from ..persistence import load, read_header
+    from ..persistence import read_header
 
     _import(import_)
-    estimator = load(model)
+    whole = _loaded(model)
     header = read_header(model)
+    estimator = _reducer(whole)
     facts = {
         "method": type(estimator).__name__,
         "parameters": estimator.get_params(deep=False),
-        "features": estimator.n_features_in_,
-        "feature_names": getattr(estimator, "feature_names_in_", None),
+        "steps": _steps(whole) if whole is not estimator else None,
+        "columns": _columns(whole),
+        "features": whole.n_features_in_,
+        "feature_names": getattr(whole, "feature_names_in_", None),
         "image_shape": getattr(estimator, "image_shape_", None),
-        "outputs": _outputs(estimator),
+        "outputs": _outputs(whole),
         **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
         "eigenvalues": getattr(estimator, "eigenvalues_", None),
         "solver": getattr(estimator, "solver_", None),
@@ -326,12 +455,45 @@ def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
         print_table(["", ""], _lines(facts, estimator, model), header=False)
 
 
+def _reducer(model: Any) -> Any:
+    """The last of lapwing's estimators in a model, or its last step."""
+    steps = [step for _, step in getattr(model, "steps", [])]
+    ours = [_reducer(step) for step in steps if _is_ours(_reducer(step))]
+    return ours[-1] if ours else last_step(model)
+
+
+def _steps(model: Any) -> list[str]:
+    return [
+        name for _, step in model.steps for name in (_steps(step) if hasattr(step, "steps") else [type(step).__name__])
+    ]
+
+
+def _columns(model: Any) -> dict[str, list[str]] | None:
+    """Names of the columns that a model takes, by what they hold."""
+    from ..tables import inputs_of
+
+    inputs, names = inputs_of(model), getattr(model, "feature_names_in_", None)
+    if inputs is None or names is None:
+        return None
+    kinds = dict.fromkeys(column.kind for column in inputs)
+    return {kind: [str(n) for n, column in zip(names, inputs, strict=True) if column.kind == kind] for kind in kinds}
+
+
+def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
+    words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
+    return "; ".join(
+        f"{words[kind]}: {_some(names)}" for kind, names in (columns or {}).items() if len(columns or {}) > 1
+    )
+
+
 def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
     defaults = type(estimator)().get_params(deep=False)
     changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(defaults[key])}
     lines = {
         "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
+        "steps": " -> ".join(facts["steps"] or []),
+        "columns": _kinds_in_words(facts["columns"]),
         "features": f"{facts['features']:,}" + _some(facts["feature_names"], ": {}"),
         "images": " x ".join(map(str, facts["image_shape"] or ())),
         "outputs": f"{facts['outputs']:,}",

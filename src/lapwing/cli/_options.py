@@ -13,6 +13,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 READING = "Reading"
+PREPARING = "Preparing the columns"
+
+
+def _choice(value: str) -> str:
+    if value not in ("auto", "yes", "no"):
+        raise typer.BadParameter(f"{value!r} is none of auto, yes and no")
+    return value
+
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="File, folder of images, or - for CSV on standard input.")]
 Label = Annotated[
@@ -44,6 +52,41 @@ Grey = Annotated[
 ZeroBased = Annotated[
     bool, typer.Option("--zero-based", help="svmlight counts features from 0.", rich_help_panel=READING)
 ]
+Impute = Annotated[
+    bool | None,
+    typer.Option(
+        "--impute/--no-impute",
+        help="Fill in missing values, or refuse them; by default where there are some.",
+        rich_help_panel=PREPARING,
+        show_default=False,
+    ),
+]
+OneHot = Annotated[
+    bool,
+    typer.Option("--one-hot/--no-one-hot", help="Encode columns of text, or refuse them.", rich_help_panel=PREPARING),
+]
+Dates = Annotated[
+    bool, typer.Option("--dates/--no-dates", help="Dates as numbers, or refuse them.", rich_help_panel=PREPARING)
+]
+Standardize = Annotated[
+    str,
+    typer.Option(
+        "--standardize",
+        metavar="auto|yes|no",
+        callback=_choice,
+        help="Columns to mean 0 and deviation 1; auto does so where their units differ.",
+        rich_help_panel=PREPARING,
+    ),
+]
+Categories = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categories",
+        metavar="COLS",
+        help="Columns to encode as text though they hold numbers or many values: a,b. May be repeated.",
+        rich_help_panel=PREPARING,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")]
 
@@ -57,8 +100,13 @@ def reading(
     resize: str | None,
     grey: bool | None,
     zero_based: bool,
+    impute: bool | None = None,
+    one_hot: bool = True,
+    dates: bool = True,
+    standardize: str = "auto",
+    categories: list[str] | None = None,
 ) -> dict[str, Any]:
-    """The options of ``tables.read``."""
+    """The options of ``tables.read``, and under ``prepare`` those of ``tables.prepare``."""
     if label is not None and no_label:
         raise typer.BadParameter("give --label, or --no-label", param_hint="--no-label")
     return {
@@ -70,6 +118,13 @@ def reading(
         "resize": None if resize is None else width_and_height(resize),
         "grey": grey,
         "zero_based": zero_based,
+        "prepare": {
+            "impute": impute,
+            "one_hot": one_hot,
+            "dates": dates,
+            "standardize": standardize,
+            "categories": listed(categories),
+        },
     }
 
 
@@ -97,7 +152,16 @@ def as_given(options: dict[str, Any]) -> list[str]:
         switch = None if options[name] is None else on if options[name] else off
         arguments += [] if switch is None else [switch]
     arguments += [] if options["resize"] is None else ["--resize", "{}x{}".format(*options["resize"])]
-    return [*arguments, "--zero-based"] if options["zero_based"] else arguments
+    arguments += ["--zero-based"] if options["zero_based"] else []
+    return [*arguments, *_preparing(options["prepare"])]
+
+
+def _preparing(options: dict[str, Any]) -> list[str]:
+    """The arguments that say how columns are prepared, where they are not the default."""
+    arguments = [] if options["impute"] is None else ["--impute" if options["impute"] else "--no-impute"]
+    arguments += [f"--no-{name.replace('_', '-')}" for name in ("one_hot", "dates") if not options[name]]
+    arguments += [] if options["standardize"] == "auto" else ["--standardize", options["standardize"]]
+    return [*arguments, *(part for column in options["categories"] for part in ("--categories", _quoted(column)))]
 
 
 def _quoted(column: str) -> str:

@@ -1,20 +1,18 @@
 """Methods beside each other: every method, every number of dimensions, the same folds."""
 
-from ._fits import takes_unknown_for_a_class
-from ._folds import class_codes
-from ._plan import METHODS, default_methods
+from ._methods import METHODS, default_methods, left_out, named_methods
 from ._result import Comparison
 from ._run import compare
-from ._scores import neighborhood_preservation, spread_rows, standard_error
+from ._scores import GOALS, MEASURES, neighborhood_preservation
 
 __all__ = [
+    "GOALS",
+    "MEASURES",
     "METHODS",
     "Comparison",
-    "class_codes",
     "compare",
     "default_methods",
+    "left_out",
+    "named_methods",
     "neighborhood_preservation",
-    "spread_rows",
-    "standard_error",
-    "takes_unknown_for_a_class",
 ]

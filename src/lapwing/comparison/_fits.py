@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import get_tags
 
 from ..operators import Array
 from ..reducers import LinearReducer, Reducer
 from ..rows import Rows
-from ..selection import reducer_of
+from ..selection import takes_unknown_for_a_class
 
 
 class SharedFits:
@@ -36,9 +35,3 @@ def shares_rows(model: Any) -> bool:
 def why_it_failed(error: Exception) -> str:
     """The message; of errors that are not meant for the caller the kind too."""
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-
-
-def takes_unknown_for_a_class(model: Any) -> bool:
-    """Whether it reads labels, but not -1 as an unknown one, as lapwing's methods do."""
-    reducer = reducer_of(model)
-    return not isinstance(reducer, Reducer) and get_tags(reducer).target_tags.required

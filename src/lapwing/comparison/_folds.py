@@ -7,23 +7,32 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import column_or_1d
 from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
 from ..operators import Array
-from ..rows import encode_labels
+from ..selection import LabelledSplit, TimeSplit
 from ._fits import SharedFits, why_it_failed
 from ._plan import Plan
 from ._scores import Judge
 
 
-def checked_splitter(cv: Any, labels: np.ndarray | None, classes: np.ndarray | None, seed: int) -> Any:
+def checked_splitter(
+    cv: Any, labels: np.ndarray | None, classes: np.ndarray | None, seed: int, groups: Any, time: Any
+) -> tuple[Any, np.ndarray | None]:
+    """The splitter, and what it is told beside the labels: the group or the time of each row."""
+    if groups is not None and time is not None:
+        raise ValueError("groups and time are both given; rows are kept together, or kept in order: give one of them")
     if hasattr(cv, "split"):
-        return cv
+        return cv, groups if time is None else time
     n_splits = check_count("cv", cv, 2)
+    if time is not None:
+        return TimeSplit(n_splits), time
     if labels is None or classes is None:
-        return KFold(n_splits, shuffle=True, random_state=seed)
+        folds = KFold if groups is None else GroupKFold
+        return folds(n_splits, shuffle=True, random_state=seed), groups
     counts = np.bincount(labels[labels >= 0])
     if counts.min() < n_splits:
         small = ", ".join(
@@ -33,13 +42,24 @@ def checked_splitter(cv: Any, labels: np.ndarray | None, classes: np.ndarray | N
             f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {small}; use fewer "
             "folds (2 at least), add rows, merge classes, or set those labels to -1 (unknown)"
         )
-    return StratifiedKFold(n_splits, shuffle=True, random_state=seed)
+    folds = StratifiedKFold if groups is None else StratifiedGroupKFold
+    splitter = folds(n_splits, shuffle=True, random_state=seed)
+    return (LabelledSplit(splitter) if (labels < 0).any() else splitter), groups
 
 
-def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The classes of n samples as 0, 1, ..., -1 where unknown, and the label of each class."""
-    codes, y = encode_labels(y, n), np.asarray(y).ravel()
-    return codes, np.array([y[np.argmax(codes == code)] for code in range(codes.max() + 1)])
+def checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
+    """``groups=`` or ``time=``: one value per row, none of them missing."""
+    if values is None:
+        return None
+    values = column_or_1d(values)
+    if len(values) != n:
+        raise ValueError(f"{name} has {len(values)} entries, but X has {n} rows; pass one per row")
+    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"{name} is missing in {missing.sum()} rows (the first is row {np.argmax(missing)}); fill it in, or remove such rows"
+        )
+    return values
 
 
 class Fold(NamedTuple):
@@ -48,6 +68,7 @@ class Fold(NamedTuple):
     measures: dict[tuple[str, int], dict[str, float]]
     predictions: dict[tuple[str, int], np.ndarray]
     baseline: dict[str, float]
+    majority: dict[str, float]
     failures: dict[str, str]
     warnings: dict[str, list[str]]
 
@@ -60,28 +81,40 @@ def score_fold(
     plans: dict[str, Plan],
     n_neighbors: int,
     seed: int,
+    retrieval: bool = False,
 ) -> Fold:
     y_train, y_test = (None, None) if labels is None else (labels[train], labels[test])
-    with threadpool_limits(1):  # one thread a fold: as fast on many folds, and the same bits whatever n_jobs
+    with threadpool_limits(1):  # one thread per fold: as fast on many folds, and the same bits whatever n_jobs
         X_train, X_test = X[train], X[test]
-        judge = Judge(X_test, y_train, y_test, n_neighbors, seed)
-        fold = Fold({}, {}, judge(X_train, X_test)[0], {}, {})
+        judge = Judge(X_test, y_train, y_test, n_neighbors, seed, retrieval)
+        fold = Fold({}, {}, judge(X_train, X_test)[0], judge.majority(), {}, {})
         fits = SharedFits(X_train, y_train)
         for name, plan in plans.items():
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                try:
-                    for d, Z_train, Z_test in _projections(plan, fits, X_test):
-                        fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
-                except Exception as error:  # of any kind: the other methods go on
-                    fold.failures[name] = why_it_failed(error)
+                for group in plan.groups(plan.dimensions):
+                    try:
+                        for d, Z_train, Z_test in _projections(plan, group, fits, X_test):
+                            fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
+                    except Exception as error:  # of any kind: other dimensions and the other methods go on
+                        fold.failures.setdefault(name, why_it_failed(error))
             fold.warnings[name] = [str(warning.message) for warning in caught]
     return fold
 
 
-def _projections(plan: Plan, fits: SharedFits, X_test: Array) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    for group in plan.groups(plan.dimensions):
-        model = fits.fit(plan.at(group[-1]))
-        Z_train, Z_test = (np.asarray(model.transform(rows)) for rows in (fits.X, X_test))
-        for d in group:
-            yield d, Z_train[:, :d], Z_test[:, :d]
+def joined(parts: list[Fold]) -> Fold:
+    """One fold of several, which differ in their methods."""
+    return Fold(*({key: value for part in same for key, value in part.items()} for same in zip(*parts, strict=True)))
+
+
+def _projections(
+    plan: Plan, group: list[int], fits: SharedFits, X_test: Array
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    models = plan.fitted(group, fits.fit)
+    seen: dict[int, tuple[np.ndarray, ...]] = {}
+    for d in group:
+        model = models[d]
+        if id(model) not in seen:
+            seen[id(model)] = tuple(np.asarray(model.transform(rows)) for rows in (fits.X, X_test))
+        Z_train, Z_test = seen[id(model)]
+        yield d, Z_train[:, :d], Z_test[:, :d]

@@ -1,106 +1,26 @@
-"""What is compared: the methods, the numbers of dimensions, and the pre-projection of each."""
+"""The numbers of dimensions of each method, and its pre-projection for each of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
-from ..graphs import KNN, Repulsion, SameClass
 from ..maps import as_map
-from ..methods import LPP
-from ..methods import METHODS as NAMED
 from ..operators import Array
-from ..reducers import LinearReducer
+from ..reducers import LinearReducer, Reducer
 from ..rows import Rows
-from ..selection import reducer_of, why_not_nested
+from ..selection import is_automatic, reducer_of, serving, why_not_nested
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
 SHOWN = (2, 3)  # dimensions of the pictures
-
-
-def _needs_labels(estimator: Any) -> bool:
-    return get_tags(estimator).target_tags.required
-
-
-_LINEAR = {name: cls for name, cls in NAMED.items() if issubclass(cls, LinearReducer)}
-_ESTIMATORS: dict[str, Any] = {
-    "PCA": PCA(svd_solver="full"),
-    "TruncatedSVD": TruncatedSVD(random_state=0),
-    "LDA": LinearDiscriminantAnalysis(),
-    **{name: cls() for name, cls in _LINEAR.items()},
-    "LPP + repulsion": LPP(graph=KNN(5) + SameClass() - 0.5 * Repulsion(15)),
-}
-#: The methods that :func:`compare` knows by name: all linear ones, and some to hold them to. Those that need labels are last.
-METHODS = dict(sorted(_ESTIMATORS.items(), key=lambda item: _needs_labels(item[1])))
-TRIED_ON = {"PCA": ("dense",), "TruncatedSVD": ("sparse",), "LDA": ("dense",), "LPP + repulsion": ("dense",)} | {
-    name: cls.about.compared_on for name, cls in _LINEAR.items()
-}
-
-
-def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
-    """The methods that :func:`compare` takes where none are named: eight with labels, five without, six for sparse X.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,), default=None
-
-    Returns
-    -------
-    dict of name to estimator
-    """
-    is_sparse = sparse.issparse(X)
-    holds = {
-        "dense": not is_sparse,
-        "unlabelled": not is_sparse and y is None,
-        "sparse": is_sparse,
-        "counts": is_sparse and X.min() >= 0,
-    }
-    usable = [name for name, method in METHODS.items() if y is not None or not _needs_labels(method)]
-    return {name: _known(name, X) for name in usable if any(holds[kind] for kind in TRIED_ON[name])}
-
-
-def _known(name: str, X: Array) -> Any:
-    method = clone(METHODS[name])
-    if name == "PCA" and X.shape[0] > X.shape[1]:
-        method.set_params(svd_solver="covariance_eigh")  # as nested as "full", and many times faster
-    return method
-
-
-def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[str, Any]:
-    """``methods=``, as estimators by name."""
-    if methods is None:
-        return default_methods(X, labels)
-    if isinstance(methods, str) or not np.iterable(methods):
-        raise ValueError(f"methods={methods!r} must be a mapping of name to estimator, or a list of names")
-    found = methods if isinstance(methods, Mapping) else _named(methods, X)
-    if not found:
-        raise ValueError("methods is empty; name at least one, or leave it out")
-    for name, estimator in found.items():
-        if not (hasattr(estimator, "transform") and hasattr(reducer_of(estimator), "n_components")):
-            raise ValueError(
-                f"methods[{name!r}]={estimator!r} must have n_components (in its last step) and transform, for held-out rows"
-            )
-    return {str(name): clone(estimator) for name, estimator in found.items()}
-
-
-def _named(methods: Iterable[Any], X: Array) -> dict[str, Any]:
-    names = {name.lower(): name for name in METHODS}
-    keys = {name: str(name).lower() for name in methods}
-    unknown = [name for name, key in keys.items() if key not in names]
-    if unknown:
-        raise ValueError(f"methods={unknown!r} are not known; choose from {', '.join(METHODS)}, or pass estimators")
-    return {names[key]: _known(names[key], X) for key in keys.values()}
+FEW = 3  # numbers of dimensions that are tried of methods that are fitted anew, and slowly, for each
 
 
 class Plan(NamedTuple):
@@ -119,12 +39,19 @@ class Plan(NamedTuple):
 
     def groups(self, dimensions: Iterable[int]) -> list[list[int]]:
         """Dimensions that one fit serves, that of the last of them."""
-        if why_not_nested(reducer_of(self.at(self.dimensions[0]))):
+        reducer = reducer_of(self.at(self.dimensions[0]))
+        if is_automatic(reducer):
+            return [list(dimensions)]  # how many fits will do is found while fitting
+        if why_not_nested(reducer):
             return [[d] for d in dimensions]
         by_pca: dict[Any, list[int]] = {}
         for d in dimensions:
             by_pca.setdefault(self.directions.get(d), []).append(d)
         return list(by_pca.values())
+
+    def fitted(self, group: list[int], fit: Callable[[Any], Any]) -> dict[int, Any]:
+        """For each of the dimensions of a group a fitted model whose first components are its own."""
+        return serving(lambda d: fit(self.at(d)), group, is_automatic(reducer_of(self.at(group[-1]))))
 
     @property
     def shown(self) -> list[int]:
@@ -139,7 +66,9 @@ def planned(
         room = _room(X, splits)
     wanted = _checked_dimensions(dimensions, room.most)
     data = Rows(X, labels)
-    return {name: _plan(estimator, wanted, data, room) for name, estimator in estimators.items()}
+    return {
+        name: _plan(estimator, wanted, data, room, dimensions is not None) for name, estimator in estimators.items()
+    }
 
 
 class _Room(NamedTuple):
@@ -150,18 +79,26 @@ class _Room(NamedTuple):
     is_settled: bool  # whether all folds take the same way as X
 
 
-def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room) -> Plan:
+def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: bool) -> Plan:
     most = room.most
     if isinstance(reducer_of(estimator), LinearDiscriminantAnalysis) and data.y is not None:
         most = min(most, int(data.y.max()))  # one less than classes
     dimensions = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
         dimensions.append(most)
+    if not given and len(dimensions) > FEW and _is_slow(estimator):
+        dimensions = [dimensions[i] for i in np.linspace(1, len(dimensions) - 2, FEW).round().astype(int)]
     directions = {}
     automatic = isinstance(estimator, LinearReducer) and isinstance(getattr(estimator, "pca", None), str)
     if automatic and room.is_settled:
         directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], data, room)
     return Plan(estimator, tuple(dimensions), most, directions)
+
+
+def _is_slow(estimator: Any) -> bool:
+    """Whether it is of another library, and is fitted anew for each number of dimensions."""
+    reducer = reducer_of(estimator)
+    return not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
 
 
 def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> dict[int, int | None]:
@@ -178,7 +115,9 @@ def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | None:
 
 def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
     if dimensions is None:
-        return [d for d in GRID if d < most] + ([most] if most <= GRID[-1] else [])
+        below = [d for d in GRID if d < most]
+        between = [(below[-1] + most + 1) // 2] if below and most - below[-1] > 2 else []  # all but all may do
+        return below + ([*between, most] if most <= GRID[-1] else [])
     found = [check_count("dimensions", d) for d in np.atleast_1d(np.asarray(dimensions, dtype=object))]
     if not found or any(b <= a for a, b in pairwise(found)):
         raise ValueError(f"dimensions={dimensions!r} must be increasing whole numbers, one or more")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
 from .._extras import require
+from ..metrics import standard_error
+from ._methods import is_curved, is_recommendable, simplicity
 from ._plan import Plan
-from ._scores import LABELLED, NEIGHBORHOOD, one_standard_error, standard_error
+from ._scores import MEASURES, are_unequal, one_standard_error, tolerance
 
 ALL_FEATURES = "all features"  # the data as given, to which every method is held
+ALWAYS_THE_SAME = "always the largest class"
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,19 +26,25 @@ class Comparison:
     Attributes
     ----------
     records : list of dict
-        One a method, dimension and fold: ``method``, ``dimension``, ``fold`` and :attr:`measures`.
+        One per method, dimension and fold: ``method``, ``dimension``, ``fold`` and :attr:`measures`.
     baseline : list of dict
         The same for the data as given, without reduction.
+    majority : list of dict
+        Accuracy, balanced accuracy and F1 of always naming the largest class, one per fold; empty without labels.
     measures : tuple of str
-        With labels ``accuracy`` (held-out 1-NN), ``clustering`` (k-means on the held-out rows, classes matched to clusters) and
-        ``nmi`` (of the same clusters); always ``trustworthiness``, ``continuity`` and ``recall``
+        With labels ``accuracy``, ``balanced_accuracy`` (the mean over classes) and ``f1`` (the mean of the classes' F1) of the
+        held-out 1-NN, ``clustering`` (k-means on the held-out rows, classes matched to clusters) and ``nmi`` (of the same
+        clusters); if retrieval is the goal ``map`` and ``recall@5`` (:func:`lapwing.metrics.retrieval_scores` of held-out queries
+        in the labelled training rows); always ``trustworthiness``, ``continuity`` and ``recall``
         (:func:`neighborhood_preservation` of the held-out rows).
     criterion : str
-        The measure that chooses: ``accuracy``, or ``recall`` without labels.
+        The measure that chooses.
     models : dict of name to fitted estimator
         On all data, with the dimension that the one-standard-error rule chose.
     embeddings : dict of name to dict
         All rows in 2 and 3 dimensions (1 where there are no more), keyed by their number.
+    spaces : dict of name to ndarray
+        All rows in all dimensions of the model.
     spectra : dict of name to ndarray
         Eigenvalues (shares of the variance for PCA, LDA and TruncatedSVD) of the largest fit that shares the model's ``pca``.
     graphs : list of dict
@@ -42,6 +52,8 @@ class Comparison:
         ``degrees``.
     failures : dict of name to message
         Methods that could not be fitted, and why.
+    left_out : dict of name to message
+        Methods that were not tried because they are slow on so many rows.
     warnings : dict of name to list of messages
         What the methods warned of, in any fold.
     classes : ndarray or None
@@ -49,32 +61,43 @@ class Comparison:
     labels : ndarray or None
         Index into ``classes`` for each row, -1 where unknown.
     splitter : cross-validator
+    keys : ndarray or None
+        What the splitter was told of each row: its group or its time.
+    key_name : "groups", "time" or None
     folds : list of ndarray
         Rows held out.
     predictions : dict of (name, dimension) to list of ndarray
-        Class predicted for each held-out row whose label is known, one array a fold.
+        Class predicted for each held-out row whose label is known, one array per fold.
     random_state : int
     n_samples, n_features, n_neighbors : int
+    X : array or sparse matrix
+        The data compared.
     """
 
     records: list[dict[str, Any]]
     baseline: list[dict[str, Any]]
+    majority: list[dict[str, Any]]
     criterion: str
     models: dict[str, Any]
     embeddings: dict[str, dict[int, np.ndarray]]
+    spaces: dict[str, np.ndarray]
     spectra: dict[str, np.ndarray]
     graphs: list[dict[str, Any]]
     failures: dict[str, str]
+    left_out: dict[str, str]
     warnings: dict[str, list[str]]
     classes: np.ndarray | None
     labels: np.ndarray | None
     splitter: Any
+    keys: np.ndarray | None
+    key_name: str | None
     folds: list[np.ndarray]
     predictions: dict[tuple[str, int], list[np.ndarray]]
     random_state: int
     n_samples: int
     n_features: int
     n_neighbors: int
+    X: Any = field(repr=False)
     _plans: dict[str, Plan] = field(repr=False)
 
     @property
@@ -84,7 +107,12 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        return NEIGHBORHOOD if self.labels is None else LABELLED + NEIGHBORHOOD
+        return tuple(name for name in MEASURES if name in self.baseline[0])
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether the classes are so unequal that the accuracy says little."""
+        return self.labels is not None and are_unequal(self.labels)
 
     def dimensions(self, method: str) -> list[int]:
         """The numbers of dimensions that were tried."""
@@ -100,11 +128,12 @@ class Comparison:
         return np.reshape(values, (len(self.folds), len(self.dimensions(method))))
 
     def summary(self) -> list[dict[str, Any]]:
-        """One row a method, the best first.
+        """One row per method, the best first.
 
         ``best_dimension`` has the best mean, ``best_mean``; ``dimension`` is the smallest whose mean is within one standard
-        error of that. There: the ``mean`` and standard error ``se`` of the criterion, the mean of every measure, and ``behind``,
-        ``behind_se``: how far the best method is ahead at its best dimension, fold by fold.
+        error of that (for measures of neighbourhoods, within ten points), and for the method of :attr:`choice` the one chosen.
+        There: the ``mean`` and standard error ``se`` of the criterion, the mean of every measure, and ``behind``, ``behind_se``:
+        how far the best method is ahead at its best dimension, fold by fold.
         """
         rows = [self._row(method) for method in self.methods]
         rows.sort(key=lambda row: -row["best_mean"])
@@ -121,17 +150,15 @@ class Comparison:
 
     @property
     def choice(self) -> tuple[str, int]:
-        """Of all methods and dimensions within one standard error of the best, the fewest dimensions; of equals the best."""
-        best = self.best
-        least = best["best_mean"] - best["best_se"]
-        candidates = [
-            (d, -mean, method)
-            for method in self.methods
-            for d, mean in zip(self.dimensions(method), self.scores(method).mean(axis=0), strict=True)
-            if mean >= least
-        ]
-        dimension, _, method = min(candidates)
-        return method, dimension
+        """The method and the number of dimensions to use.
+
+        All settings within one standard error of the best are level. Of these, one with as many dimensions as there are features
+        is taken only if no other is level. A matrix comes before a map that needs the training rows; then the fewest dimensions
+        count, then the simplest method, then the mean. UMAP, whose models cannot be kept without pickle, is never chosen.
+        """
+        return choose(
+            self._plans, {method: self.scores(method) for method in self.methods}, self.criterion, self.n_features
+        )
 
     def confusion(self, method: str, dimension: int | None = None) -> np.ndarray:
         """Counts of shape (n_classes, n_classes), true by predicted, of the held-out 1-NN over all folds."""
@@ -144,6 +171,16 @@ class Comparison:
         true = np.concatenate([labels[labels >= 0] for labels in held_out])
         found = np.concatenate(self.predictions[method, dimension])
         return confusion_matrix(true, found, labels=np.arange(len(self.classes)))
+
+    def _repr_html_(self) -> str | None:
+        """The report, inline in a notebook; None, which shows the text, where what it needs is not installed."""
+        from ..report import report_page
+
+        try:
+            page = report_page(self, max_points=1000)
+        except ImportError:
+            return None
+        return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: 900px; border: 0" title="Comparison"></iframe>'
 
     def to_frame(self) -> Any:
         """The records as a pandas DataFrame."""
@@ -162,7 +199,9 @@ class Comparison:
         means = scores.mean(axis=0)
         best = int(np.argmax(means))
         best_se = standard_error(scores[:, best])
-        chosen = one_standard_error(scores)
+        choice, choice_dimension = self.choice
+        chosen = one_standard_error(scores, tolerance(self.criterion))
+        chosen = dimensions.index(choice_dimension) if method == choice else chosen
         return {
             "method": method,
             "best_dimension": dimensions[best],
@@ -173,3 +212,20 @@ class Comparison:
             "se": standard_error(scores[:, chosen]),
             **{measure: float(self.scores(method, measure)[:, chosen].mean()) for measure in self.measures},
         }
+
+
+def choose(plans: dict[str, Plan], scores: dict[str, np.ndarray], criterion: str, n_features: int) -> tuple[str, int]:
+    """The method and dimension to use, by the rules of :attr:`Comparison.choice`; scores are (n_folds, n_dimensions)."""
+    usable = [name for name, plan in plans.items() if is_recommendable(plan.estimator)] or list(plans)
+    means = {name: scores[name].mean(axis=0) for name in usable}
+    best = max(usable, key=lambda name: means[name].max())
+    error = standard_error(scores[best][:, np.argmax(means[best])])
+    least = means[best].max() - max(error, tolerance(criterion))
+    level = [
+        (is_curved(plans[name].estimator), d, simplicity(plans[name].estimator), -mean, name)
+        for name in usable
+        for d, mean in zip(plans[name].dimensions, means[name], strict=True)
+        if mean >= least
+    ]
+    _, dimension, _, _, method = min([setting for setting in level if setting[1] < n_features] or level)
+    return method, dimension

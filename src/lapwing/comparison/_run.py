@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils import check_array
 
 from .._validation import check_count
-from ._folds import Fold, checked_splitter, class_codes, score_fold
-from ._plan import Plan, checked_methods, planned
-from ._result import ALL_FEATURES, Comparison
-from ._scores import N_NEIGHBORS, one_standard_error
+from ..rows import class_codes
+from ._estimate import estimated_seconds
+from ._fits import shares_rows
+from ._folds import Fold, checked_keys, checked_splitter, joined, score_fold
+from ._methods import checked_methods, left_out
+from ._plan import Plan, planned
+from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
+from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, one_standard_error, tolerance
 from ._whole import Whole, distinct_graphs, fit_whole
 
 SMALL = 1_000_000  # entries of X times methods: about as long on one core as two processes take to start (4 s)
@@ -26,14 +32,17 @@ def compare(
     *,
     methods: Mapping[str, Any] | Sequence[str] | None = None,
     dimensions: Sequence[int] | None = None,
+    scoring: str | None = None,
     cv: Any = 5,
+    groups: Any = None,
+    time: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Callable[[int, int, str], Any] | None = None,
 ) -> Comparison:
     """Compare methods and numbers of dimensions by cross-validation.
 
-    A method is fitted once a fold for all dimensions that share a pre-projection: the first d directions of a larger solution
+    A method is fitted once per fold for all dimensions that share a pre-projection: the first d directions of a larger solution
     are the solution for d. ``pca="auto"`` is settled on the whole of X, as a number of directions (from its variance and, of the
     labels, the size of classes alone), and written out, so that :meth:`Comparison.estimator` gives the numbers shown. For
     ``LPP``, ``NPE``, ``LPDP`` and ``MMC`` it is the same for all but the largest d; for ``OLPP``, ``ONPP`` and ``MFA`` it follows
@@ -49,17 +58,27 @@ def compare(
         Names are those of :data:`METHODS`; estimators need ``n_components`` and ``transform`` (a pipeline in its last step).
         None is :func:`default_methods`.
     dimensions : sequence of int, default=None
-        Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank goes. A method with fewer (LDA has one less than
-        classes) stops there.
+        Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank goes, and three of them for methods of other
+        libraries that are fitted anew for each. A method with fewer (LDA has one less than classes) stops there.
+    scoring : str or None, default=None
+        What chooses: a goal (``"classification"``, ``"retrieval"``, ``"clustering"``, ``"neighbours"``) or a measure of
+        :attr:`Comparison.measures`, and ``"map"`` or ``"recall@5"``. None is classification with labels and neighbours without.
+        Classification is judged by ``"accuracy"``, or by ``"balanced_accuracy"`` where the largest class is more than twice as
+        large as the smallest.
     cv : int or scikit-learn splitter, default=5
-        An integer gives shuffled folds, stratified where there are labels.
+        An integer gives shuffled folds, stratified where there are labels. Rows of unknown label train and are not scored
+        (:class:`~lapwing.selection.LabelledSplit`).
+    groups : array-like of shape (n_samples,), default=None
+        Which rows belong together (one patient, one speaker): they are held out together.
+    time : array-like of shape (n_samples,), default=None
+        When each row was recorded: rows are scored by models of earlier ones (:class:`~lapwing.selection.TimeSplit`).
     random_state : int, default=0
         Of the folds and of k-means.
     n_jobs : int or None, default=None
         Folds at a time, each on one thread; -1 is all cores, or one where ``n_samples * n_features`` times the number of
         methods is below a million: there processes take longer to start than they save. The result does not depend on it.
     progress : callable, default=None
-        Called as ``progress(done, total, message)``.
+        Called as ``progress(done, total, message)``: first with 0 and an estimate of the time, then as parts are done.
 
     Returns
     -------
@@ -87,45 +106,87 @@ def compare(
     X = _with_short_indices(X) if sparse.issparse(X) else X
     labels, classes = (None, None) if y is None else class_codes(y, X.shape[0])
     seed = check_count("random_state", random_state, 0)
+    criterion = checked_criterion(scoring, labels)
     estimators = checked_methods(methods, X, labels)
-    splitter = checked_splitter(cv, labels, classes, seed)
-    splits = list(splitter.split(X, labels))
+    keys = (checked_keys("groups", groups, X.shape[0]), checked_keys("time", time, X.shape[0]))
+    splitter, key = checked_splitter(cv, labels, classes, seed, *keys)
+    splits = list(splitter.split(X, labels, key))
     if len(splits) < 2:
         raise ValueError(f"cv={cv!r} gives {len(splits)} split; two or more are needed for a standard error")
     plans = planned(estimators, dimensions, X, labels, splits)
     n_neighbors = min(N_NEIGHBORS, (min(len(test) for _, test in splits) - 1) // 2)
     if n_neighbors < 1:
         raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {X.shape[0]}; use fewer folds")
-    criterion = "recall" if labels is None else "accuracy"
     n_jobs = _worthwhile(n_jobs, X, len(plans))
     n_parts = min(effective_n_jobs(n_jobs), len(plans))
-    report = _Progress(progress, len(splits) + n_parts)
+    units = _units(plans)
+    report = _Progress(progress, len(splits) * len(units) + n_parts)
+    if progress is not None:
+        progress(0, report.total, _forecast(X, labels, splits, plans, effective_n_jobs(n_jobs)))
     # Within ``with`` both runs share X on disk; two runs outside it would give that file up twice.
     with Parallel(n_jobs=n_jobs, return_as="generator") as run:
-        tasks = (delayed(score_fold)(X, labels, train, test, plans, n_neighbors, seed) for train, test in splits)
-        folds = list(report.each(run(tasks), "fold"))
-        plans, failures = _fitted(plans, [fold.failures for fold in folds])
-        chosen = {name: _chosen(name, plan, folds, criterion) for name, plan in plans.items()}
-        parts = [{name: plans[name] for name in list(plans)[i::n_parts]} for i in range(min(n_parts, len(plans)))]
-        whole = list(report.each(run(delayed(fit_whole)(X, labels, part, chosen) for part in parts), "all data, part"))
+        tasks = (
+            delayed(score_fold)(X, labels, train, test, unit, n_neighbors, seed, criterion in RETRIEVAL)
+            for train, test in splits
+            for unit in units
+        )
+        names = [f"fold {i + 1}: {_called(unit)}" for i in range(len(splits)) for unit in units]
+        parts = list(report.each(run(tasks), names))
+        folds = [joined(parts[i : i + len(units)]) for i in range(0, len(parts), len(units))]
+        plans, failures = _fitted(*_with_scores(plans, folds))
+        chosen = _chosen(plans, folds, criterion, X.shape[1])
+        shares = [{name: plans[name] for name in list(plans)[i::n_parts]} for i in range(min(n_parts, len(plans)))]
+        names = [f"all data, part {i + 1}" for i in range(len(shares))]
+        whole = list(report.each(run(delayed(fit_whole)(X, labels, share, chosen) for share in shares), names))
     plans, failures = _fitted(plans, [failures, *(part.failures for part in whole)])
     fits = {name: part.fits[name] for name in plans for part in whole if name in part.fits}
     return Comparison(
-        **_scored(plans, folds, X.shape[1]),
+        **_scored(plans, folds, X.shape[1], classes),
         **_described(fits),
         criterion=criterion,
         failures=failures,
+        left_out=left_out(X, labels) if methods is None else {},
         classes=classes,
         labels=labels,
         splitter=splitter,
+        keys=key,
+        key_name=None if key is None else "time" if time is not None else "groups",
         folds=[test for _, test in splits],
         predictions={} if labels is None else _predicted(plans, folds),
         random_state=seed,
         n_samples=X.shape[0],
         n_features=X.shape[1],
         n_neighbors=n_neighbors,
+        X=X,
         _plans=plans,
     )
+
+
+def _units(plans: dict[str, Plan]) -> list[dict[str, Plan]]:
+    """Methods that are scored in one go: the linear ones of lapwing share their neighbour searches; the others go alone."""
+    quick = (PCA, TruncatedSVD, LinearDiscriminantAnalysis)
+    together = {
+        name: plan for name, plan in plans.items() if shares_rows(plan.estimator) or isinstance(plan.estimator, quick)
+    }
+    alone = [{name: plan} for name, plan in plans.items() if name not in together]
+    return ([together] if together else []) + alone
+
+
+def _called(unit: dict[str, Plan]) -> str:
+    return next(iter(unit)) if len(unit) == 1 else f"{len(unit)} methods"
+
+
+def _forecast(X: Any, labels: np.ndarray | None, splits: list, plans: dict[str, Plan], n_jobs: int) -> str:
+    """How long it will take, in words."""
+    train, test = max(splits, key=lambda split: len(split[0]))
+    if X.shape[0] * X.shape[1] * len(plans) < SMALL:
+        return "this takes a few seconds"
+    seconds = estimated_seconds(X, labels, train, test, plans, len(splits), n_jobs)
+    if seconds < 10:
+        return "this takes about ten seconds or less"
+    if seconds < 90:
+        return f"this takes about {10 * round(seconds / 10)} seconds"
+    return f"this takes about {round(seconds / 60)} minutes"
 
 
 def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
@@ -142,7 +203,7 @@ def _with_short_indices(X: Any) -> Any:
     return type(X)((X.data, *short), shape=X.shape)
 
 
-def _scored(plans: dict[str, Plan], folds: list[Fold], n_features: int) -> dict[str, Any]:
+def _scored(plans: dict[str, Plan], folds: list[Fold], n_features: int, classes: np.ndarray | None) -> dict[str, Any]:
     """What the folds gave, by method."""
     return {
         "records": [
@@ -155,6 +216,11 @@ def _scored(plans: dict[str, Plan], folds: list[Fold], n_features: int) -> dict[
             {"method": ALL_FEATURES, "dimension": n_features, "fold": i, **fold.baseline}
             for i, fold in enumerate(folds)
         ],
+        "majority": [
+            {"method": ALWAYS_THE_SAME, "dimension": 0, "fold": i, **fold.majority} for i, fold in enumerate(folds)
+        ]
+        if classes is not None
+        else [],
         "warnings": {name: sorted({text for fold in folds for text in fold.warnings[name]}) for name in plans},
     }
 
@@ -169,9 +235,26 @@ def _described(fits: dict[str, Whole]) -> dict[str, Any]:
     return {
         "models": {name: fit.model for name, fit in fits.items()},
         "embeddings": {name: fit.embeddings for name, fit in fits.items()},
+        "spaces": {name: fit.space for name, fit in fits.items()},
         "spectra": {name: fit.spectrum for name, fit in fits.items()},
         "graphs": distinct_graphs(fits),
     }
+
+
+def _with_scores(plans: dict[str, Plan], folds: list[Fold]) -> tuple[dict[str, Plan], list[dict[str, str]]]:
+    """The methods with the dimensions that every fold could score, and why those failed that have none."""
+    reasons = {name: why for fold in folds for name, why in fold.failures.items()}
+    settled: dict[str, Plan] = {}
+    failures: dict[str, str] = {}
+    for name, plan in plans.items():
+        dimensions = tuple(d for d in plan.dimensions if all((name, d) in fold.measures for fold in folds))
+        if dimensions and len(dimensions) < len(plan.dimensions):
+            folds[0].warnings[name].append(
+                f"only {', '.join(map(str, dimensions))} dimensions are scored: {reasons[name]}"
+            )
+        settled[name] = plan._replace(dimensions=dimensions, most=min(plan.most, max(dimensions, default=1)))
+        failures |= {} if dimensions else {name: reasons[name]}
+    return settled, [failures]
 
 
 def _fitted(plans: dict[str, Plan], found: list[dict[str, str]]) -> tuple[dict[str, Plan], dict[str, str]]:
@@ -183,9 +266,14 @@ def _fitted(plans: dict[str, Plan], found: list[dict[str, str]]) -> tuple[dict[s
     return fitted, failures
 
 
-def _chosen(name: str, plan: Plan, folds: list[Fold], criterion: str) -> int:
-    scores = np.array([[fold.measures[name, d][criterion] for d in plan.dimensions] for fold in folds])
-    return plan.dimensions[one_standard_error(scores)]
+def _chosen(plans: dict[str, Plan], folds: list[Fold], criterion: str, n_features: int) -> dict[str, int]:
+    """The number of dimensions of each method that is fitted to all data."""
+    scores = {
+        name: np.array([[fold.measures[name, d][criterion] for d in plan.dimensions] for fold in folds])
+        for name, plan in plans.items()
+    }
+    own = {name: plans[name].dimensions[one_standard_error(scores[name], tolerance(criterion))] for name in plans}
+    return own | dict([choose(plans, scores, criterion, n_features)])
 
 
 class _Progress:
@@ -194,9 +282,9 @@ class _Progress:
     def __init__(self, call: Callable[[int, int, str], Any] | None, total: int):
         self.call, self.done, self.total = call, 0, total
 
-    def each(self, results: Iterable[Any], what: str) -> Iterator[Any]:
-        for i, result in enumerate(results):
+    def each(self, results: Iterable[Any], names: list[str]) -> Iterator[Any]:
+        for name, result in zip(names, results, strict=True):
             self.done += 1
             if self.call is not None:
-                self.call(self.done, self.total, f"{what} {i + 1}")
+                self.call(self.done, self.total, name)
             yield result

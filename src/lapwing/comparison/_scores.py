@@ -9,25 +9,68 @@ import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import normalized_mutual_info_score, pairwise_distances
+from sklearn.metrics import balanced_accuracy_score, f1_score, normalized_mutual_info_score, pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_array
 
 from .._validation import check_count
-from ..metrics import clustering_accuracy
+from ..metrics import clustering_accuracy, retrieval_scores, standard_error
 from ..operators import Array
+from ..rows import spread_rows
 
-LABELLED = ("accuracy", "clustering", "nmi")  # measures that read labels
+RECALL_AT = 5  # how many of the nearest rows an answer may be among
+CLASSIFICATION = ("accuracy", "balanced_accuracy", "f1")  # of the nearest neighbour
+CLUSTERING = ("clustering", "nmi")
+RETRIEVAL = ("map", f"recall@{RECALL_AT}")
 NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
+MEASURES = CLASSIFICATION + RETRIEVAL + CLUSTERING + NEIGHBORHOOD
+#: What a goal is judged by; None leaves it to how equal the classes are.
+GOALS = {"classification": None, "retrieval": "map", "clustering": "clustering", "neighbours": "recall"}
 N_NEIGHBORS, MOST_ROWS = 10, 500  # of the measures of neighbourhoods
+UNEQUAL = 2.0  # times as large as the smallest class is the largest, where the accuracy says little
+LEVEL = 0.001  # settings that differ by less print alike, and are level whatever the standard error
+LEVEL_NEIGHBORHOOD = 0.1  # neighbours are kept ever better by more dimensions, up to all: what is lost must be allowed
+
+
+def checked_criterion(scoring: str | None, labels: np.ndarray | None) -> str:
+    """The measure that chooses: the one asked for, that of the goal, or what is honest for these labels."""
+    if scoring is not None and scoring not in (*MEASURES, *GOALS):
+        raise ValueError(
+            f"scoring={scoring!r} must be a goal ({', '.join(GOALS)}) or a measure ({', '.join(MEASURES)})"
+        )
+    found = GOALS.get(scoring, scoring) if scoring is not None else None
+    if found is None and labels is None and scoring is None:
+        return "recall"
+    if labels is None and found not in NEIGHBORHOOD:
+        raise ValueError(f"scoring={scoring!r} needs labels; pass y, or choose one of {', '.join(NEIGHBORHOOD)}")
+    return found or ("balanced_accuracy" if labels is not None and are_unequal(labels) else "accuracy")
+
+
+def are_unequal(labels: np.ndarray) -> bool:
+    """Whether always naming the largest class would seem to do well."""
+    counts = np.bincount(labels[labels >= 0])
+    return bool(counts.max() > UNEQUAL * counts.min())
+
+
+def tolerance(criterion: str) -> float:
+    return LEVEL_NEIGHBORHOOD if criterion in NEIGHBORHOOD else LEVEL
 
 
 class Judge:
     """The measures of an embedding, by the rows held out."""
 
-    def __init__(self, X: Array, y_train: np.ndarray | None, y_test: np.ndarray | None, n_neighbors: int, seed: int):
+    def __init__(
+        self,
+        X: Array,
+        y_train: np.ndarray | None,
+        y_test: np.ndarray | None,
+        n_neighbors: int,
+        seed: int,
+        retrieval: bool = False,
+    ):
         self.y_train, self.y_test, self.n_neighbors, self.seed = y_train, y_test, n_neighbors, seed
-        self.rows = spread_rows(X.shape[0])
+        self.retrieval = retrieval
+        self.rows = spread_rows(X.shape[0], MOST_ROWS)
         self.ranks = _ranks(X[self.rows])
 
     def __call__(self, Z_train: Array, Z_test: Array) -> tuple[dict[str, float], np.ndarray]:
@@ -41,17 +84,40 @@ class Judge:
         nearest = KNeighborsClassifier(1).fit(Z_train[known], self.y_train[known])
         predicted = nearest.predict(rows)
         clusters = self._clusters(rows, min(len(nearest.classes_), len(true)))
-        found = (
-            np.mean(predicted == true),
-            clustering_accuracy(true, clusters),
-            normalized_mutual_info_score(true, clusters),
-        )
-        return {**dict(zip(LABELLED, map(float, found), strict=True)), **measures}, predicted
+        found = {
+            **classification(true, predicted),
+            "clustering": clustering_accuracy(true, clusters),
+            "nmi": float(normalized_mutual_info_score(true, clusters)),
+        }
+        if self.retrieval:
+            some = spread_rows(len(true), MOST_ROWS)
+            scores = retrieval_scores(
+                rows[some], true[some], Z_train[known], self.y_train[known], n_neighbors=RECALL_AT
+            )
+            found |= dict(zip(RETRIEVAL, scores, strict=True))
+        return {name: found[name] for name in MEASURES if name in found} | measures, predicted
+
+    def majority(self) -> dict[str, float]:
+        """What always naming the largest class of the training rows comes to."""
+        if self.y_train is None or self.y_test is None:
+            return {}
+        true = self.y_test[self.y_test >= 0]
+        return classification(true, np.full(len(true), np.argmax(np.bincount(self.y_train[self.y_train >= 0]))))
 
     def _clusters(self, rows: Array, n_clusters: int) -> np.ndarray:
         with warnings.catch_warnings():  # of fewer distinct rows than clusters
             warnings.simplefilter("ignore", ConvergenceWarning)
             return KMeans(n_clusters, n_init=4, random_state=self.seed).fit_predict(rows)
+
+
+def classification(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    with warnings.catch_warnings():  # of classes that are predicted, but not held out
+        warnings.simplefilter("ignore", UserWarning)
+        return {
+            "accuracy": float(np.mean(predicted == true)),
+            "balanced_accuracy": float(balanced_accuracy_score(true, predicted)),
+            "f1": float(f1_score(true, predicted, average="macro", zero_division=0)),
+        }
 
 
 def neighborhood_preservation(
@@ -120,18 +186,8 @@ def _preserved(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float, fl
     return float(1 - scale * intruders), float(1 - scale * strayed), float(common / (n * k))
 
 
-def spread_rows(n: int, most: int = MOST_ROWS) -> np.ndarray:
-    """At most so many row numbers, evenly spread."""
-    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)
-
-
-def standard_error(values: np.ndarray) -> float:
-    """Of the mean over folds."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-
-
-def one_standard_error(scores: np.ndarray) -> int:
-    """The first dimension whose mean over the folds, in rows, is within one standard error of the best."""
+def one_standard_error(scores: np.ndarray, level: float = LEVEL) -> int:
+    """The first dimension whose mean over the folds, in rows, is within one standard error of the best, or within ``level``."""
     means = scores.mean(axis=0)
     best = int(np.argmax(means))
-    return int(np.argmax(means >= means[best] - standard_error(scores[:, best])))
+    return int(np.argmax(means >= means[best] - max(level, standard_error(scores[:, best]))))

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from ..graphs import Graph, Reconstruction
 from ..operators import Array
-from ..selection import reducer_of
+from ..selection import is_automatic, reducer_of
 from ._fits import SharedFits, shares_rows, why_it_failed
 from ._plan import Plan
 
@@ -21,6 +21,7 @@ class Whole(NamedTuple):
 
     model: Any
     embeddings: dict[int, np.ndarray]
+    space: np.ndarray  # all rows in all chosen dimensions
     spectrum: np.ndarray
     graph: dict[str, Any] | None
 
@@ -45,11 +46,15 @@ def fit_whole(X: Array, labels: np.ndarray | None, plans: dict[str, Plan], chose
 
 
 def _whole(plan: Plan, chosen: int, fits: SharedFits) -> Whole:
-    groups = plan.groups(sorted({*plan.dimensions, *plan.shown}))
-    largest = {d: group[-1] for group in groups for d in group}
+    largest = {d: group[-1] for group in plan.groups(sorted({*plan.dimensions, *plan.shown})) for d in group}
+    if is_automatic(reducer_of(plan.at(chosen))):
+        largest = {d: d for d in largest}  # which of them share their directions is not known
     models = {d: fits.fit(plan.at(d)) for d in {chosen, *(largest[d] for d in (chosen, *plan.shown))}}
     embeddings = {d: np.asarray(models[largest[d]].transform(fits.X))[:, :d] for d in plan.shown}
-    return Whole(models[chosen], embeddings, _spectrum(models[largest[chosen]]), _neighbor_graph(models[chosen], fits))
+    space = np.asarray(models[chosen].transform(fits.X))
+    return Whole(
+        models[chosen], embeddings, space, _spectrum(models[largest[chosen]]), _neighbor_graph(models[chosen], fits)
+    )
 
 
 def _spectrum(model: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Fitted models as files, and in other programs' formats."""
 
 from ._export import to_onnx, to_torch
-from ._file import ModelFileError, load, read_header, save
+from ._file import ModelFileError, can_save, load, read_header, save
 
-__all__ = ["ModelFileError", "load", "read_header", "save", "to_onnx", "to_torch"]
+__all__ = ["ModelFileError", "can_save", "load", "read_header", "save", "to_onnx", "to_torch"]

@@ -1,4 +1,4 @@
-"""Classes by their names in files: lapwing's own by a table, those of others as ``module:Name``.
+"""Classes by their names in files: lapwing's own and scikit-learn's by a table, those of others as ``module:Name``.
 
 Reading a file imports nothing. A class from outside lapwing is found among those that the program has defined or imported.
 """
@@ -16,6 +16,7 @@ from .. import graphs
 from ..graphs import Graph
 from ..methods import METHODS, SVDNeighbors
 from ..reducers import Reducer
+from ._others import STORABLE
 
 # By the name in the file, which stays when a class moves.
 OWN: dict[str, type] = {
@@ -24,6 +25,7 @@ OWN: dict[str, type] = {
     "NoGraph": graphs.Empty,
     "Nystroem": Nystroem,
     "SVDNeighbors": SVDNeighbors,
+    **{cls.__name__: cls for cls in STORABLE},
 }
 NAMES = {cls: name for name, cls in OWN.items()}
 OUTSIDE = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")

@@ -11,9 +11,13 @@ null, true, 1, 1.5, "text", [...]  the same
 {"tuple": [...]}, {"dict": {...}}  tuple, dict with text as keys
 {"array": NAME, "order": "F"}      array, and whether it lay in memory by rows (C) or by columns (F)
 {"scalar": NAME}                   NumPy scalar, stored as an array of one entry
-{"strings": [...]}                 array of text, such as ``feature_names_in_``
+{"strings": [...]}                 array of text, such as ``feature_names_in_``; with "width" of text of that many characters
+{"objects": [...]}                 array of text, numbers and None by turns, such as categories
+{"slice": [...]}, {"dtype": NAME}  slice, type of numbers
+{"function": NAME}                 one of the functions in ``_others.FUNCTIONS``
 {"sparse": "csr_array", ...}       SciPy sparse array or matrix, in row or column format
-{"class": NAME, ...}               an estimator or a graph, by its parameters and its fitted attributes
+{"class": NAME, ...}               an estimator or a graph, by its parameters and its fitted attributes; of scikit-learn's,
+                                   "default" names the parameters that have their defaults
 =================================  ==============================================================================
 """
 
@@ -31,6 +35,8 @@ from scipy import sparse
 from ..maps import SparseMap
 from ..reducers import KernelReducer, ProjectingReducer, Reducer
 from ._classes import class_of, is_known, name_of
+from ._fitted import check_fitted
+from ._others import FUNCTIONS, STORABLE, check_parameters, learnt, restore
 
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")
@@ -38,6 +44,17 @@ FORGOTTEN = {"fit_times_"}  # of one machine on one day: equal fits give equal f
 # What was done before there were these parameters: columns as they are, truncation where X can be decomposed whole, graphs
 # added as they are written.
 WITHOUT = {"standardize": False, "ridge": 0.0, "normalize": None}
+DTYPES = {
+    np.dtype(name).name: np.dtype(name).type
+    for name in (
+        "bool",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+        "float16",
+        "float32",
+        "float64",
+    )
+}
+NEWER = ("a newer lapwing", "another version of scikit-learn")
 ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 
@@ -47,6 +64,7 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         self._nodes: dict[int, tuple[np.ndarray, dict]] = {}  # with the array, so that its id stays its own
+        self._steps: list[str] = []  # of pipelines, around what is being encoded
 
     def encode(self, value: Any, place: str) -> Any:
         """The JSON of a value; ``place`` is its name in arrays and in errors."""
@@ -58,7 +76,13 @@ class Encoder:
         if kind is list:
             return self._items(value, place)
         if kind is tuple:
-            return {"tuple": self._items(value, place)}
+            return {"tuple": self._step(value, place)}
+        if kind is slice:
+            return {"slice": self._items((value.start, value.stop, value.step), place)}
+        if kind is type and issubclass(value, np.generic) and np.dtype(value).kind in "biuf":
+            return {"dtype": np.dtype(value).name}
+        if callable(value) and value in FUNCTIONS.values():
+            return {"function": value.__name__}
         if kind is dict and all(type(key) is str for key in value):
             return {"dict": dict(zip(value, self._items(value.values(), place), strict=True))}
         if kind is np.str_:
@@ -71,29 +95,65 @@ class Encoder:
             return self._sparse(value, place)
         if is_known(kind):
             return self.encode_object(value, place)
-        raise refusal(place, value)
+        raise refusal(self._where(place), value)
 
     def encode_object(self, value: Any, place: str = "") -> dict:
         """An estimator or a graph: its class, its parameters, and what it has learnt."""
         params = value.get_params(deep=False)
         prefix = f"{place}." if place else ""
-        fitted = {name: part for name, part in vars(value).items() if name not in params.keys() | FORGOTTEN}
-        for name in fitted:
-            check_attribute(type(value), name)
-        return {
+        if type(value) in STORABLE:
+            params, fitted = self._of_others(value, params)
+        else:
+            fitted = {name: part for name, part in vars(value).items() if name not in params.keys() | FORGOTTEN}
+            for name in fitted:
+                check_attribute(type(value), name)
+        node = {
             "class": name_of(type(value)),
             "params": {name: self.encode(part, prefix + name) for name, part in params.items()},
             "fitted": {name: self.encode(part, prefix + name) for name, part in fitted.items()},
         }
+        return node | {"default": _defaults(value)} if type(value) in STORABLE else node
+
+    def _of_others(self, value: Any, params: dict) -> tuple[dict, dict]:
+        try:
+            check_parameters(value)
+            fitted = learnt(value, params)
+        except ValueError as error:
+            raise ValueError(self._where(str(error))) from error
+        if "_columns" in fitted:  # those that a function chose are stored as what it chose
+            chosen = zip(params["transformers"], fitted["_columns"], strict=True)
+            params = {**params, "transformers": [(name, part, columns) for (name, part, _), columns in chosen]}
+        return params, fitted
+
+    def _step(self, value: tuple, place: str) -> list:
+        """A tuple, which of a name and an estimator is a step of a pipeline."""
+        if not (len(value) > 1 and type(value[0]) is str and hasattr(value[1], "get_params")):
+            return self._items(value, place)
+        self._steps.append(f"step {value[0]!r} ({type(value[1]).__name__})")
+        if not is_known(type(value[1])):
+            raise ValueError(
+                f"{', '.join(self._steps)} is no estimator of lapwing, nor one of those of scikit-learn that a model "
+                "file holds; use skops.io.dump or joblib.dump"
+            )
+        items = self._items(value, place)
+        self._steps.pop()
+        return items
+
+    def _where(self, place: str) -> str:
+        return ": ".join([*self._steps, place]) if self._steps else place
 
     def _items(self, values: Any, place: str) -> list:
         return [self.encode(value, f"{place}.{i}") for i, value in enumerate(values)]
 
     def _array(self, value: np.ndarray, place: str) -> dict:
         if value.dtype == object:
-            if value.ndim != 1 or not all(isinstance(item, str) for item in value):
-                raise refusal(place, value)
-            return {"strings": [str(item) for item in value]}
+            if value.ndim != 1 or not all(item is None or isinstance(item, str | int | float) for item in value):
+                raise refusal(self._where(place), value)
+            if all(isinstance(item, str) for item in value):
+                return {"strings": [str(item) for item in value]}
+            return {"objects": self._items(value.tolist(), place)}
+        if value.dtype.kind == "U" and value.ndim == 1:
+            return {"strings": value.tolist(), "width": value.dtype.itemsize // 4}
         if id(value) not in self._nodes:
             # The order decides how products are summed: a model that is read back gives the same bits.
             order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
@@ -108,7 +168,7 @@ class Encoder:
 
     def _stored(self, value: np.ndarray, place: str) -> str:
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
-            raise refusal(place, value)
+            raise refusal(self._where(place), value)
         # By rows: the container takes the memory as it lies.
         self.arrays[place] = np.asarray(value, dtype=value.dtype.newbyteorder("="), order="C")
         return place
@@ -127,6 +187,10 @@ class Decoder:
             "array": self._array,
             "scalar": lambda node: arrays[node["scalar"]][0],
             "strings": _strings,
+            "objects": self._objects,
+            "slice": lambda node: slice(*map(_index, node["slice"])),
+            "dtype": lambda node: DTYPES[node["dtype"]],
+            "function": lambda node: FUNCTIONS[node["function"]],
             "sparse": self._sparse,
             "class": self._object,
         }
@@ -153,6 +217,14 @@ class Decoder:
             self._by_columns[name] = np.asfortranarray(self._arrays[name])
         return self._by_columns[name]
 
+    def _objects(self, node: dict) -> np.ndarray:
+        items = self.decode(node["objects"])
+        if not all(item is None or isinstance(item, str | int | float) for item in items):
+            raise ValueError('"objects" hold something else')
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array
+
     def _sparse(self, node: dict) -> Any:
         parts = tuple(self._arrays[node[part]] for part in PARTS)
         matrix = SPARSE[node["sparse"]](parts, shape=tuple(node["shape"]))
@@ -164,14 +236,24 @@ class Decoder:
         fewer_columns = node["fitted"].get("n_features_in_", 0) <= SparseMap.limit
         params = migrated(cls, node["params"], self._format, fewer_columns)
         unknown = params.keys() - signature(cls).parameters.keys()
+        if cls in STORABLE:  # another scikit-learn may have other parameters: one that says nothing is not missed
+            params = {name: part for name, part in params.items() if name not in unknown & set(node["default"])}
+            unknown -= set(node["default"])
         if unknown:
-            raise ValueError(f"{node['class']} has no parameters {sorted(unknown)}; a newer lapwing may have them")
+            raise ValueError(
+                f"{node['class']} has no parameters {sorted(unknown)}; {NEWER[cls in STORABLE]} may have them"
+            )
         value = cls(**self._values(params))
+        if cls in STORABLE:
+            restore(value, self._values(node["fitted"]))
+            return value
         for name, part in self._values(node["fitted"]).items():
             check_attribute(cls, name)
             setattr(value, name, part)
         if self._format < 3:
             complete(value)
+        if node["fitted"] and isinstance(value, Reducer):
+            check_fitted(value)
         return value
 
 
@@ -181,6 +263,14 @@ def complete(model: Any) -> None:
         model.scale_ = None
     if isinstance(model, KernelReducer) and not hasattr(model, "gamma_"):
         model.gamma_ = None if model.landmarks is not None else model.fitted_width(model.X_fit_)
+
+
+def _defaults(estimator: Any) -> list[str]:
+    """The parameters that have their defaults."""
+    defaults = {name: parameter.default for name, parameter in signature(type(estimator)).parameters.items()}
+    return sorted(
+        name for name, value in estimator.get_params(deep=False).items() if repr(value) == repr(defaults[name])
+    )
 
 
 def check_attribute(cls: type, name: str) -> None:
@@ -212,7 +302,16 @@ def migrated(cls: type, params: dict, format: int, fewer_columns: bool = True) -
 def _strings(node: dict) -> np.ndarray:
     if not all(isinstance(item, str) for item in node["strings"]):
         raise ValueError('"strings" hold something else')
-    return np.array(node["strings"], dtype=object)
+    width = _index(node.get("width"))
+    if width is None:
+        return np.array(node["strings"], dtype=object)
+    return np.array(node["strings"], dtype=f"<U{max([width, *map(len, node['strings'])])}")
+
+
+def _index(value: Any) -> int | None:
+    if value is not None and type(value) is not int:
+        raise ValueError(f"{value!r} is no whole number")
+    return value
 
 
 def refusal(place: str, value: Any) -> ValueError:

@@ -1,7 +1,8 @@
-"""Linear maps in the formats of other programs."""
+"""Models in the formats of other programs."""
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -11,19 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 from .._extras import require
 from .._replacing import write_whole
 from ..methods import LPI
-from ..reducers import FeatureSelector, LinearReducer
+from ..reducers import LinearReducer
+from ._onnx import Builder, Columns, convert, table, text_columns
 
 # Old enough for any runtime in use.
 OPSET = 17
+ML_OPSET = 3
 IR_VERSION = 8
 
 
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> Any:
-    """The map as an ONNX model with the input ``X``, float32 of shape (n_samples, n_features), and the output ``Y``.
+    """The model as ONNX, with the input ``X``, float32 of shape (n_samples, n_features), and the output ``Y``.
+
+    Where a ``ColumnTransformer`` at the beginning encodes text, there are two inputs: ``X`` with the other columns, in their
+    order, and ``S`` with those of text, a blank standing for a missing one; the entries ``X`` and ``S`` of the model's metadata
+    name the columns of each, or number them. Dates come as days since 1970, missing numbers as NaN. A classifier at the end has
+    the outputs ``label`` and ``probabilities``, k-means ``label`` and the distances ``Y``.
 
     Parameters
     ----------
     estimator : linear method or feature score of lapwing, fitted
+        Or a pipeline of such and of scikit-learn's scalers, imputers, one-hot encoders, selectors and linear projections, with a
+        nearest-neighbour estimator, a logistic regression or k-means at the end. The error for another names its step.
     path : path-like, default=None
         A file to write the model to.
 
@@ -36,46 +46,78 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> Any:
     >>> from lapwing import OLPP
     >>> from lapwing.persistence import to_onnx
     >>> from sklearn.datasets import load_digits
-    >>> model = OLPP(10).fit(load_digits().data)
-    >>> [node.op_type for node in to_onnx(model).graph.node]
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = load_digits().data
+    >>> [node.op_type for node in to_onnx(OLPP(10).fit(X)).graph.node]
     ['Sub', 'Gemm']
+    >>> [node.op_type for node in to_onnx(make_pipeline(StandardScaler(), OLPP(10)).fit(X)).graph.node]
+    ['Sub', 'Div', 'Sub', 'Gemm']
     """
     onnx = require("onnx", "onnx")
-    if not isinstance(estimator, FeatureSelector):
-        _check_linear(estimator, "to_onnx")
     check_is_fitted(estimator)
-    steps, arrays = _selection(estimator) if isinstance(estimator, FeatureSelector) else _projection(estimator)
-    names = ["X", *(f"step{i}" for i in range(1, len(steps))), "Y"]
-    nodes = [
-        onnx.helper.make_node(op, [names[i], *inputs], [names[i + 1]], **options)
-        for i, (op, inputs, options) in enumerate(steps)
-    ]
-    X = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, [None, estimator.n_features_in_])
-    Y = onnx.helper.make_tensor_value_info("Y", onnx.TensorProto.FLOAT, [None, len(estimator.get_feature_names_out())])
-    constants = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
-    graph = onnx.helper.make_graph(nodes, type(estimator).__name__, [X], [Y], constants)
-    model = onnx.helper.make_model(
-        graph, producer_name="lapwing", ir_version=IR_VERSION, opset_imports=[onnx.helper.make_opsetid("", OPSET)]
-    )
+    build, text = Builder(onnx), text_columns(estimator)
+    width = estimator.n_features_in_
+    last = convert(build, estimator, table(width, text))
+    if not build.nodes:
+        raise build.refuse(estimator, "does nothing, so there is nothing to write")
+    inputs = {"X": ("FLOAT", width - len(text))} | ({"S": ("STRING", len(text))} if text else {})
+    if text and len(text) == width:
+        del inputs["X"]
+    model = _model(build, estimator, last, inputs, text)
     onnx.checker.check_model(model)
     if path is not None:
         write_whole(path, model.SerializeToString())
     return model
 
 
-Step = tuple[str, list[str], dict[str, Any]]  # an operator, the constants it reads, its options
+def _model(
+    build: Builder, estimator: Any, last: Columns, inputs: dict[str, tuple[str, int]], text: frozenset[int]
+) -> Any:
+    onnx, helper = build.onnx, build.onnx.helper
+    named = {"Y": last.name} | build.outputs
+    if "probabilities" in named:
+        del named["Y"]
+    names = {tensor: name for name, tensor in named.items()}
+    for node in build.nodes:  # the tensors that come out get the names that users see
+        for places in (node.input, node.output):
+            for i, tensor in enumerate(places):
+                places[i] = names.get(tensor, tensor)
+    declared = [
+        helper.make_tensor_value_info(n, getattr(onnx.TensorProto, k), [None, w]) for n, (k, w) in inputs.items()
+    ]
+    graph = helper.make_graph(
+        build.nodes,
+        type(estimator).__name__,
+        declared,
+        [_output(build, name, last) for name in named],
+        [_constant(onnx, name, value) for name, value in build.constants.items()],
+    )
+    sets = [helper.make_opsetid("", OPSET), *([helper.make_opsetid("ai.onnx.ml", ML_OPSET)] if text else [])]
+    model = helper.make_model(graph, producer_name="lapwing", ir_version=IR_VERSION, opset_imports=sets)
+    if text:
+        columns = [str(name) for name in getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))]
+        for name, chosen in (("X", [j for j in range(len(columns)) if j not in text]), ("S", sorted(text))):
+            helper.set_model_props(
+                model, {p.key: p.value for p in model.metadata_props} | {name: json.dumps([columns[j] for j in chosen])}
+            )
+    return model
 
 
-def _selection(estimator: Any) -> tuple[list[Step], dict[str, np.ndarray]]:
-    return [("Gather", ["columns"], {"axis": 1})], {"columns": estimator.get_support(indices=True).astype(np.int64)}
+def _output(build: Builder, name: str, last: Columns) -> Any:
+    onnx = build.onnx
+    if name != "label":
+        return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, last.width])
+    is_text = any(value.dtype == object for key, value in build.constants.items() if key.startswith("classes"))
+    kind = onnx.TensorProto.STRING if is_text else onnx.TensorProto.INT64
+    return onnx.helper.make_tensor_value_info(name, kind, [None])
 
 
-def _projection(estimator: Any) -> tuple[list[Step], dict[str, np.ndarray]]:
-    """``(X - mean_) @ components_.T`` as it stands: a bias in place of the subtraction would cancel digits in float32."""
-    scaled: list[Step] = [("LpNormalization", [], {"axis": 1, "p": 2})] if isinstance(estimator, LPI) else []
-    steps: list[Step] = [*scaled, ("Sub", ["mean"], {}), ("Gemm", ["components"], {"transB": 1})]
-    arrays = {"mean": estimator.mean_, "components": estimator.components_}
-    return steps, {name: array.astype(np.float32) for name, array in arrays.items()}
+def _constant(onnx: Any, name: str, value: np.ndarray) -> Any:
+    if value.dtype != object:
+        return onnx.numpy_helper.from_array(value, name)
+    words = [str(word).encode() for word in value]
+    return onnx.helper.make_tensor(name, onnx.TensorProto.STRING, [len(words)], words)
 
 
 def to_torch(estimator: Any) -> Any:

@@ -27,9 +27,10 @@ from .._replacing import write_whole
 from ..reducers import Reducer
 from ._classes import is_known
 from ._encoding import ARRAY_NAME, Decoder, Encoder
-from ._fitted import check_fitted
+from ._others import STORABLE
 
 FORMAT = 3
+OTHER = "lapwing fit and lapwing.save write such files, and this is another kind"
 DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
 # What reading and decoding raise where a file is not as it should be.
 MALFORMED = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
@@ -48,7 +49,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     estimator : estimator of lapwing, fitted, or your own, of a class that derives from one of lapwing's
-        Its parameters must be numbers, text, arrays or graphs; a function or another library's object is refused.
+        Or a pipeline of such and of scikit-learn's scalers, imputers, encoders, selectors and projections, a
+        ``ColumnTransformer`` among them, with a nearest-neighbour classifier or k-means at the end. Parameters must be numbers,
+        text, arrays or graphs; a function or another library's object is refused, with the name of its step.
     path : path-like
         Such as ``"model.lapwing"``.
 
@@ -68,16 +71,46 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     container = require("safetensors.numpy", "model")
-    if not (isinstance(estimator, Reducer) and is_known(type(estimator))):
+    if not _is_model(estimator):
         raise TypeError(
-            f"{type(estimator).__name__} is no estimator of lapwing; of a pipeline, save lapwing's step, or use skops.io.dump or "
-            "joblib.dump for the whole"
+            f"{type(estimator).__name__} is no estimator of lapwing, nor one of those of scikit-learn that a model file "
+            "holds; use skops.io.dump or joblib.dump"
         )
     check_is_fitted(estimator)
     encoder = Encoder()
     header = {"format": FORMAT, "lapwing": version("lapwing"), "model": encoder.encode_object(estimator)}
     header["sha256"] = checksum(header, encoder.arrays)
     write_whole(path, container.save(encoder.arrays, metadata={"lapwing": json.dumps(header, allow_nan=False)}))
+
+
+def can_save(estimator: Any) -> bool:
+    """Whether :func:`save` takes an estimator of this kind, once it is fitted.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not; of a pipeline every step is looked at.
+
+    Examples
+    --------
+    >>> from lapwing import LPP
+    >>> from lapwing.persistence import can_save
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import PowerTransformer, StandardScaler
+    >>> can_save(make_pipeline(StandardScaler(), LPP())), can_save(make_pipeline(PowerTransformer(), LPP()))
+    (True, False)
+    """
+    if not _is_model(estimator):
+        return False
+    try:
+        Encoder().encode_object(estimator)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_model(estimator: Any) -> bool:
+    return type(estimator) in STORABLE or (isinstance(estimator, Reducer) and is_known(type(estimator)))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -103,6 +136,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     safetensors = require("safetensors", "model")
     if os.path.isdir(path):
         raise ModelFileError(f"{os.fspath(path)!r} is a folder, not a model file")
+    with open(path, "rb") as file:
+        if file.read(9)[8:] != b"{":  # a length, and then JSON
+            raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {OTHER}")
     try:
         with safetensors.safe_open(os.fspath(path), framework="numpy") as file:
             header = read_header(path)
@@ -110,9 +146,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         if header.get("sha256") != checksum(header, arrays):
             raise ValueError("its content does not match its checksum")
         model = Decoder(arrays, header["format"]).decode(header["model"])
-        if not isinstance(model, Reducer):
+        if not _is_model(model):
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
-        check_fitted(model)
+        check_is_fitted(model)
     except (safetensors.SafetensorError, *MALFORMED) as error:
         raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {error}") from error
     return model

@@ -64,8 +64,8 @@ def _warn_once(ratio: float) -> None:
         _warned.append(ratio)
         warnings.warn(
             f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the median "
-            "one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and standardize=True divides "
-            "without this warning",
+            "one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and standardize=True "
+            "divides without this warning",
             UnitsWarning,
             stacklevel=outside(),
         )

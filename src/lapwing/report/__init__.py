@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -12,16 +13,15 @@ from typing import Any
 from .._extras import require
 from .._replacing import write_whole
 from .._validation import check_count
-from ..comparison import Comparison
-from ._content import content
+from ._content import atlas, content
 
-__all__ = ["write_report"]
+__all__ = ["report_page", "write_atlas", "write_report"]
 
 
 def write_report(
     path: str | os.PathLike[str],
-    comparison: Comparison,
-    X: Any,
+    comparison: Any,
+    X: Any = None,
     y: Any = None,
     *,
     feature_names: Any = None,
@@ -31,11 +31,15 @@ def write_report(
     title: str = "Projections compared",
     max_points: int = 2000,
     command: str | None = None,
+    loading: str | None = None,
+    fitting: str | None = None,
 ) -> Path:
     """Write a comparison as one HTML file, which needs nothing but a browser of 2023 or later.
 
-    It shows the summary with a recommendation, embeddings in two and three dimensions where a sample appears as one points at
-    it, scores by dimension, spectra, components, neighbourhoods, the graph, the confusion matrix, and the code.
+    It shows the summary with a recommendation, a map of the recommended space beside the first axes of each method, with the
+    sample under the pointer, the neighbours of a point before and after, colours by class, prediction or feature, search and
+    lasso; scores by dimension, the data, spectra, components, loadings, neighbourhoods, the graph, the confusion matrix, and the
+    code. In a notebook a comparison shows the same page by itself.
 
     Parameters
     ----------
@@ -43,8 +47,8 @@ def write_report(
         Of the file; an earlier one is replaced when the new one is complete.
     comparison : Comparison
         Of :func:`lapwing.comparison.compare`.
-    X : array or sparse matrix of shape (n_samples, n_features)
-        The data compared.
+    X : array or sparse matrix of shape (n_samples, n_features), default=None
+        The data compared; None is what the comparison holds.
     y : array-like of shape (n_samples,), default=None
         Labels to colour the points by; None is those of the comparison.
     feature_names : array-like of str, default=None
@@ -59,33 +63,120 @@ def write_report(
         Of more samples so many are shown, spread evenly over the rows.
     command : str or None, default=None
         The command that made the comparison, to be shown.
+    loading : str or None, default=None
+        Python that brings ``X`` and ``y``, to stand before the code; None is a comment that says what they are.
+    fitting : str or None, default=None
+        The command that fits what is recommended, to be shown.
 
     Returns
     -------
     Path
     """
+    options = {
+        "feature_names": feature_names,
+        "ids": ids,
+        "images": images,
+        "texts": texts,
+        "max_points": max_points,
+        "loading": loading,
+    }
+    page = report_page(comparison, X, y, title=title, command=command, fitting=fitting, **options)
+    write_whole(path, page.encode())
+    return Path(path)
+
+
+def report_page(
+    comparison: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    feature_names: Any = None,
+    ids: Any = None,
+    images: Any = None,
+    texts: Any = None,
+    max_points: int = 2000,
+    loading: str | None = None,
+    title: str = "Projections compared",
+    command: str | None = None,
+    fitting: str | None = None,
+) -> str:
+    """The page of :func:`write_report`, as text.
+
+    Parameters
+    ----------
+    comparison, X, y, feature_names, ids, images, texts, max_points, loading, title, command, fitting
+        As in :func:`write_report`.
+
+    Returns
+    -------
+    str
+    """
     shown = content(
         comparison,
-        X,
+        comparison.X if X is None else X,
         y,
         feature_names=feature_names,
         ids=ids,
         images=images,
         texts=texts,
         max_points=check_count("max_points", max_points),
+        loading=loading,
     )
     jinja2 = require("jinja2", "report")
     folder = files(__package__)
     page = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    html = page.from_string((folder / "page.html.jinja").read_text("utf-8")).render(
+    return page.from_string((folder / "page.html.jinja").read_text("utf-8")).render(
         title=title,
         command=command,
+        fitting=fitting,
         content=shown,
         style=(folder / "page.css").read_text("utf-8"),
         script=(folder / "page.js").read_text("utf-8"),
         plotly=_packed_plotly(),
     )
-    write_whole(path, html.encode())
+
+
+def write_atlas(
+    path: str | os.PathLike[str],
+    comparison: Any,
+    y: Any = None,
+    *,
+    ids: Any = None,
+    feature_names: Any = None,
+    n_neighbors: int = 15,
+    max_points: int = 10_000,
+) -> Path:
+    """Write the recommended space as a Parquet file for Embedding Atlas.
+
+    The columns are ``id``, ``x`` and ``y`` (a two-dimensional map of all dimensions of the space), ``neighbors`` (of each row the
+    numbers of its nearest rows in the space, and their distances), ``label`` and ``predicted`` where there are labels, and the
+    features, up to 50. ``embedding-atlas FILE --x x --y y --neighbors neighbors`` shows it.
+
+    Parameters
+    ----------
+    path : path
+        Of the file, ``.parquet``; an earlier one is replaced when the new one is complete.
+    comparison : Comparison
+        Of :func:`lapwing.comparison.compare`.
+    y : array-like of shape (n_samples,), default=None
+        Labels; None is those of the comparison.
+    ids : array-like of shape (n_samples,), default=None
+        Names of the rows; None is their numbers, from 1.
+    feature_names : array-like of str, default=None
+    n_neighbors : int, default=15
+    max_points : int, default=10000
+        Of more rows so many are written, spread evenly.
+
+    Returns
+    -------
+    Path
+    """
+    sizes = check_count("n_neighbors", n_neighbors), check_count("max_points", max_points)
+    table = atlas(comparison, y, ids, feature_names, *sizes)
+    pyarrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(table), file)
+    write_whole(path, file.getvalue())
     return Path(path)
 
 

@@ -12,68 +12,144 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ..comparison import Comparison, takes_unknown_for_a_class
 from ..graphs import Combination, Graph, Intersection, Scaled
+from ..selection import LabelledSplit, takes_unknown_for_a_class
 
 LONGEST = 1000  # entries of an array that is written out
 
 LABELLED = """\
 model = {model}
 cv = {splitter}
-scores = cross_val_score(make_pipeline(model, KNeighborsClassifier(1)), X, y, cv=cv)
-print(f"1-NN accuracy on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
-Z = model.fit(X, y).transform(X)"""
+scores = cross_val_score({judged}, X, y{keys}, cv=cv{scoring})
+print(f"{what} on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
+Z = {fitted}.transform(X)"""
 
-PARTLY_LABELLED = """\
+LOOP = """\
 model = {model}
-labels, scores = np.ravel(np.asarray(y, dtype=object)), []
-known = (labels != -1) & (labels != "-1")  # -1: label unknown
-y = np.full(len(labels), -1)
-y[known] = np.unique(labels[known], return_inverse=True)[1]
-for train, test in {splitter}.split(X, y):
-    {fit}
-    train, test = train[known[train]], test[known[test]]
-    nearest = KNeighborsClassifier(1).fit(model.transform(X[train]), y[train])
-    scores.append(nearest.score(model.transform(X[test]), y[test]))
-scores = np.array(scores)
-print(f"1-NN accuracy on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}"""
-
-UNLABELLED = """\
-model = {model}
+cv = {splitter}
 scores = []
-for train, test in {splitter}.split(X):
-    Z = model.fit(X[train]).transform(X[test])
-    scores.append(neighborhood_preservation(X[test], Z, n_neighbors={n_neighbors})[2])
+for train, test in cv.split(X, {y}{keys}):
+{body}
 scores = np.array(scores)
-print(f"recall of {n_neighbors} neighbours on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
-Z = model.fit(X).transform(X)"""
+print(f"{what} on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
+Z = {fitted}.transform(X)"""
+
+KEPT = """\
+    Z = model.fit(X[train]{y_train}).transform(X[test])
+    scores.append(neighborhood_preservation(X[test], Z, n_neighbors={n_neighbors})[{place}])"""
+
+RETRIEVED = """\
+    Z = SemiSupervised(model).fit(X[train], y[train]).reducer_.transform(X)
+    index = train[known[train]]
+    test = test[known[test]]
+    test = test[np.linspace(0, len(test) - 1, 500).astype(int)] if len(test) > 500 else test
+    scores.append(retrieval_scores(Z[test], y[test], Z[index], y[index])[{place}])"""
+
+CLUSTERED = """\
+    Z = SemiSupervised(model).fit(X[train], y[train]).reducer_.transform(X[test[known[test]]])
+    n_clusters = min(len(set(y[train[known[train]]])), len(Z))
+    clusters = KMeans(n_clusters, n_init=4, random_state={seed}).fit_predict(Z)
+    scores.append({score}(y[test[known[test]]], clusters))"""
+
+KNOWN = """\
+y = np.ravel(np.asarray(y))
+known = np.array([str(label) != "-1" for label in y])  # -1: label unknown
+"""
+
+SCORING = {"accuracy": "", "balanced_accuracy": ', scoring="balanced_accuracy"', "f1": ', scoring="f1_macro"'}
+NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
+RETRIEVAL = ("map", "recall@5")
+CLUSTERING = {
+    "clustering": ("lapwing.metrics", "clustering_accuracy"),
+    "nmi": ("sklearn.metrics", "normalized_mutual_info_score"),
+}
+WHAT = {
+    "accuracy": "1-NN accuracy",
+    "balanced_accuracy": "1-NN balanced accuracy",
+    "f1": "1-NN macro F1",
+    "map": "mean average precision",
+    "recall@5": "recall at 5",
+    "clustering": "clustering accuracy",
+    "nmi": "clustering NMI",
+}
 
 
-def program(comparison: Comparison, method: str) -> str:
-    """Python that scores the method at its chosen dimension as the comparison did; it needs ``X`` and, with labels, ``y``."""
+def program(comparison: Any, method: str, loading: str | None = None) -> str:
+    """Python that scores the method at its chosen dimension as the comparison did.
+
+    ``loading`` is Python that brings ``X``, ``y`` and, where rows were kept together or in order, ``groups`` or ``time``; without
+    it a comment says what they are.
+    """
     [row] = [row for row in comparison.summary() if row["method"] == method]
-    code = Expressions()
-    model, splitter = code(comparison.estimator(method)), code.splitter(comparison.splitter)
-    labels = comparison.labels
-    if labels is None:
-        code.need("numpy", "np")
-        code.need("lapwing.comparison", "neighborhood_preservation")
-        body, data = UNLABELLED, "X: array of shape {n}"
-    elif (labels < 0).any():
-        code.need("numpy", "np")
-        code.need("sklearn.neighbors", "KNeighborsClassifier")
-        body, data = PARTLY_LABELLED, "X: array of shape {n}; y: its labels, -1 where unknown"
+    code, criterion, labels = Expressions(), comparison.criterion, comparison.labels
+    estimator = comparison.estimator(method)
+    partly = labels is not None and bool((labels < 0).any())
+    filled = {
+        "model": code(estimator),
+        "splitter": code.splitter(comparison.splitter),
+        "mean": row["mean"],
+        "what": WHAT.get(criterion, f"{criterion} of {comparison.n_neighbors} neighbours"),
+        "fitted": "model.fit(X)" if labels is None else "model.fit(X, y)",
+        "y": "y" if labels is not None else "None" if comparison.keys is not None else "",
+    }
+    if partly and takes_unknown_for_a_class(estimator):
+        filled["fitted"] = "SemiSupervised(model).fit(X, y).reducer_"
+        code.need("lapwing.selection", "SemiSupervised")
+    key = comparison.key_name
+    if criterion in SCORING:
+        body = _by_scorer(code, partly, criterion, key, filled)
     else:
-        code.need("sklearn.model_selection", "cross_val_score")
+        body = _by_loop(code, comparison, criterion, key, filled)
+    shape = (comparison.n_samples, comparison.n_features)
+    unknown = ", -1 where unknown" if partly else ""
+    parts = [f"X: array of shape {shape}", *([f"y: its labels{unknown}"] if labels is not None else [])]
+    parts += [f"{key}: one value per row"] if key else []
+    start = f"# {'; '.join(parts)}; rows in the same order" if loading is None else f"{loading.strip()}\n"
+    return f"{code.imports()}\n\n{start}\n{body}\n"
+
+
+def _by_scorer(code: Expressions, partly: bool, criterion: str, key: str | None, filled: dict[str, Any]) -> str:
+    """scikit-learn's own cross-validation."""
+    code.need("sklearn.model_selection", "cross_val_score")
+    scoring = SCORING[criterion]
+    if partly:
+        code.need("lapwing.selection", "SemiSupervised")
+        judged = "SemiSupervised(model)"
+        if scoring:
+            code.need("lapwing.selection", "labelled_scorer")
+            scoring = scoring.replace('scoring="', 'scoring=labelled_scorer("') + ")"
+    else:
         code.need("sklearn.neighbors", "KNeighborsClassifier")
         code.need("sklearn.pipeline", "make_pipeline")
-        body, data = LABELLED, "X: array of shape {n}; y: its labels"
-    fit = "model.fit(X[train], y[train])"
-    if takes_unknown_for_a_class(comparison.estimator(method)):
-        fit = "model.fit(X[train[known[train]]], y[train[known[train]]])"
-    shape = (comparison.n_samples, comparison.n_features)
-    text = body.format(model=model, splitter=splitter, mean=row["mean"], n_neighbors=comparison.n_neighbors, fit=fit)
-    return f"{code.imports()}\n\n# {data.format(n=shape)}, rows in the same order\n{text}\n"
+        judged = "make_pipeline(model, KNeighborsClassifier(1))"
+    return LABELLED.format(judged=judged, scoring=scoring, keys=f", groups={key}" if key else "", **filled)
+
+
+def _by_loop(code: Expressions, comparison: Any, criterion: str, key: str | None, filled: dict[str, Any]) -> str:
+    """Folds one by one, for measures that are no score of a classifier."""
+    code.need("numpy", "np")
+    start = ""
+    if criterion in NEIGHBORHOOD:
+        code.need("lapwing.comparison", "neighborhood_preservation")
+        y_train = ", y[train]" if comparison.labels is not None else ""
+        if "SemiSupervised" in filled["fitted"]:
+            start, y_train = KNOWN, ""
+        body = KEPT.format(n_neighbors=comparison.n_neighbors, place=NEIGHBORHOOD.index(criterion), y_train=y_train)
+        if start:
+            body = body.replace("model.fit(X[train])", "SemiSupervised(model).fit(X[train], y[train]).reducer_")
+    else:
+        start = KNOWN
+        code.need("lapwing.selection", "SemiSupervised")
+        if criterion in RETRIEVAL:
+            code.need("lapwing.metrics", "retrieval_scores")
+            body = RETRIEVED.format(place=RETRIEVAL.index(criterion))
+        else:
+            code.need("sklearn.cluster", "KMeans")
+            code.need(*CLUSTERING[criterion])
+            body = CLUSTERED.format(seed=comparison.random_state, score=CLUSTERING[criterion][1])
+    keys = f", {key}" if key else ""
+    text = LOOP.format(body=body, keys=keys, **filled)
+    return start + (text.replace("cv.split(X, )", "cv.split(X)") if not keys else text)
 
 
 class Expressions:
@@ -115,6 +191,10 @@ class Expressions:
         return self._plain(value, name)
 
     def splitter(self, splitter: Any) -> str:
+        if isinstance(splitter, LabelledSplit):
+            self._named(LabelledSplit, "")
+            inner = splitter.cv
+            return f"LabelledSplit({self.splitter(inner) if hasattr(inner, 'split') else inner})"
         if not repr(splitter).startswith(f"{type(splitter).__name__}("):
             return self._unwritten("splitter", splitter)
         self._named(type(splitter), "")

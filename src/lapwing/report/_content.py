@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.manifold import TSNE
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
 from .._extras import require
-from ..comparison import Comparison, class_codes, spread_rows, standard_error
+from ..metrics import standard_error
 from ..plots import directions
+from ..rows import class_codes, spread_rows
 from ..selection import reducer_of
 from ._code import program
 
@@ -21,8 +24,15 @@ THUMBNAIL = 40  # pixels of the longer side of an image, at most
 TEXT = 280  # characters of a document
 COLUMNS = 12  # features of a row, and of a component
 COMPONENTS = 12  # components shown
+NEAREST = 6  # neighbours of a point that are shown
+LOADINGS = 20  # features in the table of loadings
+OVERVIEW = 40  # features in the overview of the data
 MEASURES = {
     "accuracy": "1-NN accuracy",
+    "balanced_accuracy": "1-NN balanced accuracy",
+    "f1": "1-NN F1 (mean of classes)",
+    "map": "Mean average precision",
+    "recall@5": "Recall at 5",
     "clustering": "Clustering accuracy",
     "nmi": "Clustering NMI",
     "trustworthiness": "Trustworthiness",
@@ -31,8 +41,12 @@ MEASURES = {
 }
 
 
+UNEQUAL = ("balanced_accuracy", "f1")  # measures in the table where classes are unequal
+NEIGHBOURHOOD = ("trustworthiness", "continuity", "recall")
+
+
 def content(
-    comparison: Comparison,
+    comparison: Any,
     X: Any,
     y: Any,
     *,
@@ -41,6 +55,7 @@ def content(
     images: Any,
     texts: Any,
     max_points: int,
+    loading: str | None = None,
 ) -> dict[str, Any]:
     """Everything on the page, checked against the comparison."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -53,19 +68,34 @@ def content(
     images = None if images is None else _images(images, n)
     labels, classes = _colours(comparison, y)
     method, dimension = comparison.choice
+    unequal = comparison.is_unequal
     return {
         "facts": _facts(comparison),
         "summary": _rounded(comparison.summary()),
         "choice": {"method": method, "dimension": dimension, **_choice(comparison, method, dimension)},
-        "measures": [{"key": key, "name": MEASURES[key]} for key in comparison.measures],
+        "measures": [
+            {
+                "key": key,
+                "name": MEASURES[key],
+                "shown": key != comparison.criterion and (unequal or key not in UNEQUAL),
+            }
+            for key in comparison.measures
+        ],
         "scores": {name: _scores(comparison, name) for name in comparison.methods},
-        "baseline": _baseline(comparison),
+        "baseline": _mean(comparison, comparison.baseline),
+        "majority": _mean(comparison, comparison.majority) if comparison.majority else None,
         "points": {
             "rows": rows.tolist(),
             "ids": [identities[i] for i in rows],
             "labels": None if labels is None else labels[rows].tolist(),
             "embeddings": {name: _embeddings(found, rows) for name, found in comparison.embeddings.items()},
+            "map": _rounded([*chosen_map(comparison, rows).T.astype(float)], 4),
+            "near": _nearest(X[rows]),
+            "nearAfter": {name: _nearest(space[rows]) for name, space in comparison.spaces.items()},
+            "predicted": _predicted(comparison, rows),
         },
+        "overview": _overview(comparison, X, names),
+        "loadings": {name: _loadings(X, space, names, images) for name, space in comparison.spaces.items()},
         "classes": classes,
         "classNames": None if comparison.classes is None else [str(name) for name in comparison.classes],
         "samples": _samples(comparison, X, rows, names, images, texts),
@@ -75,7 +105,7 @@ def content(
         "confusion": {name: comparison.confusion(name).tolist() for name in comparison.methods}
         if comparison.labels is not None
         else None,
-        "code": {name: program(comparison, name) for name in comparison.methods},
+        "code": {name: program(comparison, name, loading) for name in comparison.methods},
         "failures": comparison.failures,
         "warnings": {name: found for name, found in comparison.warnings.items() if found},
     }
@@ -100,7 +130,7 @@ def _images(images: Any, n: int) -> np.ndarray:
     return images
 
 
-def _colours(comparison: Comparison, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
+def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
     """A class for each row, -1 where unknown, and the names of the classes."""
     if y is None:
         names = comparison.classes
@@ -109,7 +139,7 @@ def _colours(comparison: Comparison, y: Any) -> tuple[np.ndarray | None, list[st
     return labels, [str(name) for name in names]
 
 
-def _facts(comparison: Comparison) -> dict[str, Any]:
+def _facts(comparison: Any) -> dict[str, Any]:
     return {
         "n_samples": comparison.n_samples,
         "n_features": comparison.n_features,
@@ -119,15 +149,22 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
         "n_neighbors": comparison.n_neighbors,
         "n_settings": sum(len(comparison.dimensions(name)) for name in comparison.methods),
         "criterion": MEASURES[comparison.criterion],
+        "key": comparison.criterion,
+        "unequal": comparison.is_unequal,
+        "kept": comparison.key_name,
+        "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
         "chance": comparison.n_neighbors / max(1, min(len(fold) for fold in comparison.folds) - 1),
     }
 
 
-def _choice(comparison: Comparison, method: str, dimension: int) -> dict[str, float]:
+def _choice(comparison: Any, method: str, dimension: int) -> dict[str, float]:
     """Mean, standard error, and how much better or worse than the data as given, fold by fold."""
     column = comparison.scores(method)[:, comparison.dimensions(method).index(dimension)]
     gain = column - [record[comparison.criterion] for record in comparison.baseline]
+    index = comparison.dimensions(method).index(dimension)
+    accuracy = comparison.scores(method, "accuracy")[:, index].mean() if "accuracy" in comparison.measures else 0.0
     return {
+        "accuracy": float(accuracy),
         "mean": float(column.mean()),
         "se": standard_error(column),
         "gain": float(gain.mean()),
@@ -148,7 +185,7 @@ def _rounded(values: Any, digits: int = 5) -> Any:
     return values
 
 
-def _scores(comparison: Comparison, method: str) -> dict[str, Any]:
+def _scores(comparison: Any, method: str) -> dict[str, Any]:
     by_measure = {measure: comparison.scores(method, measure) for measure in comparison.measures}
     return {
         "dimensions": comparison.dimensions(method),
@@ -159,10 +196,12 @@ def _scores(comparison: Comparison, method: str) -> dict[str, Any]:
     }
 
 
-def _baseline(comparison: Comparison) -> dict[str, Any]:
-    columns = {key: np.array([record[key] for record in comparison.baseline]) for key in comparison.measures}
+def _mean(comparison: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Records of all folds, such as those of the data as given."""
+    measures = [key for key in comparison.measures if key in records[0]]
+    columns = {key: np.array([record[key] for record in records]) for key in measures}
     return {
-        "name": comparison.baseline[0]["method"],
+        "name": records[0]["method"],
         "mean": {key: _rounded(float(column.mean())) for key, column in columns.items()},
         "se": {key: _rounded(standard_error(column)) for key, column in columns.items()},
     }
@@ -174,8 +213,84 @@ def _embeddings(found: dict[int, np.ndarray], rows: np.ndarray) -> dict[str, Any
     return {str(d): _rounded([*Z[rows].T.astype(float)], 4) for d, Z in found.items() if not (d == 2 and same)}
 
 
+def chosen_map(comparison: Any, rows: np.ndarray) -> np.ndarray:
+    """Some rows in two dimensions that show all those of the recommended space: its t-SNE, or itself where it has at most two."""
+    space = np.asarray(comparison.spaces[comparison.choice[0]][rows], dtype=float)
+    if space.shape[1] == 1:
+        return np.column_stack([space[:, 0], np.zeros(len(space))])
+    if space.shape[1] == 2 or len(rows) < 5:
+        return space[:, :2]
+    perplexity = min(30.0, (len(rows) - 1) / 4)
+    return TSNE(2, init="pca", perplexity=perplexity, max_iter=500, random_state=0).fit_transform(space)
+
+
+def _nearest(Z: Any) -> dict[str, Any]:
+    """The nearest of the points shown, as 16-bit numbers in base 64, point by point."""
+    k = min(NEAREST, Z.shape[0] - 1)
+    if k < 1:
+        return {"count": 0, "places": ""}
+    metric = "cosine" if sparse.issparse(Z) else "euclidean"
+    places = NearestNeighbors(n_neighbors=k, metric=metric).fit(Z).kneighbors(return_distance=False)
+    return {"count": k, "places": base64.b64encode(places.astype("<u2").tobytes()).decode("ascii")}
+
+
+def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, list[int]] | None:
+    """For each method the class that its nearest neighbour gave each point while it was held out; -1 where it never was."""
+    if comparison.labels is None:
+        return None
+    found = {}
+    for row in comparison.summary():
+        classes = np.full(comparison.n_samples, -1)
+        for fold, predicted in zip(
+            comparison.folds, comparison.predictions[row["method"], row["dimension"]], strict=True
+        ):
+            classes[fold[comparison.labels[fold] >= 0]] = predicted
+        found[row["method"]] = classes[rows].tolist()
+    return found
+
+
+def _overview(comparison: Any, X: Any, names: list[str]) -> dict[str, Any]:
+    """Sizes of the classes, and what the columns hold."""
+    classes = None
+    if comparison.labels is not None:
+        counts = np.bincount(comparison.labels[comparison.labels >= 0], minlength=len(comparison.classes))
+        classes = [[str(name), int(count)] for name, count in zip(comparison.classes, counts, strict=True)]
+    if sparse.issparse(X):
+        share = X.nnz / (X.shape[0] * X.shape[1])
+        return {"classes": classes, "columns": [], "n_constant": 0, "ratio": None, "filled": _rounded(share)}
+    deviation = X.std(axis=0, dtype=np.float64)
+    varying = deviation[deviation > 0]
+    shown = np.arange(min(X.shape[1], OVERVIEW))
+    columns = [
+        [names[j], *_rounded([float(value) for value in _five_numbers(X[:, j], deviation[j])], 4)] for j in shown
+    ]
+    return {
+        "classes": classes,
+        "columns": columns,
+        "n_constant": int((deviation == 0).sum()),
+        "ratio": _rounded(float(varying.max() / varying.min()), 3) if varying.size else None,
+        "filled": None,
+    }
+
+
+def _five_numbers(column: np.ndarray, deviation: float) -> tuple[float, ...]:
+    return column.mean(dtype=np.float64), deviation, column.min(), np.median(column), column.max()
+
+
+def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[str, Any] | None:
+    """Correlations of features with the dimensions of a space: the features that have the largest ones."""
+    if sparse.issparse(X) or images is not None or X.shape[1] < 2:
+        return None
+    Z = np.asarray(space[:, :COMPONENTS], dtype=np.float64)
+    Z = (Z - Z.mean(axis=0)) / np.where((scale := Z.std(axis=0)) > 0, scale, 1)
+    mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+    correlations = (X.T @ Z / len(Z) - np.outer(mean, Z.mean(axis=0))) / np.where(deviation > 0, deviation, 1)[:, None]
+    largest = np.argsort(-np.abs(correlations).max(axis=1), kind="stable")[:LOADINGS]
+    return {"names": [names[j] for j in largest], "values": _rounded(correlations[largest], 3)}
+
+
 def _samples(
-    comparison: Comparison, X: Any, rows: np.ndarray, names: list[str], images: np.ndarray | None, texts: Any
+    comparison: Any, X: Any, rows: np.ndarray, names: list[str], images: np.ndarray | None, texts: Any
 ) -> dict[str, Any]:
     """What is shown of a sample: its image, its text, or some of its features."""
     if images is not None:
@@ -200,7 +315,7 @@ def _terms(row: Any, names: list[str]) -> str:
     return ", ".join(names[j] for j in row.indices[first])
 
 
-def _telling(comparison: Comparison, X: np.ndarray) -> np.ndarray:
+def _telling(comparison: Any, X: np.ndarray) -> np.ndarray:
     """The features that weigh most in the method of choice, in their order."""
     if X.shape[1] <= COLUMNS:
         return np.arange(X.shape[1])
@@ -217,7 +332,7 @@ def _linear(model: Any) -> np.ndarray | None:
         return None
 
 
-def _spectrum(comparison: Comparison, method: str) -> dict[str, Any]:
+def _spectrum(comparison: Any, method: str) -> dict[str, Any]:
     own = hasattr(reducer_of(comparison.models[method]), "eigenvalues_")
     return {
         "values": _rounded(comparison.spectra[method]),
@@ -290,3 +405,34 @@ def _graph(facts: dict[str, Any]) -> dict[str, Any]:
         "degrees": np.flatnonzero(counts).tolist(),
         "counts": counts[counts > 0].tolist(),
     }
+
+
+def atlas(comparison: Any, y: Any, ids: Any, feature_names: Any, n_neighbors: int, max_points: int) -> dict[str, Any]:
+    """Columns for Embedding Atlas."""
+    n = comparison.n_samples
+    rows = spread_rows(n, max_points)
+    method, _ = comparison.choice
+    space = np.asarray(comparison.spaces[method][rows], dtype=float)
+    distances, places = NearestNeighbors(n_neighbors=min(n_neighbors, len(rows) - 1)).fit(space).kneighbors()
+    x = chosen_map(comparison, rows)
+    names = _names("ids", ids, n, [str(i + 1) for i in range(n)])
+    columns: dict[str, Any] = {
+        "id": [names[i] for i in rows],
+        "x": x[:, 0].astype(float),
+        "y": x[:, 1].astype(float),
+        "neighbors": [
+            {"ids": near.tolist(), "distances": far.tolist()} for near, far in zip(places, distances, strict=True)
+        ],
+    }
+    labels, classes = _colours(comparison, y)
+    if labels is not None and classes is not None:
+        columns["label"] = [classes[code] if code >= 0 else None for code in labels[rows]]
+    if (predicted := _predicted(comparison, rows)) is not None:
+        columns["predicted"] = [str(comparison.classes[code]) if code >= 0 else None for code in predicted[method]]
+    if not sparse.issparse(comparison.X):
+        d = comparison.n_features
+        features = _names("feature_names", feature_names, d, [f"feature {i}" for i in range(d)])
+        taken = set(columns)
+        for j, name in enumerate(features[:50]):
+            columns[name if name not in taken else f"{name} (feature)"] = comparison.X[rows, j]
+    return columns

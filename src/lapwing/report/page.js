@@ -3,7 +3,7 @@
   const $ = (id) => document.getElementById(id);
   const content = JSON.parse($("content").textContent);
   const methods = content.summary.map((row) => row.method);
-  const state = { method: content.choice.method, axes: 2 };
+  const state = { method: content.choice.method, axes: 2, colour: "class", picked: null, marked: [], hidden: new Set() };
 
   // Colours of Okabe and Ito, told apart by colour-blind readers; two are changed where they would vanish on the ground.
   const COLOURS = {
@@ -12,6 +12,8 @@
   };
   const SYMBOLS = ["circle", "diamond-open", "square", "circle-open", "diamond", "square-open"];  // those that 3-D can draw in any font
   const DASHES = ["solid", "dash", "dot", "dashdot"];
+  const isNarrow = () => window.innerWidth < 700;
+  const BELOW = { orientation: "h", x: 0, xanchor: "left", y: -0.22, yanchor: "top" };  // on a phone a legend beside a plot leaves no plot
   const isDark = () => document.documentElement.dataset.theme === "dark";
   const colour = (i) => COLOURS[isDark() ? "dark" : "light"][i % 8];
   const symbol = (i) => SYMBOLS[Math.floor(i / 8) % SYMBOLS.length];
@@ -48,7 +50,7 @@
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 55, r: 15, t: 12, b: 48 },
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: variable("--ink") },
       hoverlabel: { bgcolor: variable("--raised"), bordercolor: variable("--line"), font: { color: variable("--ink"), size: 13 } },
-      legend: { font: { size: 12.5 }, itemsizing: "constant" }, modebar: { bgcolor: "rgba(0,0,0,0)", color: variable("--soft"), activecolor: variable("--accent") },
+      legend: { font: { size: 12.5 }, itemsizing: "constant", ...(isNarrow() ? BELOW : {}) }, modebar: { bgcolor: "rgba(0,0,0,0)", color: variable("--soft"), activecolor: variable("--accent") },
       ...more,
     };
   }
@@ -58,16 +60,38 @@
 
   // ---- embedding ----
 
-  function groups() {
-    const labels = content.points.labels;
-    const all = content.points.rows.map((_, i) => i);
-    if (!labels) return [{ name: "samples", code: 0, members: all }];
-    const found = content.classes.map((name, code) => ({ name, code, members: [] }));
+  const ALL = content.points.rows.map((_, i) => i);
+  const decoded = new Map();
+  function neighbours({ count, places }, i) {
+    if (!decoded.has(places)) {
+      const bytes = Uint8Array.from(atob(places), (c) => c.charCodeAt(0));
+      decoded.set(places, new Uint16Array(bytes.buffer));
+    }
+    return Array.from(decoded.get(places).slice(i * count, (i + 1) * count));
+  }
+
+  function byCode(codes, names) {
+    const found = names.map((name, code) => ({ name, code, members: [] }));
     const unknown = { name: "unknown", code: -1, members: [] };
-    labels.forEach((code, i) => (code < 0 ? unknown : found[code]).members.push(i));
+    codes.forEach((code, i) => (code < 0 ? unknown : found[code]).members.push(i));
     return [unknown, ...found].filter((group) => group.members.length);
   }
-  const GROUPS = groups();
+
+  function groups() {  // points that share a colour
+    const { labels, predicted } = content.points;
+    if (state.colour === "class" && labels) return byCode(labels, content.classes);
+    if (state.colour === "prediction") return byCode(predicted[state.method], content.classNames);
+    return [{ name: "samples", code: 0, members: ALL }];
+  }
+
+  function fillColours() {
+    const options = [["class", content.points.labels ? "class" : "none"]];
+    if (content.points.predicted) options.push(["prediction", "prediction on held-out rows"]);
+    if (content.samples.kind === "row") content.samples.names.forEach((name, j) => options.push([`feature ${j}`, name]));
+    $("colour").replaceChildren(...options.map(([value, text]) => { const option = element("option", text); option.value = value; return option; }));
+  }
+
+  const featureShown = () => (state.colour.startsWith("feature ") ? Number(state.colour.slice(8)) : null);
 
   function coordinates() {
     const stored = content.points.embeddings[state.method];
@@ -81,31 +105,161 @@
     return code + 0.7 * (((i + 1) * 0.618034) % 1 - 0.5);
   }
 
+  function place(axes, dimensions, members) {
+    return {
+      x: members.map((i) => axes[0][i]), y: members.map((i) => (dimensions === 1 ? spreadOut(i) : axes[1][i])),
+      ...(dimensions === 3 ? { z: members.map((i) => axes[2][i]) } : {}),
+    };
+  }
+
+  function pointTraces(axes, dimensions) {
+    const type = dimensions === 3 ? "scatter3d" : "scatter", size = (ALL.length > 800 ? 5 : 7) - (dimensions === 3 ? 2 : 0);
+    const j = featureShown();
+    const base = (members) => ({ type, mode: "markers", hoverinfo: "none", customdata: members, showlegend: false, ...place(axes, dimensions, members) });
+    const traces = j !== null
+      ? [{ ...base(ALL), marker: { size, opacity: 0.85, color: ALL.map((i) => content.samples.values[i][j]), colorscale: "Viridis", line: { width: 0 }, colorbar: { thickness: 9, outlinewidth: 0, len: 0.6, tickfont: { size: 10, color: variable("--soft") } } } }]
+      : groups().map(({ name, code, members }) => ({
+        ...base(members), name: plain(short(name, 28)), visible: !state.hidden.has(code),
+        marker: {
+          color: code < 0 ? variable("--soft") : colour(code), symbol: code < 0 ? "circle-open" : symbol(code),
+          size: size + (code >= 8 ? 1 : 0), opacity: code < 0 ? 0.45 : 0.8, line: { width: 0 },
+        },
+      }));
+    return [...traces, ...marks(base, dimensions)];
+  }
+
+  function marks(base, dimensions) {  // rings around what was clicked, its neighbours before and after, and what was found
+    const ring = (members, name, tone, size, shape) => ({
+      ...base(members), name, marker: { color: tone, symbol: dimensions === 3 ? "circle-open" : shape, size: dimensions === 3 ? size - 4 : size, line: { width: 2.2, color: tone } },
+    });
+    const found = [];
+    if (state.marked.length) found.push(ring(state.marked, "found", variable("--accent"), 13, "square-open"));
+    if (state.picked !== null) {
+      const { near, nearAfter } = content.points;
+      found.push(ring(neighbours(near, state.picked), "neighbours before", "#d55e00", 12, "diamond-open"));
+      found.push(ring(neighbours(nearAfter[state.method], state.picked), "neighbours after", variable("--accent"), 15, "circle-open"));
+      found.push(ring([state.picked], "picked", variable("--ink"), 17, "circle-open"));
+    }
+    return found;
+  }
+
+  const BUTTONS = { flat: ["toImage", "zoom2d", "pan2d", "select2d", "lasso2d", "resetScale2d"], deep: ["toImage", "orbitRotation", "pan3d", "resetCameraDefault3d"] };
+  const flatLayout = (x, y) => ({ xaxis: x, yaxis: y, hovermode: "closest", hoverdistance: 12, margin: { l: 45, r: 10, t: 34, b: 42 } });
+
+  function drawMap() {
+    const own = state.method === content.choice.method, d = content.choice.dimension;
+    $("map-title").textContent = own ? `Map of ${d === 1 ? "the one dimension" : d === 2 ? "both dimensions" : `all ${d} dimensions`}` : `Map of ${content.choice.method}, which is recommended`;
+    $("map-note").textContent = d > 2
+      ? `A t-SNE of the ${d}-dimensional space: what is near here is near there; distances between groups mean little.`
+      : d === 2 ? "The space itself." : "The space itself; points are spread across it by class.";
+    const bare = { showticklabels: false, showgrid: false };
+    draw("plot-map", pointTraces(content.points.map, d === 1 ? 1 : 2), { ...flatLayout(axis("", bare), axis("", bare)), margin: { l: 10, r: 10, t: 34, b: 10 }, uirevision: "map" }, BUTTONS.flat);
+  }
+
   function drawEmbedding() {
     const { dimensions, axes } = coordinates();
-    const size = content.points.rows.length > 800 ? 5 : 7;
-    const traces = GROUPS.map(({ name, code, members }) => ({
-      type: dimensions === 3 ? "scatter3d" : "scatter", mode: "markers", name: plain(short(name, 28)), hoverinfo: "none", customdata: members,
-      x: members.map((i) => axes[0][i]),
-      y: members.map((i) => (dimensions === 1 ? spreadOut(i) : axes[1][i])),
-      ...(dimensions === 3 ? { z: members.map((i) => axes[2][i]) } : {}),
-      marker: {
-        color: code < 0 ? variable("--soft") : colour(code), symbol: code < 0 ? "circle-open" : symbol(code),
-        size: (dimensions === 3 ? size - 2 : size) + (code >= 8 ? 1 : 0), opacity: code < 0 ? 0.45 : 0.8, line: { width: 0 },
-      },
-    }));
-    const names = (k) => `component ${k}`;
-    const flat = { xaxis: axis(names(1)), yaxis: dimensions === 1 ? axis("", { visible: false }) : axis(names(2)), hovermode: "closest", hoverdistance: 12, margin: { l: 55, r: 15, t: 34, b: 48 } };
+    const names = (k) => `dimension ${k}`;
+    $("axes-title").textContent = `${state.method}: axes`;
+    const flat = flatLayout(axis(names(1)), dimensions === 1 ? axis("", { visible: false }) : axis(names(2)));
     const scene = (k) => axis(names(k), { backgroundcolor: "rgba(0,0,0,0)", showspikes: false, tickfont: { size: 10, color: variable("--soft") } });
     const deep = { scene: { xaxis: scene(1), yaxis: scene(2), zaxis: scene(3), aspectmode: "cube", camera: { eye: { x: 1.05, y: 1.05, z: 0.8 } } }, margin: { l: 0, r: 0, t: 34, b: 0 } };
-    draw("plot-embedding", traces, {
-      ...(dimensions === 3 ? deep : flat), showlegend: GROUPS.length > 1, uirevision: state.method + dimensions,
-    }, dimensions === 3 ? ["toImage", "orbitRotation", "pan3d", "resetCameraDefault3d"] : ["toImage", "zoom2d", "pan2d", "resetScale2d"]);
+    draw("plot-embedding", pointTraces(axes, dimensions), {
+      ...(dimensions === 3 ? deep : flat), uirevision: state.method + dimensions,
+    }, dimensions === 3 ? BUTTONS.deep : BUTTONS.flat);
     const few = dimensions < state.axes || dimensions === 1;
     $("embedding-note").textContent = few
       ? `${state.method} has ${dimensions} dimension${dimensions === 1 ? " here; points are spread across it by class" : "s at most here"}.`
-      : GROUPS.length > 48 ? "More than 48 classes: colours and shapes repeat." : "Fitted to all rows. Axes are scaled separately.";
+      : `The first ${dimensions} dimensions alone, fitted to all rows and scaled separately.`;
     $("plot-embedding").dataset.shown = `${state.method}/${dimensions}`;
+  }
+
+  function drawLegend() {
+    const shown = featureShown() === null ? groups() : [];
+    $("legend").replaceChildren(...(shown.length > 1 ? shown : []).map(({ name, code }) => {
+      const button = element("button"), dot = element("span", "", "dot"), tone = code < 0 ? variable("--soft") : colour(code);
+      dot.style.background = tone;
+      dot.style.borderColor = tone;
+      dot.classList.toggle("open", code < 0 || symbol(code).endsWith("open"));
+      button.type = "button";
+      button.setAttribute("aria-pressed", String(state.hidden.has(code)));
+      button.title = "Hide or show";
+      button.append(dot, short(name, 28));
+      button.addEventListener("click", () => {
+        if (!state.hidden.delete(code)) state.hidden.add(code);
+        drawPoints();
+      });
+      return button;
+    }));
+    if (shown.length > 48) $("legend").append(element("span", "More than 48 classes: colours and shapes repeat.", "hint"));
+  }
+
+  function drawPoints() {
+    drawMap();
+    drawEmbedding();
+    drawLegend();
+  }
+
+  // ---- neighbours, search and selection ----
+
+  function nearList(title, places, others) {
+    const list = element("ul", undefined, "near"), { points, classes, samples } = content;
+    list.append(...places.map((i) => {
+      const line = element("li", undefined, others.includes(i) ? "both" : ""), button = element("button", points.ids[i]);
+      button.type = "button";
+      button.addEventListener("click", () => pick(i));
+      if (samples.kind === "image") line.append(picture(samples.sprite, i, 26));
+      line.append(button);
+      if (points.labels) line.append(element("span", points.labels[i] < 0 ? "unknown" : short(classes[points.labels[i]], 22)));
+      return line;
+    }));
+    return [element("h3", title), list];
+  }
+
+  function showNeighbours() {
+    $("near").hidden = state.picked === null;
+    if (state.picked === null) return;
+    const { near, nearAfter, predicted } = content.points;
+    const before = neighbours(near, state.picked), after = neighbours(nearAfter[state.method], state.picked);
+    const parts = [...nearList("Nearest before", before, after), ...nearList(`Nearest in ${state.method}`, after, before)];
+    parts.push(element("p", `${before.filter((i) => after.includes(i)).length} of ${before.length} in both, in bold; among the points drawn.`, "hint"));
+    const code = predicted ? predicted[state.method][state.picked] : -1;
+    if (code >= 0) parts.unshift(element("p", `predicted while held out: ${content.classNames[code]}`, "hint"));
+    $("near").replaceChildren(...parts);
+  }
+
+  function pick(i) {
+    state.picked = i;
+    showSample(i);
+    showNeighbours();
+    drawMap();
+    drawEmbedding();
+  }
+
+  function select(members, what) {
+    $("selection").hidden = !members.length;
+    $("selection").open = members.length > 0;
+    $("selection-title").textContent = `${members.length.toLocaleString("en")} row${members.length === 1 ? "" : "s"} ${what}`;
+    $("ids").value = members.map((i) => content.points.ids[i]).join("\n");
+    $("ids-copied").textContent = "";
+  }
+
+  function search(text) {
+    const wanted = text.trim().toLowerCase(), { ids } = content.points;
+    const exact = ALL.filter((i) => ids[i].toLowerCase() === wanted);
+    state.marked = wanted ? (exact.length ? exact : ALL.filter((i) => ids[i].toLowerCase().includes(wanted))) : [];
+    $("found").textContent = wanted ? `${state.marked.length} found` : "";
+    if (state.marked.length) showSample(state.marked[0]);
+    drawMap();
+    drawEmbedding();
+  }
+
+  async function copied(text, status) {
+    try {
+      await navigator.clipboard.writeText(text);
+      status.textContent = "Copied.";
+    } catch {
+      status.textContent = "Select the text and press Ctrl+C.";
+    }
   }
 
   // ---- one sample ----
@@ -170,7 +324,8 @@
 
   function drawScores() {
     const measure = $("measure").value, { baseline, scores } = content;
-    const most = Math.max(...methods.map((m) => scores[m].dimensions.at(-1)));
+    const most = Math.max(...methods.map((m) => scores[m].dimensions.at(-1))), least = Math.min(...methods.map((m) => scores[m].dimensions[0]));
+    const always = content.majority && measure in content.majority.mean ? 100 * content.majority.mean[measure] : null;
     const traces = methods.map((name, i) => {
       const { dimensions, mean, se } = scores[name], bold = name === content.choice.method;
       return {
@@ -182,15 +337,19 @@
     });
     const flat = 100 * baseline.mean[measure];
     if (content.measures.findIndex((m) => m.key === measure) < content.measures.length - 3) traces.push({
-      type: "scatter", mode: "lines", name: plain(baseline.name), x: [1, most], y: [flat, flat], hovertemplate: "%{y:.1f} %",
+      type: "scatter", mode: "lines", name: plain(baseline.name), x: [least, most], y: [flat, flat], hovertemplate: "%{y:.1f} %",
       line: { color: variable("--soft"), width: 1.4, dash: "dash" },
+    });
+    if (always !== null) traces.push({
+      type: "scatter", mode: "lines", name: plain(content.majority.name), x: [least, most], y: [always, always], hovertemplate: "%{y:.1f} %",
+      line: { color: variable("--soft"), width: 1.4, dash: "dot" },
     });
     const ticks = [...new Set(methods.flatMap((m) => scores[m].dimensions))].sort((a, b) => a - b);
     const apart = ticks.filter((d, i) => i === 0 || i === ticks.length - 1 || Math.log(d / ticks[i - 1]) > 0.15);
     draw("plot-scores", traces, {
-      xaxis: axis("dimensions", { type: "log", tickvals: apart, ticktext: apart.map(String), minor: {} }),
+      xaxis: axis("dimensions", { type: "log", tickvals: apart, ticktext: apart.map(String), minor: {}, range: least < most ? [Math.log10(least) - 0.03 * Math.log10(most / least), Math.log10(most) + 0.03 * Math.log10(most / least)] : undefined }),
       yaxis: axis(`${content.measures.find((m) => m.key === measure).name}, %`, $("close").checked ? { range: closeUp(traces) } : {}),
-      hovermode: "closest", legend: { font: { size: 12.5 }, itemsizing: "trace" },
+      hovermode: "closest", legend: { font: { size: 12.5 }, itemsizing: "trace", ...(isNarrow() ? BELOW : {}) },
     });
   }
 
@@ -257,6 +416,33 @@
     });
   }
 
+  function drawClasses() {
+    const { classes } = content.overview;
+    if (!classes) return;
+    draw("plot-classes", [{
+      type: "bar", x: classes.map((_, i) => i), y: classes.map(([, count]) => count), marker: { color: classes.map((_, i) => colour(i)) },
+      hovertext: classes.map(([name]) => plain(name)), hovertemplate: "%{hovertext}: %{y} rows<extra></extra>",
+    }], {
+      xaxis: axis("", { showgrid: false, tickvals: classes.length <= 40 ? classes.map((_, i) => i) : [], ticktext: classes.map(([name]) => plain(short(name, 14))) }), yaxis: axis("rows"), bargap: 0.2, showlegend: false,
+    });
+  }
+
+  function drawLoadings() {
+    const found = content.loadings[state.method];
+    $("loadings").hidden = found === null;
+    if (found === null) return;
+    const places = found.names.map((_, i) => i), dimensions = found.values[0].map((_, k) => k + 1);
+    $("plot-loadings").style.height = `${120 + 22 * places.length}px`;
+    draw("plot-loadings", [{
+      type: "heatmap", z: found.values, x: dimensions, y: places, zmin: -1, zmax: 1, xgap: 1, ygap: 1,
+      colorscale: [[0, "#005494"], [0.5, isDark() ? "#1b2024" : "#ffffff"], [1, "#d55e00"]],
+      hovertext: found.values.map((row, i) => row.map(() => plain(found.names[i]))), hovertemplate: "%{hovertext}, dimension %{x}: %{z:.2f}<extra></extra>",
+      colorbar: { thickness: 10, outlinewidth: 0, tickfont: { size: 11, color: variable("--soft") } },
+    }], {
+      xaxis: axis("dimension", { showgrid: false, dtick: 1 }), yaxis: axis("", { autorange: "reversed", showgrid: false, tickvals: places, ticktext: found.names.map((n) => plain(short(n, isNarrow() ? 16 : 30))) }),
+    });
+  }
+
   function drawConfusion() {
     if (!content.confusion) return;
     const counts = content.confusion[state.method], places = counts.map((_, i) => i);
@@ -279,7 +465,9 @@
   }
 
   function drawMethod() {
-    drawEmbedding();
+    drawPoints();
+    showNeighbours();
+    drawLoadings();
     drawSpectrum();
     drawComponents();
     drawConfusion();
@@ -290,6 +478,7 @@
   function drawAll() {
     drawMethod();
     drawScores();
+    drawClasses();
     drawDegrees();
   }
 
@@ -302,6 +491,7 @@
     if (window.Plotly) drawAll();
   }
 
+  fillColours();
   setTheme(preference.matches);
   preference.addEventListener("change", (event) => setTheme(event.matches));
   $("theme").addEventListener("click", () => setTheme(!isDark()));
@@ -314,13 +504,26 @@
   }
   drawAll();
   showSample(0);
-  $("plot-embedding").on("plotly_hover", (event) => showSample(event.points[0].customdata));
+  ["plot-map", "plot-embedding"].forEach((id) => {
+    $(id).on("plotly_hover", (event) => showSample(event.points[0].customdata));
+    $(id).on("plotly_click", (event) => pick(event.points[0].customdata));
+    $(id).on("plotly_selected", (event) => {
+      if (event) select([...new Set(event.points.map((point) => point.customdata))].sort((a, b) => a - b), "in the lasso");
+    });
+  });
+  $("colour").addEventListener("change", (event) => { state.colour = event.target.value; state.hidden.clear(); drawPoints(); });
+  $("search").addEventListener("input", (event) => search(event.target.value));
+  $("search").addEventListener("keydown", (event) => { if (event.key === "Enter" && state.marked.length) pick(state.marked[0]); });
+  $("copy-ids").addEventListener("click", () => copied($("ids").value, $("ids-copied")));
+  $("clear-ids").addEventListener("click", () => { select([], ""); drawPoints(); });
+  addEventListener("resize", () => { if (isNarrow() !== state.narrow) { state.narrow = isNarrow(); drawAll(); } });
   $("method").addEventListener("change", (event) => { state.method = event.target.value; drawMethod(); });
   $("measure").addEventListener("change", drawScores);
   $("close").addEventListener("change", drawScores);
   $("component").addEventListener("change", drawBars);
   document.querySelectorAll('input[name="axes"]').forEach((radio) =>
     radio.addEventListener("change", () => { state.axes = Number(radio.value); drawEmbedding(); }));
+  state.narrow = isNarrow();
   $("row").addEventListener("input", (event) => {
     const i = event.target.valueAsNumber - 1;
     if (Number.isInteger(i) && i >= 0 && i < content.points.rows.length) showSample(i);

@@ -5,8 +5,26 @@ Formats are told by the name: CSV and TSV (``.csv``, ``.tsv``, ``.txt``; packed 
 folder of images with one sub-folder a class, and ``-`` for CSV on standard input. Rows are counted from 1, the header apart.
 """
 
+from ._dates import DatesAsNumbers
+from ._frame import Frame
+from ._prepare import Input, Prepared, column_numbers, fills_gaps, inputs_of, prepare
 from ._read import batches, has_columns, read
 from ._table import Table
 from ._write import check_suffix, write
 
-__all__ = ["Table", "batches", "check_suffix", "has_columns", "read", "write"]
+__all__ = [
+    "DatesAsNumbers",
+    "Frame",
+    "Input",
+    "Prepared",
+    "Table",
+    "batches",
+    "check_suffix",
+    "column_numbers",
+    "fills_gaps",
+    "has_columns",
+    "inputs_of",
+    "prepare",
+    "read",
+    "write",
+]

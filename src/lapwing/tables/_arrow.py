@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from .._extras import require
-from ._table import Roles, Table, listed, missing_value
+from ._frame import Frame
+from ._table import MISSING, Roles, Table, float_type, listed, missing_values
 
 
 def arrow(part: str = "") -> Any:
@@ -15,18 +17,21 @@ def arrow(part: str = "") -> Any:
     return require(f"pyarrow{part}", "cli")
 
 
-def feature_types(schema: Any, roles: Roles, path: str) -> dict[str, Any]:
-    """The types of the features, all of which must be numbers."""
+def feature_types(schema: Any, roles: Roles, path: str, mixed: bool = False) -> dict[str, Any]:
+    """The types of the features, all of which must be numbers unless they are ``mixed``."""
     kinds = dict(
         zip(schema.names, schema.types, strict=True)
     )  # looking up a name in Arrow is slow where there are many
-    nested = [name for name in roles.used if arrow(".types").is_nested(kinds[name])]
+    looked_at = roles.others if mixed else roles.used  # features that cannot be used are listed once all are known
+    nested = [name for name in looked_at if arrow(".types").is_nested(kinds[name])]
     if nested:
         raise ValueError(
             f"{path}: {listed(nested)} {'hold' if len(nested) > 1 else 'holds'} lists or records; give every entry a column of "
             f"its own, or leave out what is no feature (--drop {','.join(nested[:8])})"
         )
     types = {name: kinds[name] for name in roles.features}
+    if mixed:
+        return types
     check_numeric([name for name, kind in types.items() if not _is_numeric(kind)], roles, path)
     return types
 
@@ -53,19 +58,84 @@ def check_numeric(text: list[str], roles: Roles, path: str) -> None:
     )
 
 
-def from_arrow(batch: Any, roles: Roles, dtype: np.dtype, path: str, row: int, named: bool = True) -> Table:
-    """A batch whose first row is the file's ``row + 1``."""
+def kind_of(kind: Any) -> str:
+    """What a column of this type holds: "number", "date", "text", or "nested"."""
+    types = arrow(".types")
+    if types.is_nested(kind):
+        return "nested"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "date"
+    return "number" if _is_numeric(kind) else "text"
+
+
+def from_arrow(
+    batch: Any,
+    roles: Roles,
+    dtype: np.dtype,
+    path: str,
+    row: int,
+    named: bool = True,
+    wanted: Mapping[str, str] | None = None,
+) -> Table:
+    """A batch whose first row is the file's ``row + 1``; ``wanted`` are kinds of columns, where others than numbers are taken."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    for name in roles.used:
-        column = columns[name]
-        if column.null_count and name != roles.label:
-            first = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise ValueError(missing_value(path, name, row + first + 1))
-    X = np.empty((batch.num_rows, len(roles.features)), dtype)
-    for j, name in enumerate(roles.features):
-        X[:, j] = columns[name].to_numpy(zero_copy_only=False)
+    mixed = wanted is not None
+    if wanted is None:
+        _check_complete(columns, roles, path, row)
+    else:
+        columns |= {
+            name: _as_text(columns[name]) for name, kind in wanted.items() if kind == "text" and name in columns
+        }
+    kinds = [kind_of(columns[name].type) for name in roles.features]
+    X: Any
+    if all(kind == "number" for kind in kinds):
+        X = np.empty((batch.num_rows, len(kinds)), dtype)
+        for j, name in enumerate(roles.features):
+            X[:, j] = _numbers(columns[name])
+    else:
+        X = Frame([_feature(columns[name], kind) for name, kind in zip(roles.features, kinds, strict=True)])
     y, ids = (None if name is None else _values(columns[name]) for name in (roles.label, roles.id))
-    return Table(X, y, ids, roles.features if named else None)
+    aside = {name: _values(columns[name]) for name in roles.aside}
+    return Table(X, y, ids, roles.features if named or mixed else None, kinds=kinds if mixed else None, aside=aside)
+
+
+def _as_text(column: Any) -> Any:
+    """Numbers and dates that are to be categories."""
+    return column if kind_of(column.type) in ("text", "nested") else column.cast(arrow().string())
+
+
+def _check_complete(columns: dict[str, Any], roles: Roles, path: str, row: int) -> None:
+    gaps = {
+        name: row + int(np.argmax(columns[name].is_null().to_numpy(zero_copy_only=False))) + 1
+        for name in roles.used
+        if columns[name].null_count and name not in (roles.label, *roles.aside)
+    }
+    if gaps:
+        raise ValueError(missing_values(path, gaps))
+
+
+def _feature(column: Any, kind: str) -> Any:
+    if kind == "nested":
+        return np.full(len(column), None, dtype=object)
+    if kind == "date":
+        dates = column.to_numpy(zero_copy_only=False).astype("datetime64[us]")
+        return np.where(np.isnat(dates), np.nan, dates.astype(object))
+    if kind == "text":
+        return _text(_values(column))
+    values = _numbers(column)
+    return values.astype(float_type([values.dtype]), copy=False)
+
+
+def _numbers(column: Any) -> np.ndarray:
+    complete = not column.null_count or arrow(".types").is_floating(column.type)
+    return (column if complete else column.cast(arrow().float64())).to_numpy(zero_copy_only=False)
+
+
+def _text(cells: np.ndarray) -> np.ndarray:
+    """Text without blanks around it; NaN, as pandas has it, where it is missing."""
+    known = {cell: "" if cell is None else str(cell).strip() for cell in set(cells.tolist())}
+    values = {cell: np.nan if text in MISSING else text for cell, text in known.items()}
+    return np.array([values[cell] for cell in cells.tolist()], dtype=object)
 
 
 def _values(column: Any) -> np.ndarray:

@@ -6,7 +6,8 @@ import csv as plain_csv
 import io
 import re
 import sys
-from codecs import getincrementaldecoder
+import warnings
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice, zip_longest
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._arrow import arrow, check_numeric, from_arrow
-from ._table import Roles, Table, Wanted, listed, roles_of
+from ._kinds import COMMA, is_number
+from ._table import MISSING, Roles, Table, Wanted, listed, roles_of
 
 HEAD = 2**20  # bytes that decide the layout, or more where lines are long
 LINES = 100  # that do
@@ -31,30 +33,67 @@ class Layout(NamedTuple):
     named: bool  # by the file
     rows: list[list[str]]  # the first ones
 
+    @property
+    def decimal(self) -> str:
+        """The sign before the fraction of a number: a comma where some cells have one, and cells do not end with it."""
+        commas = self.delimiter != "," and any(COMMA.fullmatch(cell.strip()) for row in self.rows for cell in row)
+        return "," if commas else "."
+
+
+class NotNumbersError(ValueError):
+    """Columns whose first rows are numbers, and later ones are not."""
+
+    def __init__(self, message: str, names: list[str]):
+        super().__init__(message)
+        self.names = names
+
 
 def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
     csv = arrow(".csv")
-    with _opened(path) as stream:
+    with _opened(path, wanted.held) as stream:
         head = _head(stream)
+        if not _is_utf8(head):
+            stream = _Recoded(stream, _encoding(head, path))
+            head = stream.recoded(head)
         if not head.strip():
             raise ValueError(f"{path}: the file is empty")
         layout = _layout(head, path, wanted.header)
         _check_header(layout, wanted, path)
         roles = roles_of(layout.names, wanted, path, layout.named)
         parse = csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True)
-        convert = csv.ConvertOptions(include_columns=roles.used)
-        convert.column_types = _types(layout, roles, convert.null_values, path)
+        convert = csv.ConvertOptions(include_columns=roles.used, decimal_point=layout.decimal)
+        convert.null_values = sorted(MISSING.union(convert.null_values))
+        convert.column_types = _types(layout, roles, wanted, path)
         row, names = 0, None if layout.named else layout.names
         for block in _blocks(head, stream, _quoted(layout.delimiter), path):
             reading = csv.ReadOptions(column_names=names, block_size=len(block), use_threads=False)
             try:
                 table = csv.read_csv(arrow().BufferReader(block), reading, parse, convert)
             except arrow().ArrowInvalid as error:
-                raise ValueError(f"{path}: {_explained(str(error), layout, row - (names is None))}") from error
+                message = f"{path}: {_explained(str(error), layout, row - (names is None))}"
+                raise NotNumbersError(message, _not_numbers(block, reading, parse, convert)) from error
             for batch in table.to_batches():
-                yield from_arrow(batch, roles, np.dtype(np.float64), path, row, layout.named)
+                yield from_arrow(batch, roles, np.dtype(np.float64), path, row, layout.named, wanted.kinds)
                 row += batch.num_rows
             names = layout.names
+
+
+def _not_numbers(block: bytes, reading: Any, parse: Any, convert: Any) -> list[str]:
+    """The columns of a block that are not the numbers that they were taken for."""
+    csv, found = arrow(".csv"), []
+    for name, kind in convert.column_types.items():
+        one = csv.ConvertOptions(
+            include_columns=[name],
+            column_types={name: kind},
+            null_values=convert.null_values,
+            decimal_point=convert.decimal_point,
+        )
+        try:
+            if kind != arrow().string():
+                csv.read_csv(arrow().BufferReader(block), reading, parse, one)
+        except arrow().ArrowInvalid:
+            found.append(name)
+    return found
 
 
 def _blocks(head: bytes, stream: Any, quoted: re.Pattern[bytes], path: str) -> Iterator[bytes]:
@@ -87,8 +126,16 @@ def _last_line(block: bytes, quoted: re.Pattern[bytes]) -> int:
     return block.rfind(b"\n") + 1
 
 
+def standard_input() -> bytes:
+    """All of it, for what may have to be read twice."""
+    return _Interruptible(sys.stdin.buffer).read(-1)
+
+
 @contextmanager
-def _opened(path: str) -> Iterator[Any]:
+def _opened(path: str, held: bytes | None) -> Iterator[Any]:
+    if held is not None:
+        yield io.BytesIO(held)
+        return
     if path == "-":
         yield _Interruptible(sys.stdin.buffer)
         return
@@ -103,15 +150,51 @@ def _opened(path: str) -> Iterator[Any]:
         raise ValueError(f"{path}: not a readable packed file ({error})") from error
 
 
+def _is_utf8(head: bytes) -> bool:
+    try:
+        getincrementaldecoder("utf-8-sig")().decode(head, final=len(head) < HEAD)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _encoding(head: bytes, path: str) -> str:
+    """What spreadsheets write where it is not UTF-8: UTF-16 with its mark, or the code page of Windows in western Europe."""
+    encoding = "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "cp1252"
+    if encoding == "cp1252" and b"\0" in head:
+        raise ValueError(f"{path}: neither UTF-8 nor another encoding of text; convert the file first (iconv -t UTF-8)")
+    warnings.warn(f"{path} is not UTF-8, and is read as {encoding}", UserWarning, stacklevel=2)
+    return encoding
+
+
+class _Recoded:
+    """A stream of text in another encoding, as UTF-8."""
+
+    def __init__(self, stream: Any, encoding: str):
+        self._stream, self._decoder = stream, getincrementaldecoder(encoding)(errors="replace")
+
+    def recoded(self, piece: bytes) -> bytes:
+        return self._decoder.decode(piece, final=not piece).encode()
+
+    def read(self, size: int) -> bytes:
+        while piece := self._stream.read(size):
+            if found := self.recoded(piece):
+                return found
+        return self.recoded(b"")
+
+
 class _Interruptible:
-    """Reads piece by piece: one long read in C overlooks a Ctrl-C that comes between two pieces, and then waits for more."""
+    """Reads piece by piece, and all of it where the size is below 0.
+
+    One long read in C overlooks a Ctrl-C that comes between two pieces, and then waits for more.
+    """
 
     def __init__(self, stream: Any):
         self._stream = stream
 
     def read(self, size: int) -> bytes:
         pieces = []
-        while size and (piece := self._stream.read1(size)):
+        while size and (piece := self._stream.read1(size if size > 0 else HEAD)):
             pieces.append(piece)
             size -= len(piece)
         return b"".join(pieces)
@@ -128,11 +211,8 @@ def _head(stream: Any) -> bytes:
 
 def _layout(head: bytes, path: str, header: bool | None) -> Layout:
     cut = len(head) >= HEAD  # maybe inside a line, or a character
-    try:
-        text = getincrementaldecoder("utf-8-sig")().decode(head, final=not cut)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: byte {error.start} is not UTF-8; convert the file first (iconv -t UTF-8)") from error
-    delimiter = max(DELIMITERS, key=lambda delimiter: _agreement(_rows(text, delimiter, cut)))
+    text = getincrementaldecoder("utf-8-sig")().decode(head, final=not cut)
+    delimiter = max(DELIMITERS, key=lambda delimiter: _agreement(_rows(text, delimiter, cut), delimiter))
     rows = _rows(text, delimiter, cut)
     if not rows:
         raise ValueError(f"{path}: a cell is longer than {plain_csv.field_size_limit():,} characters; is this CSV?")
@@ -162,9 +242,16 @@ def _rows(text: str, delimiter: str, cut: bool) -> list[list[str]]:
     return rows[:-1] if cut and 1 < len(rows) < LINES else rows
 
 
-def _agreement(rows: list[list[str]]) -> float:
-    """The share of rows that have as many cells as the first, where that is more than one."""
-    return sum(len(row) == len(rows[0]) for row in rows) / len(rows) if rows and len(rows[0]) > 1 else 0.0
+def _agreement(rows: list[list[str]], delimiter: str) -> tuple[float, float]:
+    """The share of rows that have as many cells as the first, where that is more than one; of equals, that of numbers.
+
+    ``3,14;2,71`` has three cells between commas and two between semicolons, in every row: the semicolons leave numbers.
+    """
+    if not rows or len(rows[0]) < 2:
+        return 0.0, 0.0
+    cells = [cell for row in rows for cell in row]
+    numbers = sum(is_number(cell, "." if delimiter == "," else ",") for cell in cells)
+    return sum(len(row) == len(rows[0]) for row in rows) / len(rows), numbers / len(cells)
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -180,27 +267,34 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return is_number(cell, ",")
 
 
-def _types(layout: Layout, roles: Roles, nulls: list[str], path: str) -> dict[str, Any]:
+def _types(layout: Layout, roles: Roles, wanted: Wanted, path: str) -> dict[str, Any]:
     """Features as the first rows have them; labels and identifiers as text, as later rows may need."""
     pa = arrow()
     cells = dict(zip(layout.names, zip_longest(*layout.rows, fillvalue=""), strict=False))
-    kinds = {name: _kind([cell for cell in cells.get(name, ()) if cell not in nulls]) for name in roles.features}
-    check_numeric([name for name, kind in kinds.items() if kind is None], roles, path)
-    types = {name: pa.bool_() if kind is bool else pa.float64() for name, kind in kinds.items()}
-    return types | {name: pa.string() for name in (roles.label, roles.id) if name is not None}
+    kinds = {
+        name: _kind([cell for cell in cells.get(name, ()) if cell.strip() not in MISSING], layout.decimal)
+        for name in roles.features
+    }
+    for name, kind in (wanted.kinds or {}).items():
+        kinds[name] = kinds.get(name) if kind == "number" else None
+    if not wanted.mixed:
+        check_numeric([name for name, kind in kinds.items() if kind is None], roles, path)
+    types = {name: _arrow_type(kind) for name, kind in kinds.items()}
+    return types | {name: pa.string() for name in roles.others}
 
 
-def _kind(cells: list[str]) -> type | None:
+def _arrow_type(kind: type | None) -> Any:
+    pa = arrow()
+    return pa.string() if kind is None else pa.bool_() if kind is bool else pa.float64()
+
+
+def _kind(cells: list[str], decimal: str) -> type | None:
     if cells and all(cell.lower() in ("true", "false") for cell in cells):
         return bool
-    return float if all(map(_is_number, cells)) else None
+    return float if all(is_number(cell, decimal) for cell in cells) else None
 
 
 def _explained(message: str, layout: Layout, before: int) -> str:

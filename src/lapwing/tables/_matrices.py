@@ -110,7 +110,8 @@ def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool 
             y = file["y" if "y" in file else file.files[0]]
     else:
         y = np.array(Path(label).read_text(encoding="utf-8").split("\n"))
-        y = y[: np.flatnonzero(y != "")[-1] + 1] if (y != "").any() else y[:0]
+        n = shape[0] if (y[shape[0] :] == "").all() else int(np.flatnonzero(y != "")[-1]) + 1
+        y = y[:n]  # without the blank behind the last line
     if y.shape != shape[:1]:
         raise ValueError(
             f"{path}: {shape[0]} rows, but the labels in {label} have shape {y.shape}; one a row is needed"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrow import arrow, feature_types, from_arrow
+from ._arrow import arrow, feature_types, from_arrow, kind_of
 from ._table import Table, Wanted, batch_rows, float_type, roles_of
 
 
@@ -18,11 +18,11 @@ def read_parquet(path: str, wanted: Wanted) -> Iterator[Table]:
         with open(path, "rb") as stream, parquet.ParquetFile(stream, pre_buffer=False, buffer_size=2**20) as file:
             schema = file.schema_arrow
             roles = roles_of(schema.names, wanted, path)
-            kinds = feature_types(schema, roles, path)
-            dtype = float_type(map(_numpy_type, kinds.values()))
+            kinds = feature_types(schema, roles, path, wanted.mixed)
+            dtype = float_type(_numpy_type(kind) for kind in kinds.values() if kind_of(kind) == "number")
             row = 0
             for batch in file.iter_batches(batch_rows(len(kinds)), columns=roles.used, use_threads=False):
-                yield from_arrow(batch, roles, dtype, path, row)
+                yield from_arrow(batch, roles, dtype, path, row, wanted=wanted.kinds)
                 row += batch.num_rows
     except arrow().ArrowInvalid as error:
         raise ValueError(f"{path}: not a readable Parquet file ({error})") from error

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._validation import check_count
-from ._csv import read_csv
+from ._csv import NotNumbersError, read_csv, standard_input
 from ._images import read_images
+from ._kinds import as_wanted, recognised
 from ._matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from ._parquet import read_parquet
-from ._table import Table, Wanted, check_finite, check_labels, classes, joined, known, sampled
+from ._table import Table, Wanted, check_finite, classes, joined, known, sampled
 
 READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
     ".csv": read_csv,
@@ -35,7 +38,15 @@ PACKED = {
 }
 
 
-def read(path: str | os.PathLike, *, sample: int | None = None, random_state: Any = 0, **options: Any) -> Table:
+def read(
+    path: str | os.PathLike,
+    *,
+    sample: int | None = None,
+    random_state: Any = 0,
+    mixed: bool = False,
+    categories: Sequence[str] = (),
+    **options: Any,
+) -> Table:
     r"""Read a data set whole, or a random sample of its rows.
 
     Parameters
@@ -46,6 +57,11 @@ def read(path: str | os.PathLike, *, sample: int | None = None, random_state: An
         Keep this many rows, chosen at random and in their order, while reading: the memory is that of the sample.
     random_state : int or RandomState instance, default=0
         Of the sample.
+    mixed : bool, default=False
+        Whether columns of CSV and Parquet may hold text, dates and gaps, as :func:`prepare` takes them; else such columns are an
+        error. Numbers with decimal commas are numbers in both cases.
+    categories : sequence of str, default=()
+        With ``mixed``, columns to be read as text though they hold numbers or dates.
     **options
         As in :func:`batches`.
 
@@ -65,17 +81,28 @@ def read(path: str | os.PathLike, *, sample: int | None = None, random_state: An
     >>> table.feature_names, table.X.shape, table.y.tolist()
     (['length', 'width'], (2, 2), ['setosa', 'virginica'])
     """
-    tables = _labelled(batches(path, **options), os.fspath(path))
-    table = joined(list(tables)) if sample is None else sampled(tables, check_count("sample", sample), random_state)
-    return table if table.y is None else replace(table, y=classes(table.y))
+    path = os.fspath(path)
+    choice = None if sample is None else check_count("sample", sample)
+    if not mixed:
+        return _with_classes(_gathered(batches(path, **options), choice, random_state), path)
+    kinds, held = dict.fromkeys(categories, "text"), standard_input() if path == "-" else None
+    while True:
+        try:
+            table = _gathered(batches(path, **options, kinds=kinds, held=held), choice, random_state)
+        except NotNumbersError as error:  # which their first rows did not show
+            if not error.names or kinds.keys() >= set(error.names):
+                raise
+            kinds |= dict.fromkeys(error.names, "text")
+        else:
+            return _with_classes(table if table.kinds is None else recognised(table, path, categories), path)
 
 
-def _labelled(tables: Iterator[Table], path: str) -> Iterator[Table]:
-    row = 0
-    for table in tables:
-        check_labels(table, path, row)
-        row += len(table)
-        yield table
+def _gathered(tables: Iterator[Table], sample: int | None, random_state: Any) -> Table:
+    return joined(list(tables)) if sample is None else sampled(tables, sample, random_state)
+
+
+def _with_classes(table: Table, path: str) -> Table:
+    return table if table.y is None else replace(table, y=classes(table.y, path))
 
 
 def batches(
@@ -91,6 +118,9 @@ def batches(
     zero_based: bool = False,
     n_features: int | None = None,
     labels: bool = True,
+    aside: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    held: bytes | None = None,
 ) -> Iterator[Table]:
     """Read a data set some rows at a time.
 
@@ -120,6 +150,12 @@ def batches(
         Of svmlight, which says only the largest in use.
     labels : bool, default=True
         Whether to keep the labels that svmlight, ``.npz`` and folders of images bring.
+    aside : sequence of str, default=()
+        Columns of CSV and Parquet to keep beside the features.
+    kinds : mapping of str to {"number", "date", "text"} or None, default=None
+        Of the features: where given, columns may hold text, dates and gaps, and those that are not in it are what they look like.
+    held : bytes or None, default=None
+        The content of standard input, where it was read before.
 
     Yields
     ------
@@ -127,10 +163,18 @@ def batches(
         Identifiers in CSV are text as written (``007``); so, here, are labels, which may be missing.
     """
     features = None if features is None else tuple(features)
-    wanted = Wanted(label, id, tuple(drop), features, header, resize, grey, zero_based, n_features)
+    wanted = Wanted(
+        label, id, tuple(drop), features, header, resize, grey, zero_based, n_features, tuple(aside), kinds, held
+    )
     path = os.fspath(path)
+    if aside and not has_columns(path):
+        raise ValueError(f"{path}: aside={list(aside)!r}: columns have no names; use CSV or Parquet")
     row = 0
     for table in _reader(path)(path, wanted):
+        if wanted.mixed and table.kinds is None and isinstance(table.X, np.ndarray) and table.image_shape is None:
+            table = replace(table, kinds=["number"] * table.X.shape[1])  # a matrix, which may have gaps
+        if wanted.kinds and table.kinds is not None:
+            table = as_wanted(table, wanted.kinds, path, row)
         check_finite(table, path, row)
         row += len(table)
         yield table if labels else replace(table, y=None)

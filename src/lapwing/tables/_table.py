@@ -4,18 +4,43 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ._frame import Frame, stacked
+
 VALUES = 2**21  # of a batch: 16 MB of float64
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # as text that no other whole number has
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
+MISSING = frozenset(  # how files write that a value is missing
+    [
+        "",
+        "-",
+        "--",
+        "?",
+        "#N/A",
+        "<NA>",
+        "N/A",
+        "NA",
+        "NULL",
+        "NaN",
+        "NaT",
+        "None",
+        "Null",
+        "n/a",
+        "na",
+        "nan",
+        "none",
+        "null",
+    ]
+)
+UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}  # of labels, whose classes may have such names
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +49,11 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray or CSR array of shape (n_rows, n_features)
-        float32 where that holds every column exactly, else float64.
+    X : ndarray, CSR array or Frame of shape (n_rows, n_features)
+        float32 where that holds every column exactly, else float64. A frame where columns hold text or dates:
+        ``numpy.asarray(table.X)`` makes an array of objects of it.
     y : ndarray of shape (n_rows,) or None
-        Labels.
+        Labels; -1 where they are unknown.
     ids : ndarray of shape (n_rows,) or None
         Identifiers; the paths of images.
     feature_names : list of str or None
@@ -35,6 +61,10 @@ class Table:
         (height, width), or (height, width, 3) for colours; X holds such images row by row.
     n_read : int
         Rows of the file, of which :func:`read` may have kept a sample.
+    kinds : list of {"number", "date", "text"} or None
+        What the columns hold, where X was read as ``mixed``; None where all hold numbers and none is missing.
+    aside : dict of str to ndarray
+        Columns that are no features, by name.
     """
 
     X: Any
@@ -43,6 +73,8 @@ class Table:
     feature_names: list[str] | None = None
     image_shape: tuple[int, ...] | None = None
     n_read: int = 0
+    kinds: list[str] | None = None
+    aside: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.X.shape[0]
@@ -50,7 +82,8 @@ class Table:
     def take(self, rows: Any) -> Table:
         """Some of the rows."""
         y = None if self.y is None else self.y[rows]
-        return replace(self, X=self.X[rows], y=y, ids=None if self.ids is None else self.ids[rows])
+        aside = {name: values[rows] for name, values in self.aside.items()}
+        return replace(self, X=self.X[rows], y=y, ids=None if self.ids is None else self.ids[rows], aside=aside)
 
 
 @dataclass(frozen=True)
@@ -66,6 +99,16 @@ class Wanted:
     grey: bool | None = None
     zero_based: bool = False
     n_features: int | None = None
+    aside: tuple[str, ...] = ()
+    kinds: Mapping[str, str] | None = (
+        None  # of the features, where text, dates and gaps are taken; those not in it are looked at
+    )
+    held: bytes | None = None  # what standard input had
+
+    @property
+    def mixed(self) -> bool:
+        """Whether features may be text or dates, and may have gaps."""
+        return self.kinds is not None
 
 
 class Roles(NamedTuple):
@@ -74,10 +117,16 @@ class Roles(NamedTuple):
     features: list[str]
     label: str | None
     id: str | None
+    aside: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> list[str]:
+        """Columns that are no features."""
+        return [name for name in (self.label, self.id, *self.aside) if name is not None]
 
     @property
     def used(self) -> list[str]:
-        return list(dict.fromkeys([*self.features, *filter(None, (self.label, self.id))]))
+        return list(dict.fromkeys([*self.features, *self.others]))
 
 
 def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) -> Roles:
@@ -85,27 +134,28 @@ def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) ->
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"{path}: {listed(twice)} more than once; give columns different names")
+    given = [("label", wanted.label), ("id", wanted.id), *(("drop", name) for name in wanted.drop)]
     label, identifier, *dropped = [
-        None if column is None else _column(names, column, option, path, named)
-        for option, column in [("label", wanted.label), ("id", wanted.id), *(("drop", name) for name in wanted.drop)]
+        None if column is None else _column(names, column, option, path, named) for option, column in given
     ]
-    if wanted.features is not None and named:
+    aside = tuple(_column(names, column, "aside", path, named) for column in wanted.aside)
+    if wanted.features is not None and (named or set(wanted.features) <= set(names)):
         missing = sorted(set(wanted.features) - set(names))
         if missing:
             raise ValueError(f"{path}: no {listed(missing)}, on which the model was fitted; it has {listed(names)}")
-        return Roles(list(wanted.features), label, identifier)
-    others = {label, identifier, *dropped}
+        return Roles(list(wanted.features), label, identifier, aside)
+    others = {label, identifier, *dropped, *aside}
     features = [name for name in names if name not in others]
     if not features:
         raise ValueError(f"{path}: no column is left to project, beside label, id and what is dropped")
-    index = [name for name in features if name in INDEX]
+    index = [name for name in features if name in INDEX and not wanted.mixed]
     if index == [""] == names[-1:] and len(names) > 1:
         raise ValueError(f"{path}: the last column has no name; where lines end with a delimiter use --drop ''")
     if index:
         raise ValueError(
             f"{path}: {listed(index)}: row numbers, it seems, not a feature; use --id {index[0]!r} or --drop {index[0]!r}"
         )
-    return Roles(features, label, identifier)
+    return Roles(features, label, identifier, aside)
 
 
 def _column(names: list[str], column: str, option: str, path: str, named: bool) -> str:
@@ -132,7 +182,9 @@ def known(suffixes: Iterable[str]) -> str:
 
 def check_finite(table: Table, path: str, row: int) -> None:
     values = table.X.data if sparse.issparse(table.X) else table.X
-    if np.isfinite(values).all():
+    if (
+        table.kinds is not None or np.isfinite(values).all()
+    ):  # columns of several kinds are looked at when all are there
         return
     if sparse.issparse(table.X):
         coordinates = table.X.tocoo()
@@ -145,10 +197,14 @@ def check_finite(table: Table, path: str, row: int) -> None:
 
 
 def missing_value(path: str, name: str, row: int, what: str = "missing") -> str:
-    return (
-        f"{path}: column {name!r}: a value is {what} (the first in row {row}); fill in or remove such rows, or leave the "
-        f"column out (--drop {name})"
-    )
+    return missing_values(path, {name: row}, what)
+
+
+def missing_values(path: str, first: dict[str, int], what: str = "missing") -> str:
+    """What to say of columns with gaps, each with the row of its first."""
+    where = ", ".join(f"column {name!r}: a value is {what} (the first in row {row})" for name, row in first.items())
+    those = "columns" if len(first) > 1 else "column"
+    return f"{path}: {where}; fill in or remove such rows, or leave the {those} out (--drop {','.join(first)})"
 
 
 def float_type(dtypes: Iterable[Any]) -> np.dtype:
@@ -156,24 +212,35 @@ def float_type(dtypes: Iterable[Any]) -> np.dtype:
     return np.dtype(np.float64 if np.result_type(np.float32, *dtypes) != np.float32 else np.float32)
 
 
-def check_labels(table: Table, path: str, row: int) -> None:
-    """Every row has a label, be it -1."""
-    y = table.y
-    if y is None or y.dtype.kind not in "OUfM":
-        return
-    missing = (y != y) | (y == None) | (y == "") if y.dtype.kind in "OU" else np.isnan(y)  # noqa: E711 (of an array)
-    if missing.any():
-        raise ValueError(
-            f"{path}: a label is missing (the first in row {row + int(np.argmax(missing)) + 1}); write -1 where the class is "
-            "unknown, or remove such rows"
-        )
+def unknown(y: np.ndarray) -> np.ndarray:
+    """Which labels are missing: blank, or a mark such as NA and ?."""
+    if y.dtype.kind in "fM":
+        return np.isnan(y)
+    if y.dtype.kind not in "OU":
+        return np.zeros(len(y), dtype=bool)
+    return np.array([label is None or label != label or str(label).strip() in UNKNOWN for label in y], dtype=bool)
 
 
-def classes(y: np.ndarray) -> np.ndarray:
+def classes(y: np.ndarray, path: str = "") -> np.ndarray:
     """Labels as int64 where all are whole numbers, as float64 where they are quantities, else as text.
 
-    Text that is not how a whole number is written, such as ``007``, stays: two classes never become one.
+    Text that is not how a whole number is written, such as ``007``, stays: two classes never become one. A label that is
+    missing is -1, which stands for an unknown class.
     """
+    missing = unknown(y)
+    if missing.any():
+        if missing.all():
+            return np.full(len(y), -1, dtype=np.int64)
+        known = classes(y[~missing])
+        if known.dtype.kind == "i" and set(known.tolist()) <= {-1, 1}:
+            if (known == 1).all():
+                raise ValueError(
+                    f"{path}: labels are 1 or missing: one class only; label some rows of another class too"
+                )
+            known = (known + 1) // 2  # -1 is a class here, and is needed for what is missing
+        found = np.full(len(y), -1, dtype=known.dtype if known.dtype.kind != "U" else object)
+        found[~missing] = known
+        return found.astype(str) if known.dtype.kind == "U" else found
     if y.dtype.kind in "iub" and (y <= np.iinfo(np.int64).max).all():
         return y.astype(np.int64)
     if y.dtype.kind == "f":
@@ -189,17 +256,21 @@ def joined(tables: list[Table]) -> Table:
     """One after the other."""
     first = tables[0]
     X, y, ids = zip(*((table.X, table.y, table.ids) for table in tables), strict=True)
-    stack = sparse.vstack if sparse.issparse(first.X) else np.concatenate
+    stack = sparse.vstack if sparse.issparse(first.X) else stacked if isinstance(first.X, Frame) else np.concatenate
     whole = replace(first, X=first.X if len(tables) == 1 else stack(X), n_read=sum(map(len, tables)))
     return replace(
         whole,
         y=None if first.y is None else np.concatenate(y),
         ids=None if first.ids is None else np.concatenate(ids),
+        aside={name: np.concatenate([table.aside[name] for table in tables]) for name in first.aside},
     )
 
 
 def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
-    """The n rows of the smallest of random keys, which is a sample without replacement in one pass."""
+    """The n rows of the smallest of random keys, which is a sample without replacement in one pass.
+
+    Rows of unknown label have larger keys than all others: where some labels are unknown, those that are known are kept first.
+    """
     from sklearn.utils import check_random_state
 
     rng = check_random_state(random_state)
@@ -207,8 +278,8 @@ def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
     keys, total = np.empty(0), 0
     for table in tables:
         total += len(table)
-        fresh = rng.random_sample(len(table))
-        candidates = np.flatnonzero(fresh < (keys.max() if len(keys) == n else 1.0))
+        fresh = rng.random_sample(len(table)) + _is_unknown(table.y, len(table))
+        candidates = np.flatnonzero(fresh < (keys.max() if len(keys) == n else 2.0))
         kept = table.take(candidates) if kept is None else joined([kept, table.take(candidates)])
         keys = np.concatenate([keys, fresh[candidates]])
         if len(keys) > n:
@@ -216,6 +287,15 @@ def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
             kept, keys = kept.take(chosen), keys[chosen]
     assert kept is not None
     return replace(kept, n_read=total)
+
+
+def _is_unknown(y: np.ndarray | None, n: int) -> np.ndarray:
+    """Which labels are -1 or, in a file, blank; none where there are no labels."""
+    if y is None:
+        return np.zeros(n, dtype=bool)
+    if y.dtype.kind in "iuf":
+        return np.asarray((y == -1) | (y != y))
+    return np.array([label is None or label != label or str(label).strip() in ("", "-1") for label in y], dtype=bool)
 
 
 def batch_rows(n_features: int) -> int:

@@ -1,0 +1,126 @@
+"""How ``fit`` sets up a method: dimensions, parameters, and the graph, which uses the labels or says that it does not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+
+from ._console import say
+from ._graphs import parsed
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user said about the graph and the parameters."""
+
+    graph: Any  # as parsed, where it was given
+    asked: str | None  # which option decided about the graph
+    parameters: dict[str, Any]
+
+    @classmethod
+    def given(cls, estimator: Any, graph: str | None, neighbors: int | None, parameters: dict[str, Any]) -> Choice:
+        """The choice of ``--graph``, ``--neighbors`` and ``--param``."""
+        has_graph = "graph" in estimator.get_params()
+        by_parameter = next((f"-p {key}" for key in parameters if key.partition("__")[0] == "graph"), None)
+        for option, value in (("--graph", graph), ("--neighbors", neighbors)):
+            if value is not None and not has_graph:
+                raise typer.BadParameter(f"{type(estimator).__name__} has no graph", param_hint=option)
+        if graph is not None and (neighbors is not None or "graph" in parameters):
+            other = "-k" if neighbors is not None else "-p graph"
+            raise typer.BadParameter(f"give --graph, or {other}", param_hint="--graph")
+        found = parsed(graph) if graph is not None else neighbors
+        if isinstance(parameters.get("graph"), str):
+            parameters = {**parameters, "graph": parsed(parameters["graph"])}
+        asked = "--graph" if graph is not None else f"-k {neighbors}" if neighbors is not None else by_parameter
+        return cls(found, asked, parameters)
+
+
+def configure(estimator: Any, dimensions: str | None, choice: Choice) -> None:
+    """Set dimensions, graph and parameters; what the method has not is an error."""
+    parameters = choice.parameters
+    if choice.graph is not None:
+        estimator.set_params(graph=choice.graph)
+    if any(key.startswith("graph__") for key in parameters) and (choice.graph is None or isinstance(choice.graph, int)):
+        estimator.set_params(graph=estimator.default_graph(choice.graph or estimator.n_neighbors))
+    if dimensions is not None:
+        name = _dimensions_name(estimator)
+        if name in parameters:
+            raise typer.BadParameter(f"give -d, or -p {name}=...", param_hint="--dimensions")
+        estimator.set_params(**{name: _number(dimensions)})
+    known = estimator.get_params()
+    for key in parameters:
+        if key not in known:
+            close = get_close_matches(key, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(known))}"
+            raise typer.BadParameter(
+                f"{type(estimator).__name__} has no parameter {key!r}; {hint}", param_hint="--param"
+            )
+    estimator.set_params(**parameters)
+
+
+def _dimensions_name(estimator: Any) -> str:
+    """Of the parameter that ``-d`` sets: of a pipeline, that of its last step that has one."""
+    known = estimator.get_params()
+    if hasattr(estimator, "steps"):
+        names = [f"{name}__n_components" for name, _ in estimator.steps if f"{name}__n_components" in known]
+        return names[-1]
+    return "n_components" if "n_components" in known else "n_features_to_select"
+
+
+def _number(text: str) -> Any:
+    if text == "all":
+        return None
+    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
+        raise typer.BadParameter(f'{text!r} is neither a number, nor "all", nor like 8x6', param_hint="--dimensions")
+    numbers = tuple(map(int, text.split("x")))
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = False, column: str = "labels") -> None:
+    """Where there are labels, a graph that reads them, unless the user chose one; one line says which.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``graph`` is set.
+    choice : Choice
+    labelled, partly : bool
+        Whether rows have labels, and whether some have none.
+    column : str
+        What the labels are called.
+    """
+    from sklearn.utils import get_tags
+
+    if not labelled or get_tags(estimator).target_tags.required:
+        return
+    if choice.asked is not None:
+        say(f"the {column} are NOT USED: {choice.asked} asks for a graph without them ({_uses()})")
+    elif not _has_neighbour_graph(estimator):
+        way = f" ({_uses('semi')})" if "graph" in estimator.get_params() else ""
+        say(f"the {column} are NOT USED: {type(estimator).__name__} looks at the features alone{way}")
+    else:
+        estimator.set_params(graph=parsed("semi" if partly else "supervised"))
+        kind = "semi-supervised" if partly else "supervised"
+        say(f"the {column} are used: {kind} graph {estimator.graph!r} (--graph none leaves them out)")
+
+
+def _uses(word: str = "supervised") -> str:
+    return f"--graph {word} uses them"
+
+
+def _has_neighbour_graph(estimator: Any) -> bool:
+    """Whether one graph is as good as another to the method: it keeps together what its graph links, for new rows too."""
+    from ..graphs import KNN, Reconstruction
+    from ..reducers import FreeReducer, Reducer
+
+    if (
+        not isinstance(estimator, Reducer)
+        or isinstance(estimator, FreeReducer)
+        or "graph" not in estimator.get_params()
+    ):
+        return False
+    return isinstance(estimator.default_graph(estimator.n_neighbors), KNN | Reconstruction)

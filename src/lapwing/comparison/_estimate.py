@@ -1,0 +1,102 @@
+"""How long a comparison will take, from fits to a few rows."""
+
+from __future__ import annotations
+
+import warnings
+from math import log
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ..operators import Array
+from ._fits import SharedFits
+from ._methods import is_curved
+from ._plan import Plan
+from ._scores import Judge
+
+LEAST, MOST = (
+    200,
+    600,
+)  # rows that the methods are fitted to, and twice as many: how much longer these take tells how they grow
+
+
+def estimated_seconds(
+    X: Array,
+    labels: np.ndarray | None,
+    train: np.ndarray,
+    test: np.ndarray,
+    plans: dict[str, Plan],
+    n_splits: int,
+    n_jobs: int,
+) -> float:
+    """Of all folds and of the fits to all rows, within a factor of about two or three."""
+    rng = np.random.RandomState(0)
+    order = rng.permutation(train)
+    total = 0.0
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = min(max(len(train) // 10, LEAST), MOST)
+        sizes = [size for size in (first, 2 * first) if size <= len(train)]
+        pilots = [_pilot(X, labels, order[:size], plans) for size in sizes]
+        judge = _judging(X, labels, train, test, [d for plan in plans.values() for d in plan.dimensions])
+        for name, plan in plans.items():
+            times = [pilot[name] for pilot in pilots if name in pilot]
+            if not times:
+                continue  # a method that cannot be fitted takes no time
+            fit = _grown(times, len(train) / sizes[-1], _steepest(plan.estimator))
+            n_fits = min(len(plan.groups(plan.dimensions)), len(plan.dimensions))
+            total += n_splits * (n_fits * fit + len(plan.dimensions) * judge) + 2 * fit
+    return total / max(1, n_jobs)
+
+
+def _pilot(X: Array, labels: np.ndarray | None, train: np.ndarray, plans: dict[str, Plan]) -> dict[str, float]:
+    """Seconds of one fit of each method to a few rows."""
+    fits, found = SharedFits(X[train], None if labels is None else labels[train]), {}
+    for name, plan in plans.items():
+        d = max((d for d in plan.dimensions if d < min(len(train) // 4, X.shape[1] + 1)), default=plan.dimensions[0])
+        start = perf_counter()
+        try:
+            fits.fit(_within(plan, d, len(train))).transform(fits.X)
+        except (
+            Exception
+        ):  # of any kind: few rows may lack a class, or a rank; the comparison itself will say what is wrong
+            continue
+        found[name] = perf_counter() - start
+    return found
+
+
+def _judging(X: Array, labels: np.ndarray | None, train: np.ndarray, test: np.ndarray, dimensions: list[int]) -> float:
+    """Seconds of one judgement, of as many rows as there will be."""
+    rng = np.random.RandomState(0)
+    y_train, y_test = (None, None) if labels is None else (labels[train], labels[test])
+    judge = Judge(X[test], y_train, y_test, 1, 0)
+    start = perf_counter()
+    for d in (min(dimensions), max(dimensions)):
+        judge(rng.standard_normal((len(train), d)), rng.standard_normal((len(test), d)))
+    return (perf_counter() - start) / 2
+
+
+def _steepest(estimator: Any) -> float:
+    """The highest power of the number of rows that its time grows by."""
+    if getattr(estimator, "landmarks", None) is not None:
+        return 1.0
+    return 3.0 if is_curved(estimator) else 2.0
+
+
+def _within(plan: Plan, d: int, n: int) -> Any:
+    """The estimator of d dimensions, with no more principal directions and landmarks than so few rows have."""
+    model, directions = plan.at(d), plan.directions.get(d)
+    if directions is not None and directions >= n - 1:
+        model.set_params(pca=max(d, n // 2))
+    landmarks = getattr(model, "landmarks", None)
+    return model if landmarks is None or landmarks <= n else model.set_params(landmarks=n)
+
+
+def _grown(seconds: list[float], growth: float, steepest: float) -> float:
+    """The time of so many times the rows, by the power that doubling them shows, at least 1."""
+    if len(seconds) < 2 or growth <= 1:
+        return seconds[-1]
+    power = log(max(seconds[1], 1e-6) / max(seconds[0], 1e-6)) / log(2)
+    return seconds[1] * growth ** min(max(power, 1.0), steepest)

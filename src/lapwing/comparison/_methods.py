@@ -1,0 +1,188 @@
+"""What is compared, and what is simpler than what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import PCA, KernelPCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from .._extras import require
+from ..graphs import KNN, Repulsion, SameClass
+from ..methods import LPP, MMC, OLPP, KernelLPP
+from ..methods import METHODS as NAMED
+from ..operators import Array
+from ..reducers import FreeReducer, KernelReducer, LinearReducer
+from ..rows import known_labels
+from ..selection import reducer_of
+
+
+def _needs_labels(estimator: Any) -> bool:
+    return get_tags(estimator).target_tags.required
+
+
+def _shrinkage_lda() -> LinearDiscriminantAnalysis:
+    return LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
+
+
+_LINEAR = {name: cls for name, cls in NAMED.items() if issubclass(cls, LinearReducer)}
+_ESTIMATORS: dict[str, Any] = {
+    "PCA": PCA(svd_solver="full"),
+    "TruncatedSVD": TruncatedSVD(random_state=0),
+    "LDA": LinearDiscriminantAnalysis(),
+    "shrinkage LDA": _shrinkage_lda(),
+    **{name: cls() for name, cls in _LINEAR.items()},
+    "KernelLPP": KernelLPP(),
+    "LPP + classes": LPP(graph=SameClass()),
+    "LPP + repulsion": LPP(graph=KNN(5) + SameClass() - 0.5 * Repulsion(15)),
+    "OLPP + repulsion": OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
+    "NCA": NeighborhoodComponentsAnalysis(random_state=0, max_iter=30),
+    "KernelLPP + classes": KernelLPP(graph=SameClass()),
+    "kernel PCA + LDA": make_pipeline(StandardScaler(), KernelPCA(100, kernel="rbf", random_state=0), _shrinkage_lda()),
+}
+#: The methods that :func:`compare` knows by name: all linear ones, some that are curved, and some to hold them to. Those that
+#: need labels are last. ``"UMAP"`` is known as well where umap-learn is installed.
+METHODS = dict(sorted(_ESTIMATORS.items(), key=lambda item: _needs_labels(item[1])))
+UMAP = "UMAP"
+TRIED_ON: dict[str, tuple[str, ...]] = {
+    **{name: cls.about.compared_on for name, cls in _LINEAR.items()},
+    "PCA": ("dense",),
+    "TruncatedSVD": ("sparse",),
+    **dict.fromkeys(["LDA", "shrinkage LDA", "LPP + classes", "MFA", "OLPP + repulsion", "NCA"], ("labelled",)),
+    **dict.fromkeys(["KernelLPP + classes", "kernel PCA + LDA"], ("labelled",)),
+    "OLPP": ("unlabelled",),
+    "NPE": ("unlabelled", "sparse"),
+    UMAP: ("dense",),
+}
+# Rows up to which slow methods are tried unasked.
+MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
+LANDMARKS = 1_000  # of a kernel method on more than twice as many rows
+
+
+def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
+    """The methods that :func:`compare` takes where none are named.
+
+    With labels these are PCA and what did well on twenty data sets: LDA with and without shrinkage, LPP with and without classes,
+    MMC, LPDP, MFA, OLPP with repulsion, NCA, and the kernel methods. Without labels, or for sparse X, they are those that apply.
+    Slow ones are left out where there are many rows (:func:`left_out`).
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default=None
+        Labels, -1 where unknown.
+
+    Returns
+    -------
+    dict of name to estimator
+    """
+    slow = left_out(X, y)
+    return {name: _known(name, X, y) for name in _suited(X, y) if name not in slow}
+
+
+def left_out(X: Any, y: Any = None) -> dict[str, str]:
+    """The methods that suit X but are not tried unasked, and why: they are slow where there are many rows."""
+    n = X.shape[0]
+    return {
+        name: f"slow on {n:,} rows (it is tried unasked up to {most:,})"
+        for name, most in MOST_ROWS.items()
+        if n > most and name in _suited(X, y)
+    }
+
+
+def _suited(X: Any, y: Any) -> list[str]:
+    is_sparse = sparse.issparse(X)
+    holds = {
+        "dense": not is_sparse,
+        "labelled": not is_sparse and y is not None,
+        "unlabelled": not is_sparse and y is None,
+        "sparse": is_sparse,
+        "counts": is_sparse and X.min() >= 0,
+    }
+    known = [name for name, method in METHODS.items() if y is not None or not _needs_labels(method)]
+    if find_spec("umap") is not None:
+        known.append(UMAP)
+    return [name for name in known if any(holds[kind] for kind in TRIED_ON.get(name, ()))]
+
+
+def _known(name: str, X: Array, y: Any) -> Any:
+    if name == UMAP:
+        return require("umap", "reproduce").UMAP(random_state=0, n_jobs=1)
+    method = clone(METHODS[name])
+    if name == "PCA" and X.shape[0] > X.shape[1]:
+        method.set_params(svd_solver="covariance_eigh")  # as nested as "full", and many times faster
+    if isinstance(method, KernelReducer) and X.shape[0] > 2 * LANDMARKS:
+        method.set_params(landmarks=LANDMARKS, random_state=0)
+    if y is not None and isinstance(getattr(method, "graph", None), SameClass) and not known_labels(y).all():
+        method.set_params(graph=KNN(5) + SameClass())  # rows without a label take part by their neighbours
+    return method
+
+
+def named_methods(names: Iterable[Any], X: Any, y: Any = None) -> dict[str, Any]:
+    """The methods of these names, as they suit the data.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of :data:`METHODS`, in any case.
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default=None
+        Labels, -1 where unknown.
+
+    Returns
+    -------
+    dict of name to estimator
+    """
+    known = {name.lower(): name for name in [*METHODS, UMAP]}
+    keys = {name: str(name).lower() for name in names}
+    unknown = [name for name, key in keys.items() if key not in known]
+    if unknown:
+        raise ValueError(f"methods={unknown!r} are not known; choose from {', '.join(METHODS)}, or pass estimators")
+    return {known[key]: _known(known[key], X, y) for key in keys.values()}
+
+
+def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[str, Any]:
+    """``methods=``, as estimators by name."""
+    if methods is None:
+        return default_methods(X, labels)
+    if isinstance(methods, str) or not np.iterable(methods):
+        raise ValueError(f"methods={methods!r} must be a mapping of name to estimator, or a list of names")
+    found = methods if isinstance(methods, Mapping) else named_methods(methods, X, labels)
+    if not found:
+        raise ValueError("methods is empty; name at least one, or leave it out")
+    for name, estimator in found.items():
+        if not (hasattr(estimator, "transform") and hasattr(reducer_of(estimator), "n_components")):
+            raise ValueError(
+                f"methods[{name!r}]={estimator!r} must have n_components (in its last step) and transform, for held-out rows"
+            )
+    return {str(name): clone(estimator) for name, estimator in found.items()}
+
+
+def is_recommendable(estimator: Any) -> bool:
+    """Whether a model of it can be kept in a file without pickle, which UMAP's cannot."""
+    return not type(reducer_of(estimator)).__module__.startswith("umap")
+
+
+def is_curved(estimator: Any) -> bool:
+    """Whether its map is no matrix, so that it needs training rows to place new ones."""
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    return any(
+        isinstance(step, KernelReducer | FreeReducer | KernelPCA) or not is_recommendable(step) for step in steps
+    )
+
+
+def simplicity(estimator: Any) -> int:
+    """0 for principal components, 1 for scatters of classes, 2 for all that have a graph or iterate."""
+    reducer = reducer_of(estimator)
+    if isinstance(reducer, PCA | TruncatedSVD):
+        return 0
+    return 1 if isinstance(reducer, LinearDiscriminantAnalysis | MMC) else 2

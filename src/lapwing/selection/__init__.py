@@ -1,0 +1,21 @@
+"""Model selection: every number of dimensions from one fit, the bootstrap, and validation where some labels are unknown."""
+
+from ._bootstrap import BootstrapError, bootstrap_error
+from ._labels import LabelledSplit, SemiSupervised, TimeSplit, labelled_scorer, reducer_of, takes_unknown_for_a_class
+from ._nested import NestedScores, is_automatic, nested_scores, serving, why_not_nested
+
+__all__ = [
+    "BootstrapError",
+    "LabelledSplit",
+    "NestedScores",
+    "SemiSupervised",
+    "TimeSplit",
+    "bootstrap_error",
+    "is_automatic",
+    "labelled_scorer",
+    "nested_scores",
+    "reducer_of",
+    "serving",
+    "takes_unknown_for_a_class",
+    "why_not_nested",
+]

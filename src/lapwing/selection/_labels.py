@@ -1,0 +1,437 @@
+"""Validation where some labels are unknown: a splitter, a scorer, and a classifier that know what -1 means.
+
+For lapwing's methods a label of -1 means that the class is unknown. For scikit-learn it is one more class, which a classifier
+learns and a score rewards: with few labels a model that always answers -1 seems to be nearly always right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.metrics import accuracy_score, get_scorer
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, TimeSeriesSplit, check_cv
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_count
+from ..reducers import Reducer
+from ..rows import encode_labels, known_labels
+
+
+def reducer_of(estimator: Any) -> Any:
+    """The estimator itself, or the last step of a pipeline."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def takes_unknown_for_a_class(model: Any) -> bool:
+    """Whether it reads labels, but not -1 as an unknown one, as lapwing's methods do. Of a pipeline, whether a step does."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    return any(not isinstance(step, Reducer | str) and get_tags(step).target_tags.required for step in steps)
+
+
+def some_rows(X: Any, rows: np.ndarray) -> Any:
+    """Rows of an array, a sparse matrix, a list or a data frame, by a mask."""
+    if hasattr(X, "iloc"):
+        return X.iloc[np.flatnonzero(rows)]
+    if hasattr(X, "filter") and hasattr(X, "schema"):  # polars
+        return X.filter(rows)
+    return X.tocsr()[rows] if sparse.issparse(X) else np.asarray(X)[rows]
+
+
+class LabelledSplit(BaseCrossValidator):
+    """Folds of the labelled rows; rows of unknown label (-1) take part in every training set and are never scored.
+
+    That is how a semi-supervised model will be used: the rows without labels are there when it is fitted. With ``groups`` they
+    stay out of the training set where a row of their group is scored, and with a
+    :class:`~sklearn.model_selection.TimeSeriesSplit` where they come after the first row that is scored.
+
+    Parameters
+    ----------
+    cv : int or splitter, default=5
+        A whole number gives so many stratified folds, as in scikit-learn without shuffling; a splitter divides the labelled
+        rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.selection import LabelledSplit
+    >>> y = np.array([0, -1, 1, 0, -1, 1])
+    >>> for train, test in LabelledSplit(2).split(np.zeros((6, 2)), y):
+    ...     print(train, test)
+    [1 3 4 5] [0 2]
+    [0 1 2 4] [3 5]
+    """
+
+    def __init__(self, cv: Any = 5):
+        self.cv = cv
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows to train with and rows to score, fold by fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels, -1 where unknown.
+        groups : array-like of shape (n_samples,), default=None
+            For splitters that keep groups together.
+
+        Yields
+        ------
+        train, test : ndarray
+        """
+        if y is None:
+            raise ValueError("y=None: LabelledSplit divides the rows whose labels are known; pass y")
+        codes = encode_labels(y, _length(X))
+        labelled, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
+        groups = None if groups is None else np.asarray(groups)
+        splitter = self._splitter()
+        # The splitter sees what it may look at: the labels, and as many rows as there are.
+        parts = splitter.split(
+            np.zeros((len(labelled), 1)), codes[labelled], None if groups is None else groups[labelled]
+        )
+        for train, test in parts:
+            train, test, others = labelled[train], labelled[test], unknown
+            if groups is not None:
+                others = unknown[~np.isin(groups[unknown], groups[test])]
+            if isinstance(splitter, TimeSeriesSplit):
+                others = unknown[unknown < test.min()]
+            yield np.sort(np.concatenate([train, others])), test
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds.
+
+        Parameters
+        ----------
+        X, y, groups
+            As in :meth:`split`.
+
+        Returns
+        -------
+        int
+        """
+        labelled = None if y is None else known_labels(y)
+        data = (None,) * 3 if labelled is None else (np.zeros((int(labelled.sum()), 1)), np.asarray(y)[labelled], None)
+        if labelled is not None and groups is not None:
+            data = (*data[:2], np.asarray(groups)[labelled])
+        return int(self._splitter().get_n_splits(*data))
+
+    def _splitter(self) -> Any:
+        if hasattr(self.cv, "split"):
+            return self.cv
+        return StratifiedKFold(check_count("cv", self.cv, 2))
+
+
+class TimeSplit(BaseCrossValidator):
+    """Folds in the order of time: what is scored comes after all that the model was trained with.
+
+    The rows are cut into ``n_splits + 1`` parts of about equal size, by the times of the labelled ones. Each part but the first
+    is scored by a model of everything before it, with labels or without. Rows of one time stay together, and rows of unknown
+    label (-1) are never scored.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.selection import TimeSplit
+    >>> year = np.array([2024, 2021, 2023, 2022])
+    >>> for train, test in TimeSplit(3).split(np.zeros((4, 2)), groups=year):
+    ...     print(year[train], year[test])
+    [2021] [2022]
+    [2021 2022] [2023]
+    [2021 2023 2022] [2024]
+    """
+
+    def __init__(self, n_splits: int = 5):
+        self.n_splits = n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows to train with and rows to score, fold by fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Labels, -1 where unknown.
+        groups : array-like of shape (n_samples,)
+            The time of each row: numbers, dates, or texts that sort by time.
+
+        Yields
+        ------
+        train, test : ndarray
+        """
+        n_splits = check_count("n_splits", self.n_splits, 2)
+        if groups is None:
+            raise ValueError("groups=None: TimeSplit needs the time of each row; pass it as groups=")
+        times = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+        scored = np.ones(len(times), dtype=bool) if y is None else known_labels(y)
+        ordered = np.sort(times[scored])
+        cuts = [ordered[len(ordered) * part // (n_splits + 1)] for part in range(1, n_splits + 1)]
+        if len(set(cuts)) < n_splits or cuts[0] == ordered[0]:
+            raise ValueError(
+                f"n_splits={n_splits} parts of the time cannot be told apart: there are {len(set(ordered))} different times; "
+                "use fewer folds, or times that differ more"
+            )
+        for start, end in zip(cuts, [*cuts[1:], times.max() + 1], strict=True):
+            yield np.flatnonzero(times < start), np.flatnonzero((times >= start) & (times < end) & scored)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds.
+
+        Parameters
+        ----------
+        X, y, groups
+            Not used.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+
+def _length(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
+
+
+def labelled_scorer(scoring: Any = "accuracy") -> Callable[..., float]:
+    """A scorer that looks at the rows whose labels are known (not -1), for ``scoring=`` of scikit-learn's searches.
+
+    Parameters
+    ----------
+    scoring : str or callable, default="accuracy"
+        The score of those rows, as in scikit-learn.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y)``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from lapwing.selection import labelled_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KNeighborsClassifier(1).fit(X, y)
+    >>> y[10:] = -1
+    >>> model.score(X, y), labelled_scorer()(model, X, y)
+    (0.066..., 1.0)
+    """
+    return _LabelledScorer(get_scorer(scoring) if isinstance(scoring, str) else scoring)
+
+
+class _LabelledScorer:
+    """A scorer that can be sent to other processes."""
+
+    def __init__(self, scorer: Any):
+        if not callable(scorer):
+            raise ValueError(f"scoring={scorer!r} must be a name that scikit-learn knows, or a callable")
+        self.scorer = scorer
+
+    def __repr__(self) -> str:
+        return f"labelled_scorer({self.scorer!r})"
+
+    def __call__(self, estimator: Any, X: Any, y: Any, **options: Any) -> float:
+        known = known_labels(y)
+        if not known.any():
+            raise ValueError(
+                "no label is known (not -1) among the rows to score; split with lapwing.selection.LabelledSplit"
+            )
+        return self.scorer(estimator, some_rows(X, known), some_rows(y, known), **options)
+
+
+def _classifier_has(method: str) -> Callable[[Any], bool]:
+    def check(model: Any) -> bool:
+        getattr(getattr(model, "classifier_", model.classifier or KNeighborsClassifier), method)
+        return True
+
+    return check
+
+
+class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A reducer fitted to all rows, and a classifier that learns from the labelled ones alone.
+
+    In scikit-learn's own :class:`~sklearn.pipeline.Pipeline` the classifier takes -1 for a class: it predicts it, and a grid
+    search rewards it for that. Here -1 means that the label is unknown. A reducer of lapwing sees the rows without labels too,
+    and reads -1 as it always does. One that would take -1 for a class, such as scikit-learn's LDA, is fitted to the labelled
+    rows. :meth:`score` counts labelled rows only, so this class alone makes a grid search honest.
+
+    Parameters
+    ----------
+    reducer : transformer, Pipeline of transformers, or "passthrough"
+        ``"passthrough"`` is the classifier on X as it is.
+    classifier : None or classifier, default=None
+        None is ``KNeighborsClassifier(1)``.
+
+    Attributes
+    ----------
+    reducer_, classifier_
+        As fitted.
+    classes_ : ndarray of shape (n_classes,)
+        The known labels.
+    n_features_in_ : int
+        Where the reducer says it.
+    feature_names_in_ : ndarray of str
+        Where X has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from lapwing import LPP
+    >>> from lapwing.graphs import KNN, SameClass
+    >>> from lapwing.selection import LabelledSplit, SemiSupervised
+    >>> X, y = load_digits(return_X_y=True)
+    >>> y = np.where(np.arange(len(y)) % 10, -1, y)  # nine labels of ten are unknown
+    >>> model = SemiSupervised(LPP(graph=KNN(5) + SameClass()))
+    >>> search = GridSearchCV(model, {"reducer__n_components": [2, 9]}, cv=LabelledSplit(3)).fit(X, y)
+    >>> search.best_params_, bool(search.best_score_ > 0.8)
+    ({'reducer__n_components': 9}, True)
+    """
+
+    def __init__(self, reducer: Any, classifier: Any = None):
+        self.reducer = reducer
+        self.classifier = classifier
+
+    def fit(self, X: Any, y: Any) -> SemiSupervised:
+        """Fit the reducer to all rows, and the classifier to the labelled ones.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels, -1 where unknown.
+
+        Returns
+        -------
+        self
+        """
+        if y is None:
+            raise ValueError(
+                "SemiSupervised requires y to be passed, but the target y is None; pass class labels, -1 where unknown"
+            )
+        y = column_or_1d(y, warn=True)
+        known = encode_labels(y, _length(X)) >= 0
+        passing = isinstance(self.reducer, str) and self.reducer == "passthrough"
+        self.reducer_ = FunctionTransformer(accept_sparse=True) if passing else clone(self.reducer)
+        Z = reduced(self.reducer_, X, y, known)
+        self.classifier_ = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
+        self.classifier_.fit(Z, known_part(y, known))
+        self.classes_ = self.classifier_.classes_
+        for source in (self.reducer_, self.classifier_):
+            if hasattr(source, "n_features_in_"):
+                self.n_features_in_ = source.n_features_in_
+                break
+        if hasattr(self.reducer_, "feature_names_in_"):
+            self.feature_names_in_ = self.reducer_.feature_names_in_
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The classes of rows, never -1.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        Z = self._reduced(X)
+        return self.classifier_.predict(Z)
+
+    @available_if(_classifier_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, where the classifier has them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        Z = self._reduced(X)
+        return self.classifier_.predict_proba(Z)
+
+    @available_if(_classifier_has("decision_function"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Values of the classifier's decision function, where it has one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        Z = self._reduced(X)
+        return self.classifier_.decision_function(Z)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy on the rows whose labels are known.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels, -1 where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        weight = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[known_labels(y)]}
+        return _LabelledScorer(_accuracy)(self, X, y, **weight)
+
+    def _reduced(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.reducer_.transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = None if isinstance(self.reducer, str) else get_tags(self.reducer)
+        tags.input_tags.pairwise = inner is not None and inner.input_tags.pairwise
+        tags.input_tags.sparse = inner is None or inner.input_tags.sparse
+        return tags
+
+
+def _accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    return accuracy_score(y, model.predict(X), sample_weight=sample_weight)
+
+
+def reduced(reducer: Any, X: Any, y: Any, known: np.ndarray) -> Any:
+    """The labelled rows, after the reducer was fitted: to all rows, or to them alone if it would take -1 for a class."""
+    if not known.all() and takes_unknown_for_a_class(reducer):
+        X, y = some_rows(X, known), known_part(y, known)
+        return reducer.fit(X, y).transform(X)
+    return some_rows(reducer.fit(X, y).transform(X), known)
+
+
+def known_part(y: Any, known: np.ndarray) -> np.ndarray:
+    """The known labels, whole numbers where an array of objects held nothing else beside -1."""
+    labels = np.asarray(some_rows(y, known)).ravel()
+    return np.array(labels.tolist()) if labels.dtype == object else labels
+
+
+def checked_cv(cv: Any, y: Any, known: np.ndarray) -> Any:
+    """``cv=`` for labels of which some may be unknown: folds of the labelled rows, or the caller's own."""
+    if known.all() or np.iterable(cv) or hasattr(cv, "split"):
+        return check_cv(cv, y, classifier=True)
+    return LabelledSplit(5 if cv is None else cv)

@@ -1,0 +1,251 @@
+"""Every number of dimensions from one fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import cross_validate
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import get_tags
+
+from .._validation import check_count
+from ..graphs import TangentAlignment
+from ..rows import known_labels
+from ._labels import checked_cv, known_part, labelled_scorer, reduced, reducer_of
+
+
+@dataclass(frozen=True, eq=False)
+class NestedScores:
+    """Scores by number of dimensions.
+
+    Attributes
+    ----------
+    dimensions : ndarray of shape (n_dimensions,)
+    scores : ndarray of shape (n_splits, n_dimensions)
+    mean, std : ndarrays of shape (n_dimensions,)
+        Over the splits.
+    best_dimension : int
+        That of the largest mean; of equal ones the first.
+    best_score : float
+        The largest mean.
+    """
+
+    dimensions: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.scores.mean(axis=0)
+
+    @property
+    def std(self) -> np.ndarray:
+        return self.scores.std(axis=0)
+
+    @property
+    def best_dimension(self) -> int:
+        return int(self.dimensions[np.argmax(self.mean)])
+
+    @property
+    def best_score(self) -> float:
+        return float(self.mean.max())
+
+
+def nested_scores(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    dimensions: Any = None,
+    classifier: Any = None,
+    cv: Any = 5,
+    scoring: Any = None,
+    n_jobs: int | None = None,
+) -> NestedScores:
+    """Cross-validate a classifier on the first d components, for many d, with one fit per split.
+
+    The scores are those of :class:`sklearn.model_selection.GridSearchCV` over ``n_components``, which fits anew for each d:
+    the first d eigenvectors of a larger solution are the solution for d (section 2.7 of [1]_ chooses d and k this way; for k,
+    call it for several graphs). ``pca="auto"`` keeps more principal directions for more components: there one fit serves the
+    numbers of components that share their directions. Methods whose first components depend on how many are asked for in
+    other ways are refused.
+
+    Rows of unknown label (-1) take part in fitting the reducer. The classifier does not learn from them, and they are not scored.
+
+    Parameters
+    ----------
+    estimator : reducer, or Pipeline that ends in one
+        A linear or kernel method of lapwing; PCA with ``svd_solver="full"`` and LinearDiscriminantAnalysis of scikit-learn.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Class labels, -1 where unknown.
+    dimensions : None, int or sequence of int, default=None
+        The numbers of dimensions. An integer D is 1, ..., D; None is 1, ..., ``n_components`` of the reducer.
+    classifier : None or classifier, default=None
+        What is scored. None is ``KNeighborsClassifier(1)``.
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; an integer gives stratified folds, of the labelled rows (:class:`LabelledSplit`).
+    scoring : None, str or callable, default=None
+        As in scikit-learn; None is the classifier's own score, the accuracy.
+    n_jobs : int or None, default=None
+        Splits at a time.
+
+    Returns
+    -------
+    NestedScores
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPP
+    >>> from lapwing.selection import nested_scores
+    >>> X, y = load_digits(return_X_y=True)
+    >>> by_k = {k: nested_scores(LPP(15, graph=k), X[:500], y[:500]) for k in (3, 5, 10)}
+    >>> by_k[5].mean[[0, 1, 9]].round(1)
+    array([0.3, 0.6, 1. ])
+    >>> k = max(by_k, key=lambda k: by_k[k].best_score)
+    >>> best = LPP(by_k[k].best_dimension, graph=k).fit(X, y)
+    """
+    if y is None:
+        raise ValueError("y=None: scores of a classifier need labels; pass y")
+    reducer = reducer_of(estimator)
+    if (reason := why_not_nested(reducer)) is not None and not is_automatic(reducer):
+        raise ValueError(reason)
+    dimensions = _dimensions(dimensions, reducer)
+    classifier = KNeighborsClassifier(1) if classifier is None else classifier
+    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
+        raise ValueError(f"scoring={scoring!r} must be None, a name or a callable: one number per split and dimension")
+    found = cross_validate(
+        _EveryDimension(estimator, classifier, dimensions),
+        X,
+        y,
+        cv=checked_cv(cv, y, known_labels(y)),
+        scoring=labelled_scorer(_ScoreEach(check_scoring(classifier, scoring=scoring))),
+        n_jobs=n_jobs,
+        error_score="raise",
+    )
+    return NestedScores(np.array(dimensions), np.column_stack([found[f"test_{d}"] for d in dimensions]))
+
+
+def is_automatic(reducer: Any) -> bool:
+    """Whether ``pca="auto"`` is all that ties its first components to their number."""
+    automatic = isinstance(getattr(reducer, "pca", None), str)
+    return automatic and why_not_nested(clone(reducer).set_params(pca=None)) is None
+
+
+class _ScoreEach:
+    """Scores of all classifiers of an ``_EveryDimension``."""
+
+    def __init__(self, scorer: Any):
+        self.scorer = scorer
+
+    def __call__(self, model: _EveryDimension, X: Any, y: Any) -> dict[str, float]:
+        rows = {id(fitted): np.asarray(fitted.transform(X)) for fitted in model.models_.values()}
+        parts = zip(model.dimensions, model.classifiers_, strict=True)
+        return {str(d): self.scorer(fitted, rows[id(model.models_[d])][:, :d], y) for d, fitted in parts}
+
+
+class _EveryDimension(BaseEstimator):
+    """A reducer, and a classifier on its first d components for each d."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
+        return tags
+
+    def __init__(self, estimator: Any, classifier: Any, dimensions: list[int]):
+        self.estimator = estimator
+        self.classifier = classifier
+        self.dimensions = dimensions
+
+    def fit(self, X: Any, y: Any) -> _EveryDimension:
+        known = known_labels(y)
+        labels = known_part(y, known)
+        rows: dict[int, np.ndarray] = {}
+
+        def fitted(d: int) -> Any:
+            model = clone(self.estimator)
+            reducer_of(model).set_params(n_components=d)
+            rows[id(model)] = np.asarray(reduced(model, X, y, known))
+            return model
+
+        self.models_ = serving(fitted, sorted(set(self.dimensions)), is_automatic(reducer_of(self.estimator)))
+        self.classifiers_ = [
+            clone(self.classifier).fit(rows[id(self.models_[d])][:, :d], labels) for d in self.dimensions
+        ]
+        return self
+
+
+def serving(fitted: Callable[[int], Any], dimensions: list[int], automatic: bool) -> dict[int, Any]:
+    """For each number of dimensions a fitted model whose first components are its own.
+
+    That is the largest, but where ``pca="auto"`` keeps more principal directions for more components: there the largest of
+    those with the same number of directions, found by halving.
+    """
+    first, last = dimensions[0], dimensions[-1]
+    models = {last: fitted(last)}
+    if not automatic:
+        return dict.fromkeys(dimensions, models[last])
+    models.setdefault(first, models[last] if first == last else fitted(first))
+
+    def fill(low: int, high: int) -> None:
+        below, above = models[dimensions[low]], models[dimensions[high]]
+        if reducer_of(below).n_pca_ == reducer_of(above).n_pca_:
+            models.update(dict.fromkeys(dimensions[low:high], above))
+        elif high - low > 1:
+            middle = (low + high) // 2
+            models[dimensions[middle]] = fitted(dimensions[middle])
+            fill(middle, high)
+            fill(low, middle)
+
+    fill(0, len(dimensions) - 1)
+    return models
+
+
+def _dimensions(dimensions: Any, reducer: Any) -> list[int]:
+    name = "n_components" if dimensions is None else "dimensions"
+    given = reducer.n_components if dimensions is None else dimensions
+    if given is None:
+        raise ValueError(
+            "dimensions=None takes n_components of the reducer, which is None too; give dimensions=, such as 20"
+        )
+    if isinstance(given, Integral) or not np.iterable(given) or isinstance(given, str):
+        return list(range(1, check_count(name, given) + 1))
+    counts = [check_count(name, d) for d in given]
+    if not counts:
+        raise ValueError(f"{name}={given!r} is empty; give an integer, or at least one number of dimensions")
+    return counts
+
+
+def why_not_nested(reducer: Any) -> str | None:
+    """Why its first components may depend on how many there are; None where they do not. Those that are not known may."""
+    if isinstance(reducer, PCA):
+        nested, remedy = reducer.svd_solver in ("full", "covariance_eigh"), 'use svd_solver="full"'
+    elif isinstance(getattr(reducer, "pca", None), str):
+        nested, remedy = False, "give pca= as a share of the variance, a number of directions, or None"
+    elif any(isinstance(value, TangentAlignment) and value.n_components is None for value in _parameters(reducer)):
+        nested, remedy = False, "give TangentAlignment its own n_components"
+    else:
+        known = isinstance(reducer, LinearDiscriminantAnalysis)
+        nested, remedy = getattr(reducer, "is_nested", known), "use GridSearchCV over n_components"
+    if nested:
+        return None
+    return (
+        f"the first components of {type(reducer).__name__} may depend on n_components, so one fit cannot score every number "
+        f"of them: {remedy}"
+    )
+
+
+def _parameters(reducer: Any) -> list[Any]:
+    return list(reducer.get_params(deep=True).values()) if hasattr(reducer, "get_params") else []

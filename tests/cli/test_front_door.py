@@ -1,0 +1,315 @@
+"""From a file as people have it to a shipped model, by the command line alone: nothing edited, every printed line followed."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from messy import customers
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from test_cli import run
+
+from lapwing import LPP, comparison
+from lapwing.cli._options import as_given, reading
+from lapwing.graphs import KNN, Repulsion, SameClass
+from lapwing.persistence import can_save, load, save, to_onnx
+from lapwing.tables import Table, read, write
+
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Where a user is."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fit_line(result):
+    """The command that compare advises."""
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("  lapwing fit ")]
+    return shlex.split(line)[1:]
+
+
+def quality(path, label, id=None):
+    """How well the nearest neighbour tells classes in a file of projected rows."""
+    table = read(path, label=label, id=id)
+    known = table.y != ("-1" if table.y.dtype.kind == "U" else -1)
+    return cross_val_score(KNeighborsClassifier(5), table.X[known], table.y[known]).mean()
+
+
+# A table of customers
+
+
+@pytest.mark.parametrize("comma", [False, True], ids=["plain", "semicolons and decimal commas"])
+def test_customers(comma):
+    customers("customers.csv", 3000, comma=comma, unknown=0.3)
+    said = run("fit", "customers.csv", "--label", "churned").stderr
+    dates = " (day-month-year)" if comma else ""
+    assert (
+        f"3 text columns one-hot encoded, 2 dates as numbers{dates}, 543 missing values imputed, columns standardised\n"
+        in said
+    )
+    assert "left out: 'customer_id' (names the rows), 'comment' (free text, 3,000 different values)\n" in said
+    assert "937 labels of 3,000 unknown\n" in said
+    assert "the labels of 'churned' are used: semi-supervised graph KNN(5) + SameClass() (--graph none leaves" in said
+    assert "3,000 rows, 17 features -> 2" in said
+    shown = run("inspect", "model.lapwing").stdout
+    assert "ColumnTransformer -> LPP" in shown
+    assert "text one-hot encoded: plan, region, device" in shown
+    out = run(
+        "transform", "model.lapwing", "customers.csv", "--id", "customer_id", "-l", "churned", "-o", "z.csv"
+    ).stderr
+    assert "543 missing values imputed" in out
+    assert quality("z.csv", "churned", "customer_id") > 0.87  # always "no" has 0.85
+    assert read("z.csv", label="churned", id="customer_id").ids[0] == "C10000"
+
+
+def test_the_line_that_compare_prints_is_the_next_command():
+    customers("customers.csv", 400)
+    result = run("compare", "customers.csv", "--label", "churned", "-m", "mmc,lpp", "-d", "1,2", "--cv", 2, "-j", 1)
+    assert "3 text columns one-hot encoded" in result.stderr
+    run(*fit_line(result))
+    run("transform", "model.lapwing", "customers.csv", "-o", "z.parquet")
+    assert len(read("z.parquet")) == 400
+
+
+def test_the_model_is_shipped():
+    """To Python, where it takes a data frame, and to ONNX."""
+    pandas = pytest.importorskip("pandas")
+    customers("customers.csv", 400)
+    run("fit", "customers.csv", "--label", "churned", "-d", 3)
+    model = load("model.lapwing")
+    assert isinstance(model, Pipeline)
+    run("transform", "model.lapwing", "customers.csv", "-o", "z.npy")
+    frame = pandas.read_csv("customers.csv", na_values=["?"])
+    np.testing.assert_allclose(model.transform(frame), np.load("z.npy"), atol=1e-10)
+    pytest.importorskip("onnx")
+    to_onnx(model, "model.onnx")
+
+
+def test_a_classifier_behind_the_model():
+    customers("customers.csv", 400)
+    run("fit", "customers.csv", "--label", "churned", "-d", 3)
+    run("transform", "model.lapwing", "customers.csv", "-l", "churned", "-o", "z.csv")
+    table, model = read("z.csv", label="churned"), load("model.lapwing")
+    save(Pipeline([*model.steps, ("knn", KNeighborsClassifier().fit(table.X, table.y))]), "classifier.lapwing")
+    said = run("transform", "classifier.lapwing", "customers.csv", "--id", "customer_id", "-o", "predicted.csv").stderr
+    assert "400 rows, 1 component" in said
+    header, first, *_ = Path("predicted.csv").read_text().splitlines()
+    assert header == "customer_id,prediction"
+    assert first in ('"C10000","no"', '"C10000","yes"')
+
+
+def test_new_rows_are_not_like_the_old():
+    customers("old.csv", 300)
+    run("fit", "old.csv", "--label", "churned")
+    text = Path("old.csv").read_text().replace("basic", "gold")
+    Path("new.csv").write_text(text)
+    said = run("transform", "model.lapwing", "new.csv", "-o", "z.csv").stderr
+    assert "column 'plan' has values that the model does not know, which count as none: gold\n" in said
+    Path("new.csv").write_text(text.replace("2022-", "22-"))
+    said = run("transform", "model.lapwing", "new.csv", "-o", "z.csv", code=1).stderr
+    assert "is no date of the format ISO 8601 that was fitted" in said
+    assert "column 'signup'" in said or "column 'last_seen'" in said
+
+
+# The switches
+
+
+def test_switches(folder):
+    customers("c.csv", 200)
+    refused = run("fit", "c.csv", "-l", "churned", "--no-impute", "--no-one-hot", "--no-dates", code=1).stderr
+    for part in ("(--no-one-hot)", "(--no-dates)", "(--no-impute)", "'plan', 'region', 'device'"):
+        assert part in refused
+    assert refused.count("\n") == 1
+    said = run(
+        "fit", "c.csv", "-l", "churned", "--drop", "plan,region,device,signup,last_seen", "--standardize", "no"
+    ).stderr
+    assert "missing values imputed\n" in said
+    assert [name for name, _ in load("model.lapwing").steps] == ["impute", "lpp"]
+    write("n.csv", [Table(np.random.RandomState(0).rand(30, 3), feature_names=["a", "b", "c"])])
+    for switch, steps in (([], None), (["--impute"], ["impute"]), (["--standardize", "yes"], ["scale"])):
+        run("fit", "n.csv", *switch)
+        found = load("model.lapwing")
+        assert isinstance(found, LPP) if steps is None else [name for name, _ in found.steps][:-1] == steps
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"impute": True},
+        {"impute": False, "one_hot": False, "dates": False},
+        {"standardize": "yes", "categories": ["zip", '"a,b"']},
+        {"standardize": "no"},
+    ],
+)
+def test_switches_are_given_back(given):
+    """What compare prints reads as what it was told."""
+    options = reading(
+        "y", False, None, None, None, None, None, False, **{**given, "categories": given.get("categories")}
+    )
+    words = as_given(options)
+    found = {}
+    for switch, name in (
+        ("--impute", "impute"),
+        ("--no-impute", "impute"),
+        ("--no-one-hot", "one_hot"),
+        ("--no-dates", "dates"),
+    ):
+        if switch in words:
+            found[name] = not switch.startswith("--no")
+    if "--standardize" in words:
+        found["standardize"] = words[words.index("--standardize") + 1]
+    columns = [words[i + 1] for i, word in enumerate(words) if word == "--categories"]
+    assert found == {name: value for name, value in given.items() if name != "categories"}
+    assert columns == ["zip", '"a,b"'][: len(given.get("categories", []))]
+
+
+def test_all_bad_columns_at_once():
+    rows = "\n".join(f"{i},{i},{'x' if i == 7 else i},{'?' if i % 3 else i}" for i in range(50))
+    Path("bad.csv").write_text("a,b,c,d\n" + rows.replace("7,7,", "7,seven,"))
+    said = run("fit", "bad.csv", code=1).stderr
+    assert "'b': 49 of 50 values are numbers, but not 'seven' (the first in row 8)" in said
+    assert "'c': 49 of 50 values are numbers, but not 'x'" in said
+    assert said.count("\n") == 1
+    columns = re.search(r"--drop '([^']*)'", said)[1]
+    assert "33 missing values imputed" in run("fit", "bad.csv", "--drop", columns).stderr
+    assert "2 text columns one-hot encoded" in run("fit", "bad.csv", "--categories", "b,c", code=0).stderr
+
+
+# Labels
+
+
+@pytest.fixture
+def iris():
+    names = ["a", "b", "c", "d"]
+    X, y = load_iris(return_X_y=True)
+    write(
+        "iris.csv", [Table(X, np.array(["setosa", "versicolor", "virginica"])[y], feature_names=names)], label="species"
+    )
+    half = np.where(np.arange(150) % 2, np.array(["setosa", "versicolor", "virginica"])[y], "")
+    write("half.csv", [Table(X, half, feature_names=names)], label="species")
+    write("regression.csv", [Table(X[:, :3], X[:, 3] / 7, feature_names=names[:3])], label="size")
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "graph"),
+    [
+        ("iris.csv", [], SameClass()),
+        ("half.csv", [], KNN(5) + SameClass()),
+        ("half.csv", ["--graph", "supervised"], SameClass()),
+        ("iris.csv", ["--graph", "KNN(5) + 0.5*SameClass()"], KNN(5) + 0.5 * SameClass()),
+        ("iris.csv", ["--graph", "SameClass() - 0.2 * Repulsion(40)"], SameClass() - 0.2 * Repulsion(40)),
+        ("iris.csv", ["-p", "graph=semi"], KNN(5) + SameClass()),
+    ],
+)
+def test_labels_are_used(iris, file, options, graph):
+    run("fit", file, "-l", "species", *options)
+    found = load("model.lapwing")
+    X, y = iris
+    labels = np.where((np.arange(150) % 2 == 0) & (file == "half.csv"), -1, y)
+    np.testing.assert_array_equal(found.components_, LPP(graph=graph).fit(X, labels).components_)
+    assert repr(found.graph) == repr(graph)
+    assert not np.allclose(found.components_, LPP().fit(X).components_)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["iris.csv", "-l", "species", "-k", 7], "-k 7 asks for a graph without them"),
+        (["iris.csv", "-l", "species", "--graph", "none"], "--graph asks for a graph without them"),
+        (["iris.csv", "-l", "species", "--graph", "knn"], "--graph asks for a graph without them"),
+        (["iris.csv", "-l", "species", "-p", "graph__n_neighbors=7"], "-p graph__n_neighbors asks"),
+        (["iris.csv", "-l", "species", "-m", "pca"], "PCA looks at the features alone\n"),
+        (["iris.csv", "-l", "species", "-m", "laplacianeigenmaps"], "features alone (--graph semi uses them)"),
+        (["iris.csv", "-l", "species", "-m", "l21pca"], "L21PCA looks at the features alone\n"),
+        (["regression.csv", "-l", "size"], "are quantities, not classes, and are NOT USED"),
+    ],
+)
+def test_or_it_is_said_loudly(iris, arguments, why):
+    said = run("fit", *arguments).stderr
+    assert "NOT USED" in said
+    assert why in said
+
+
+@pytest.mark.parametrize("name", list(comparison.METHODS))
+def test_everything_that_is_compared_can_be_fitted(iris, name):
+    if not can_save(clone(comparison.METHODS[name])):
+        assert "only compared" in run("fit", "iris.csv", "-l", "species", "-m", name, code=2).stderr
+        return
+    run("fit", "iris.csv", "-l", "species", "-m", name, "-d", 2)
+    run("transform", "model.lapwing", "iris.csv", "-l", "species", "-o", "z.csv")
+    assert quality("z.csv", "species") > 0.6
+
+
+# Other data
+
+
+def test_embeddings_with_few_labels():
+    rng = np.random.RandomState(0)
+    y = rng.randint(0, 4, 800)
+    X = (rng.randn(4, 24)[y] * 0.4 + rng.randn(800, 24)).astype(np.float32)
+    topics = np.where(rng.rand(800) < 0.1, np.array(["art", "law", "sea", "tea"])[y], "")
+    names = [f"e{j}" for j in range(24)]
+    write(
+        "docs.parquet", [Table(X, topics, np.array([f"doc-{i}" for i in range(800)]), names)], label="topic", id="doc"
+    )
+    said = run("fit", "docs.parquet", "--label", "topic", "-d", 3).stderr
+    assert "left out: 'doc' (names the rows)" in said
+    assert "semi-supervised graph KNN(5) + SameClass()" in said
+    assert load("model.lapwing").components_.dtype == np.float32  # which text beside it does not change
+    run("transform", "model.lapwing", "docs.parquet", "--id", "doc", "-o", "z.parquet")
+    Z = read("z.parquet", id="doc").X
+    assert cross_val_score(KNeighborsClassifier(5), Z, y).mean() > 0.6
+    np.save("x.npy", X)
+    Path("y.txt").write_text("\n".join(topics))
+    run("fit", "x.npy", "--label", "y.txt", "-d", 3, "-o", "same.lapwing")
+    np.testing.assert_array_equal(load("same.lapwing").components_, load("model.lapwing").components_)
+
+
+def test_a_folder_of_images(folder):
+    from PIL import Image
+
+    digits = load_digits(n_class=3)
+    for i, (image, target) in enumerate(zip(digits.images[:90], digits.target[:90], strict=True)):
+        (folder / "digits" / str(target)).mkdir(parents=True, exist_ok=True)
+        Image.fromarray((image * 15).astype(np.uint8)).save(folder / "digits" / str(target) / f"{i}.png")
+    said = run("fit", "digits", "-d", 2).stderr
+    assert "the labels are used: supervised graph SameClass()" in said
+    assert "standardised" not in said  # pixels have one unit
+    run("transform", "model.lapwing", "digits", "-o", "z.csv")
+    assert quality("z.csv", "label", "id") > 0.9
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_raw_wine(index):
+    pandas = pytest.importorskip("pandas")
+    frame = load_wine(as_frame=True).frame
+    frame.to_csv("wine.csv", index=index)
+    said = run("fit", "wine.csv", "--label", "target", "-m", "lpp", "-d", 2).stderr
+    assert "columns standardised\n" in said
+    assert ("left out: '' (names the rows)" in said) == index
+    run("transform", "model.lapwing", "wine.csv", "-l", "target", "-o", "z.csv")
+    assert quality("z.csv", "target") > 0.95
+    frame.to_csv("wein.csv", index=index, sep=";", decimal=",")
+    run("transform", "model.lapwing", "wein.csv", "-l", "target", "-o", "z2.csv")
+    pandas.testing.assert_frame_equal(pandas.read_csv("z.csv"), pandas.read_csv("z2.csv"))
+
+
+def test_columns_without_names(folder):
+    """Columns are found by their numbers, also those behind one that was left out."""
+    rng = np.random.RandomState(0)
+    lines = [f"row{i},{rng.rand():.3f},{'red' if i % 2 else 'blue'},{rng.rand():.3f},{i % 3}" for i in range(40)]
+    (folder / "x.csv").write_text("\n".join(lines))
+    said = run("fit", "x.csv", "--label", "-1", "--no-header").stderr
+    assert "left out: '0' (names the rows)" in said
+    run("transform", "model.lapwing", "x.csv", "--no-header", "-o", "z.npy")
+    assert np.load("z.npy").shape == (40, 2)

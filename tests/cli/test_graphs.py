@@ -1,0 +1,75 @@
+"""The language of ``--graph``: public graphs, their algebra, and nothing that runs."""
+
+import pytest
+
+pytest.importorskip("typer")
+import typer
+
+from lapwing.cli._graphs import parsed
+from lapwing.graphs import KNN, OtherClass, Pairs, Repulsion, SameClass
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("supervised", SameClass()),
+        ("Semi", KNN(5) + SameClass()),
+        ("none", None),
+        ("knn", KNN()),
+        ("7", 7),
+        ("KNN", KNN()),
+        ("KNN(5)", KNN(5)),
+        ("KNN(5) + 0.5*SameClass()", KNN(5) + 0.5 * SameClass()),
+        ("SameClass() - 0.2 * Repulsion(15)", SameClass() - 0.2 * Repulsion(15)),
+        ("KNN(7, weights='binary') & OtherClass()", KNN(7, weights="binary") & OtherClass()),
+        ("(KNN(3) + SameClass()) / 2", (KNN(3) + SameClass()) / 2),
+        ("-1 * KNN(5) + SameClass()", -1 * KNN(5) + SameClass()),
+        ("-KNN(5)", -1 * KNN(5)),
+        ("Pairs([[0, 1]], [[2, 3]])", Pairs([[0, 1]], [[2, 3]])),
+        ("KNN(n_neighbors=4, metric='cosine', t=None)", KNN(4, metric="cosine", t=None)),
+    ],
+)
+def test_what_is_written_is_what_is_meant(text, expected):
+    assert repr(parsed(text)) == repr(expected)
+
+
+@pytest.mark.parametrize(
+    "graph", [KNN(5) + SameClass(), SameClass() - 0.2 * Repulsion(15), KNN(3) & SameClass(), 2 * KNN(5)]
+)
+def test_what_a_graph_prints_is_read_back(graph):
+    assert repr(parsed(repr(graph))) == repr(graph)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("KNM(5)", "no graph 'KNM' to be written here; did you mean KNN?"),
+        ("Nonsense()", "known are "),
+        ("Precomputed(5)", "no graph 'Precomputed'"),
+        ("KNN(5, neighbours=3)", "KNN has no parameter 'neighbours'; it has n_neighbors, "),
+        ("KNN(5) +", "it is no formula"),
+        ("KNN(5) + 3", "this sign stands between two graphs"),
+        ("KNN(5) * KNN(5)", "this sign stands between a graph and a number"),
+        ("0", "it is a number that is no number of neighbours"),
+        ("3.5", "it is a number that is no number of neighbours"),
+        ("KNN(5) ** 2", "is no graph, sum, difference"),
+        ("KNN(open('x'))", "is no number, text, list"),
+        ("__import__('os').system('true')", "is no graph, sum"),
+        ("KNN.__init__", "is no graph, sum"),
+        ("[KNN(5)]", "is no graph, sum"),
+        ("lambda: KNN(5)", "is no graph, sum"),
+        ("KNN(5) if 1 else KNN(6)", "is no graph, sum"),
+        ("KNN(*[5])", "is no number, text, list"),
+        ("KNN(5) / 0", ""),
+        ("(" * 2000, "longer than 1,000 characters"),
+        ("(" * 500 + ")" * 500, "it is no formula"),
+        ("KNN(5, 6)", "KNN: "),
+        ("", "it is no formula"),
+        ("os", "no graph 'os'"),
+    ],
+)
+def test_errors_say_what_to_write(text, said):
+    with pytest.raises(typer.BadParameter) as caught:
+        parsed(text)
+    assert said in caught.value.message
+    assert "such as 'KNN(5) + 0.5 * SameClass()'" in caught.value.message

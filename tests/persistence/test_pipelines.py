@@ -1,0 +1,410 @@
+"""Pipelines with scikit-learn's transformers: files without pickle, ONNX, and what is refused."""
+
+import json
+
+import numpy as np
+import oracles as o
+import pytest
+from messy import customers
+from sklearn.base import clone
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.decomposition import PCA, KernelPCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectKBest, SelectPercentile, VarianceThreshold, chi2
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid, NeighborhoodComponentsAnalysis
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from test_model_file import contents, forge
+
+from lapwing import LPP, MMC, FisherScore, KernelLPP
+from lapwing.graphs import KNN, SameClass
+from lapwing.persistence import ModelFileError, can_save, load, save, to_onnx
+from lapwing.persistence._others import STORABLE
+from lapwing.tables import DatesAsNumbers, prepare, read
+
+pytest.importorskip("safetensors")
+
+X, Y = o.blobs(60, 6)
+NEW = o.blobs(15, 6, seed=1)[0]
+GAPS, NEW_GAPS = X.copy(), NEW.copy()
+GAPS[::7, 2] = GAPS[3::11, 0] = NEW_GAPS[::4, 5] = NEW_GAPS[1, :] = np.nan
+WORDS = np.array(["a", "b", "c"], dtype=object)
+MIXED = np.column_stack([X.astype(object), WORDS[Y], np.array(["x", "y"], dtype=object)[(X[:, 0] > 0).astype(int)]])
+MIXED[4, 6] = np.nan
+NEW_MIXED = np.column_stack([NEW.astype(object), [*"abcd" * 3, "a", np.nan, "b"], ["x"] * 15])
+DATES = np.array([["2024-01-01"], ["2024-02-03"], [np.nan]] * 20, dtype=object)
+
+
+def by_kind(**last):
+    words = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value="missing"), OneHotEncoder(handle_unknown="ignore")
+    )
+    return ColumnTransformer([("n", StandardScaler(), slice(0, 6)), ("w", words, [6, 7])], sparse_threshold=0, **last)
+
+
+NUMERIC = [
+    make_pipeline(StandardScaler(), LPP(3)),
+    make_pipeline(StandardScaler(with_mean=False), LPP(3), MinMaxScaler(clip=True)),
+    make_pipeline(SimpleImputer(strategy="median"), RobustScaler(), MMC(2)),
+    make_pipeline(SimpleImputer(), MaxAbsScaler(), LPP(3, graph=KNN(4) + SameClass())),
+    make_pipeline(Normalizer(), LPP(3)),
+    make_pipeline(VarianceThreshold(), SelectKBest(k=4), LPP(2)),
+    make_pipeline(SelectPercentile(percentile=60), FisherScore(2)),
+    make_pipeline(MinMaxScaler(), SelectKBest(chi2, k=4), LPP(2)),
+    make_pipeline(PCA(4, whiten=True), LPP(2)),
+    make_pipeline(TruncatedSVD(4, random_state=0), LPP(2)),
+    make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
+    LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+    NeighborhoodComponentsAnalysis(2, random_state=0, max_iter=20),
+    make_pipeline(LPP(3), make_pipeline(StandardScaler(), make_pipeline(PCA(2)))),
+    make_pipeline(make_union(LPP(2), PCA(2)), StandardScaler()),
+    make_pipeline(ColumnTransformer([("a", StandardScaler(), [0, 3]), ("b", "passthrough", [1])]), LPP(2)),
+    ColumnTransformer([("a", MMC(1), [0, 3, 4]), ("b", "drop", [1])], remainder=LPP(2)),
+    make_pipeline(OneHotEncoder(handle_unknown="ignore", sparse_output=False), LPP(2)),
+]
+FINAL = [
+    make_pipeline(StandardScaler(), LPP(3), KNeighborsClassifier(3)),
+    make_pipeline(LPP(3), KMeans(3, random_state=0, n_init=1)),
+    make_pipeline(LPP(3), MiniBatchKMeans(3, random_state=0, n_init=1)),
+    make_pipeline(MMC(2), LogisticRegression()),
+    make_pipeline(LPP(2), KNeighborsRegressor(4)),
+]
+KEPT_ONLY = [  # which ONNX has not
+    make_pipeline(KernelLPP(3), NearestCentroid()),
+    make_pipeline(KernelPCA(5, kernel="rbf"), LinearDiscriminantAnalysis()),
+    make_pipeline(StandardScaler(), LPP(3), KNeighborsClassifier(3, weights="distance", metric="manhattan")),
+    make_pipeline(OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), LPP(2)),
+]
+
+
+def named(value):
+    return " ".join(repr(value).split())[:90]
+
+
+def data_for(model):
+    if any("imputer" in name for name in getattr(model, "named_steps", ())):
+        return GAPS, NEW_GAPS
+    return (np.round(X), np.round(NEW)) if "onehot" in repr(model).lower() or "Ordinal" in repr(model) else (X, NEW)
+
+
+def outputs(model, rows):
+    names = [name for name in ("transform", "predict", "predict_proba") if hasattr(model, name)]
+    return {name: getattr(model, name)(rows) for name in names}
+
+
+@pytest.mark.parametrize("y", [Y, WORDS[Y].astype(str)], ids=["numbers", "words"])
+@pytest.mark.parametrize("model", NUMERIC + FINAL + KEPT_ONLY, ids=named)
+def test_what_is_read_is_what_was_written(model, y, tmp_path):
+    train, new = data_for(model)
+    y = Y if "Regressor" in repr(model) else y
+    model = clone(model).fit(train, y)
+    save(model, tmp_path / "model")
+    back = load(tmp_path / "model")
+    assert repr(back) == repr(model)
+    for name, expected in outputs(model, new).items():
+        np.testing.assert_array_equal(getattr(back, name)(new), expected, strict=True)
+    assert can_save(model)
+    assert can_save(clone(model))
+    again = clone(back).fit(train, y)  # its parameters are all there
+    for name, expected in outputs(model, new).items():
+        np.testing.assert_array_equal(getattr(again, name)(new), expected)
+    save(back, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_every_class_of_the_table_is_tried():
+    tried = {type(part) for model in NUMERIC + FINAL + KEPT_ONLY + [by_kind()] for part in parts(clone(model))}
+    made = {FunctionTransformer, DatesAsNumbers, FeatureUnion}  # by passthrough, by the test of tables, by make_union
+    inside = {cls for cls in STORABLE if cls.__name__ == "KernelCenterer"}
+    assert set(STORABLE) <= tried | made | inside
+
+
+def parts(model):
+    yield model
+    for value in model.get_params().values():
+        if hasattr(value, "get_params"):
+            yield value
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(by_kind(), LPP(3)),
+        make_pipeline(by_kind(remainder="drop"), LPP(3), KNeighborsClassifier()),
+        by_kind(verbose_feature_names_out=False),
+    ],
+    ids=named,
+)
+def test_tables_with_text(model, tmp_path):
+    model = clone(model).fit(MIXED, WORDS[Y].astype(str))
+    save(model, tmp_path / "model")
+    back = load(tmp_path / "model")
+    for name, expected in outputs(model, NEW_MIXED).items():
+        np.testing.assert_array_equal(getattr(back, name)(NEW_MIXED), expected, strict=True)
+    if hasattr(model, "transform"):
+        np.testing.assert_array_equal(back.get_feature_names_out(), model.get_feature_names_out())
+
+
+def test_columns_that_a_function_chose(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": X[:, 0], "w": WORDS[Y], "b": X[:, 1], "day": DATES[:, 0]})
+    chosen = ColumnTransformer(
+        [
+            ("n", make_pipeline(SimpleImputer(), StandardScaler()), make_column_selector(dtype_include="number")),
+            ("w", OneHotEncoder(handle_unknown="ignore"), ["w"]),
+            ("d", make_pipeline(DatesAsNumbers(), SimpleImputer()), ["day"]),
+        ]
+    )
+    model = make_pipeline(chosen, LPP(2, graph=SameClass())).fit(frame, Y)
+    save(model, tmp_path / "model")
+    back = load(tmp_path / "model")
+    np.testing.assert_array_equal(back.transform(frame), model.transform(frame))
+    np.testing.assert_array_equal(back.transform(frame[["day", "b", "w", "a"]]), model.transform(frame))  # by name
+    assert back.feature_names_in_.tolist() == ["a", "w", "b", "day"]
+    np.testing.assert_array_equal(clone(back).fit(frame, Y).transform(frame), model.transform(frame))
+
+
+def test_a_prepared_table(tmp_path):
+    """As the command line makes it: text, dates, gaps; also given as a data frame of pandas's own reading."""
+    path, _ = customers(tmp_path / "a.csv", 300)
+    table = read(path, mixed=True, label="churned")
+    prepared = prepare(table)
+    model = prepared.model(LPP(3, graph=SameClass()).fit(prepared.table.X, prepared.table.y))
+    save(model, tmp_path / "model")
+    back = load(tmp_path / "model")
+    used = [table.feature_names.index(name) for name in model.feature_names_in_]
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        expected = model.transform(np.asarray(table.X)[:, used])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        np.testing.assert_array_equal(back.transform(np.asarray(table.X)[:, used]), expected)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(path, na_values=["?"])
+    np.testing.assert_allclose(back.transform(frame), expected, atol=1e-10)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (make_pipeline(PowerTransformer(), LPP()), r"step 'powertransformer' \(PowerTransformer\) is no estimator"),
+        (
+            make_pipeline(StandardScaler(), make_pipeline(LPP(), FunctionTransformer(np.abs))),
+            r"step 'pipeline' \(Pipeline\): step 'functiontransformer' .*func=.* has no place in a model file",
+        ),
+        (make_pipeline(SimpleImputer(add_indicator=True), LPP()), r"step 'simpleimputer' .*add_indicator=True"),
+        (
+            make_pipeline(OneHotEncoder(max_categories=2, sparse_output=False), LPP()),
+            r"step 'onehotencoder' .*max_categories=2",
+        ),
+        (make_pipeline(LPP(), KNeighborsClassifier(metric=lambda a, b: abs(a - b).sum())), r"step 'kneighbors.*metric"),
+        (make_pipeline(LPP(), StandardScaler(), memory="cache"), "memory='cache'"),
+        (
+            ColumnTransformer([("a", PowerTransformer(), [0, 1])]),
+            r"step 'a' \(PowerTransformer\) is no estimator",
+        ),
+    ],
+    ids=lambda value: named(value)[:60],
+)
+def test_refusals_name_the_step(model, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = clone(model).fit(np.round(X), Y)
+    with pytest.raises(ValueError, match=said):
+        save(model, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    assert not can_save(model)
+    assert not can_save(clone(model))
+
+
+def test_no_place_for_others():
+    assert not can_save(PowerTransformer())
+    assert not can_save(KNN())
+    assert not can_save(None)
+
+
+def change(*path, value):
+    def apply(header, arrays):
+        node = header
+        for key in path[:-1]:
+            node = node[key]
+        node[path[-1]] = value
+
+    return apply
+
+
+STEPS = ("model", "params", "steps")
+HOSTILE = {
+    "another attribute": (change(*STEPS, 0, "tuple", 1, "fitted", "transform", value=1), "cannot have transform"),
+    "a class of scikit-learn": (change(*STEPS, 0, "tuple", 1, "class", value="PowerTransformer"), "is unknown"),
+    "a function": (
+        change(
+            *STEPS,
+            0,
+            "tuple",
+            1,
+            value={
+                "class": "FunctionTransformer",
+                "params": {"func": {"function": "chi2"}},
+                "fitted": {},
+                "default": [],
+            },
+        ),
+        "no place in a model file",
+    ),
+    "another function": (change(*STEPS, 0, "tuple", 0, value={"function": "eval"}), "eval"),
+    "a folder of pickles": (change("model", "params", "memory", value="cache"), "memory='cache'"),
+    "features": (change(*STEPS, 0, "tuple", 1, "fitted", "n_features_in_", value=7), "does not fit"),
+    "no features": (change(*STEPS, 0, "tuple", 1, "fitted", "n_features_in_", value=0), "whole number"),
+    "no array": (change(*STEPS, 0, "tuple", 1, "fitted", "mean_", value="text"), "no array of 1 dimensions"),
+    "no slice": (change(*STEPS, 0, "tuple", 0, value={"slice": ["a", 1, 2]}), "no whole number"),
+    "no dtype": (change(*STEPS, 0, "tuple", 0, value={"dtype": "object"}), "object"),
+    "not fitted": (change(*STEPS, 1, "tuple", 1, "fitted", value={}), "not fitted"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_true_checksum_is_not_enough(name, tmp_path):
+    save(make_pipeline(StandardScaler(), LPP()).fit(X), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    spoil, said = HOSTILE[name]
+    spoil(header, arrays)
+    with pytest.raises(ModelFileError, match=said):
+        load(forge(tmp_path / "model", header, arrays))
+
+
+def test_parameters_that_another_scikit_learn_has(tmp_path):
+    """One that says nothing is not missed; one that was set is."""
+    model = make_pipeline(StandardScaler(with_std=False), LPP()).fit(X)
+    save(model, tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    node = header["model"]["params"]["steps"][0]["tuple"][1]
+    assert node["default"] == ["copy", "with_mean"]
+    node["params"]["robust"] = False
+    node["default"].append("robust")
+    np.testing.assert_array_equal(load(forge(tmp_path / "other", header, arrays)).transform(NEW), model.transform(NEW))
+    node["default"].remove("robust")
+    with pytest.raises(
+        ModelFileError, match=r"StandardScaler has no parameters \['robust'\]; another version of scikit-learn"
+    ):
+        load(forge(tmp_path / "other", header, arrays))
+
+
+# ONNX
+
+
+def run(model, inputs):
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return dict(zip([out.name for out in session.get_outputs()], session.run(None, inputs), strict=True))
+
+
+def check(found, expected):
+    """Equal, but for what float32 rounds."""
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5 * max(1, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("model", NUMERIC, ids=named)
+def test_onnx(model, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    train, new = (rows.astype(np.float32).astype(np.float64) for rows in data_for(model))
+    model = clone(model).fit(train, Y)
+    to_onnx(model, tmp_path / "model.onnx")
+    found = run(onnx.load(tmp_path / "model.onnx"), {"X": new.astype(np.float32)})
+    assert list(found) == ["Y"]
+    check(found["Y"], model.transform(new))
+
+
+@pytest.mark.parametrize("y", [Y, WORDS[Y].astype(str)], ids=["numbers", "words"])
+@pytest.mark.parametrize("model", [*FINAL[:1], *FINAL[3:4]], ids=named)
+def test_onnx_of_classifiers(model, y):
+    pytest.importorskip("onnx")
+    rows = NEW.astype(np.float32)
+    model = clone(model).fit(X, y)
+    found = run(to_onnx(model), {"X": rows})
+    assert set(found) == {"label", "probabilities"}
+    assert found["label"].tolist() == model.predict(rows.astype(np.float64)).tolist()
+    check(found["probabilities"], model.predict_proba(rows.astype(np.float64)))
+
+
+def test_onnx_of_the_others_that_come_last():
+    pytest.importorskip("onnx")
+    rows = NEW.astype(np.float32)
+    for model in FINAL[1:3]:
+        model = clone(model).fit(X, Y)
+        found = run(to_onnx(model), {"X": rows})
+        assert found["label"].tolist() == model.predict(rows.astype(np.float64)).tolist()
+        check(found["Y"], model.transform(rows.astype(np.float64)))
+    model = clone(FINAL[4]).fit(X, Y)
+    check(run(to_onnx(model), {"X": rows})["Y"].ravel(), model.predict(rows.astype(np.float64)))
+    two = make_pipeline(MMC(1), LogisticRegression()).fit(X[Y < 2], Y[Y < 2])
+    check(run(to_onnx(two), {"X": rows})["probabilities"], two.predict_proba(rows.astype(np.float64)))
+
+
+def test_onnx_of_a_table_with_text():
+    pytest.importorskip("onnx")
+    model = make_pipeline(by_kind(), LPP(3), KNeighborsClassifier(3)).fit(MIXED, WORDS[Y].astype(str))
+    numbers = NEW_MIXED[:, :6].astype(np.float32)
+    words = np.where([[cell != cell for cell in row] for row in NEW_MIXED[:, 6:]], "", NEW_MIXED[:, 6:]).astype(str)
+    graph = to_onnx(model)
+    found = run(graph, {"X": numbers, "S": words.astype(object)})
+    assert found["label"].tolist() == model.predict(NEW_MIXED).tolist()
+    assert {p.key: json.loads(p.value) for p in graph.metadata_props} == {"X": list("012345"), "S": ["6", "7"]}
+
+
+def test_onnx_of_a_prepared_table(tmp_path):
+    pytest.importorskip("onnx")
+    table = read(customers(tmp_path / "a.csv", 300)[0], mixed=True, label="churned")
+    prepared = prepare(table)
+    model = prepared.model(LPP(3, graph=SameClass()).fit(prepared.table.X, prepared.table.y))
+    graph = to_onnx(model)
+    columns = {p.key: json.loads(p.value) for p in graph.metadata_props}
+    assert columns["S"] == ["plan", "region", "device"]
+    values = dict(zip(table.feature_names, table.X.columns, strict=True))
+    days = {
+        name: DatesAsNumbers().fit_transform(values[name].reshape(-1, 1)).ravel() for name in ("signup", "last_seen")
+    }
+    numbers = np.column_stack([days.get(name, values[name]) for name in columns["X"]]).astype(np.float32)
+    words = np.column_stack([["" if cell != cell else cell for cell in values[name]] for name in columns["S"]])
+    found = run(graph, {"X": numbers, "S": words.astype(object)})["Y"]
+    expected = model[-1].transform(prepared.table.X)
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (make_pipeline(StandardScaler(), KernelLPP(2)), "step 'kernellpp': KernelLPP is no linear method"),
+        (make_pipeline(PowerTransformer(), LPP()), "step 'powertransformer': PowerTransformer is no linear"),
+        (
+            make_pipeline(StandardScaler(), make_pipeline(LPP(), KNeighborsClassifier(weights="distance"))),
+            "step 'pipeline', step 'kneighborsclassifier': KNeighborsClassifier needs uniform weights",
+        ),
+        (make_pipeline(OneHotEncoder(drop="first", sparse_output=False), LPP()), "step 'onehotencoder': .*drop=None"),
+        (make_pipeline(Normalizer("max"), LPP()), "norm='max'"),
+        (LinearDiscriminantAnalysis(solver="lsqr"), "no projection"),
+    ],
+    ids=lambda value: named(value)[:60],
+)
+def test_onnx_refusals_name_the_step(model, said):
+    pytest.importorskip("onnx")
+    with pytest.raises(TypeError, match=said):
+        to_onnx(clone(model).fit(np.round(X), Y))
+
+
+def test_pipelines_are_pipelines(tmp_path):
+    save(make_pipeline(StandardScaler(), LPP()).fit(X), tmp_path / "model")
+    assert isinstance(load(tmp_path / "model"), Pipeline)

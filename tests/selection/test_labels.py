@@ -1,0 +1,206 @@
+"""Unknown labels in validation: the trap, and the ways out of it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+    cross_val_score,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lapwing import LPP, MMC
+from lapwing.graphs import KNN, SameClass
+from lapwing.rows import known_labels
+from lapwing.selection import LabelledSplit, SemiSupervised, bootstrap_error, labelled_scorer, nested_scores
+
+X, TRUE = (part[:600] for part in load_digits(return_X_y=True))
+KNOWN = np.random.RandomState(0).random_sample(600) < 0.2  # one label of five
+Y = np.where(KNOWN, TRUE, -1)
+SEMI = LPP(8, graph=KNN(5) + SameClass())
+
+
+class SelfTrainingClassifier(SemiSupervised):
+    """Under this name scikit-learn's checks know that -1 is no class, and give classes of 0 and 1."""
+
+
+@parametrize_with_checks(
+    [
+        SelfTrainingClassifier(LPP(1)),
+        SelfTrainingClassifier(make_pipeline(StandardScaler(), LPP(1, graph=KNN(3) + SameClass()))),
+        SelfTrainingClassifier(StandardScaler(), LinearSVC()),
+        SelfTrainingClassifier("passthrough", LogisticRegression()),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_trap_and_the_way_out():
+    """A pipeline that always answers -1 is rewarded for it; the truth is known here."""
+    pipeline = make_pipeline(LPP(8), KNeighborsClassifier(5))
+    trap = GridSearchCV(pipeline, {"lpp__n_components": [2, 8]}).fit(X, Y)
+    truth = np.mean(trap.predict(X[~KNOWN]) == TRUE[~KNOWN])
+    assert trap.best_score_ > 0.7
+    assert truth < 0.3
+    for options in ({}, {"cv": LabelledSplit(3)}, {"scoring": labelled_scorer(), "cv": 3}):
+        search = GridSearchCV(SemiSupervised(SEMI), {"reducer__n_components": [2, 8]}, **options).fit(X, Y)
+        truth = np.mean(search.predict(X[~KNOWN]) == TRUE[~KNOWN])
+        assert truth > 0.8
+        assert abs(search.best_score_ - truth) < 0.15  # it was trained with fewer labels
+
+
+def test_semi_supervised_is_the_parts():
+    model = SemiSupervised(SEMI).fit(X, Y)
+    Z = clone(SEMI).fit(X, Y).transform(X)
+    nearest = KNeighborsClassifier(1).fit(Z[KNOWN], TRUE[KNOWN])
+    np.testing.assert_array_equal(model.predict(X), nearest.predict(Z))
+    np.testing.assert_array_equal(model.predict_proba(X), nearest.predict_proba(Z))
+    np.testing.assert_array_equal(model.classes_, np.arange(10))
+    assert model.score(X, Y) == nearest.score(Z[KNOWN], TRUE[KNOWN])
+    assert model.score(X, TRUE) == nearest.score(Z, TRUE)
+    weights = np.arange(600.0)
+    assert model.score(X, TRUE, weights) == nearest.score(Z, TRUE, weights)
+    assert not hasattr(model, "decision_function")
+    assert hasattr(SemiSupervised(SEMI, LinearSVC()), "decision_function")
+
+
+def test_reducers_that_take_unknown_for_a_class_see_labelled_rows_only():
+    model = SemiSupervised(make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(n_components=5))).fit(X, Y)
+    expected = make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(n_components=5), KNeighborsClassifier(1))
+    np.testing.assert_array_equal(model.predict(X), expected.fit(X[KNOWN], Y[KNOWN]).predict(X))
+    assert -1 not in model.reducer_[-1].classes_
+
+
+@pytest.mark.parametrize("kind", ["text", "objects", "mixed"])
+def test_labels_of_any_kind(kind):
+    words = np.array([f"digit {k}" for k in range(10)])[TRUE]
+    y = {
+        "text": np.where(KNOWN, words, "-1"),
+        "objects": np.where(KNOWN, words, "-1").astype(object),
+        "mixed": np.where(KNOWN, words.astype(object), -1),
+    }[kind]
+    np.testing.assert_array_equal(known_labels(y), KNOWN)
+    model = SemiSupervised(SEMI).fit(X, y)
+    codes = SemiSupervised(SEMI).fit(X, Y).predict(X)
+    np.testing.assert_array_equal(model.predict(X), [f"digit {k}" for k in codes])
+    assert model.score(X, y) == np.mean(codes[KNOWN] == TRUE[KNOWN])
+
+
+def test_containers():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    expected = SemiSupervised(SEMI).fit(X, Y).predict(X)
+    names = [f"x{i}" for i in range(64)]
+    for data in (pandas.DataFrame(X, columns=names), polars.DataFrame(X, schema=names)):
+        model = SemiSupervised(SEMI).fit(data, Y)
+        assert model.feature_names_in_.tolist() == names
+        np.testing.assert_array_equal(model.predict(data), expected)
+        lda = SemiSupervised(LinearDiscriminantAnalysis()).fit(data, Y)
+        assert lda.score(data, Y) == 1.0
+    rows = sparse.csr_array(X)
+    np.testing.assert_array_equal(SemiSupervised(SEMI).fit(rows, Y).predict(rows), expected)
+
+
+@pytest.mark.parametrize("cv", [3, KFold(4, shuffle=True, random_state=0), ShuffleSplit(2, random_state=0)])
+def test_split(cv):
+    splitter = LabelledSplit(cv)
+    parts = list(splitter.split(X, Y))
+    assert len(parts) == splitter.get_n_splits(X, Y) == splitter.get_n_splits()
+    for train, test in parts:
+        assert KNOWN[test].all()
+        assert set(np.flatnonzero(~KNOWN)) <= set(train)
+        assert not set(train) & set(test)
+    if cv == 3:
+        assert sorted(np.concatenate([test for _, test in parts])) == np.flatnonzero(KNOWN).tolist()
+        assert all(set(TRUE[test]) == set(range(10)) for _, test in parts)  # stratified
+    assert repr(LabelledSplit(3)) == "LabelledSplit(cv=3)"
+
+
+def test_split_keeps_groups_and_the_future_out():
+    groups = np.arange(600) // 20
+    for train, test in LabelledSplit(GroupKFold(4)).split(X, Y, groups):
+        assert not set(groups[train]) & set(groups[test])
+        unknown = set(np.flatnonzero(~KNOWN & ~np.isin(groups, groups[test])))
+        assert unknown <= set(train)
+    for train, test in LabelledSplit(TimeSeriesSplit(4)).split(X, Y):
+        assert train.max() < test.min()
+        assert set(np.flatnonzero(~KNOWN[: test.min()])) <= set(train)
+
+
+def test_all_labels_known_is_ordinary_validation():
+    model, y = SemiSupervised(SEMI), TRUE
+    expected = cross_val_score(make_pipeline(SEMI, KNeighborsClassifier(1)), X, y, cv=3)
+    np.testing.assert_array_equal(cross_val_score(model, X, y, cv=LabelledSplit(3)), expected)
+
+
+def test_scorer():
+    model = SemiSupervised(SEMI).fit(X, Y)
+    scorer = pickle.loads(pickle.dumps(labelled_scorer("balanced_accuracy")))
+    assert scorer(model, X, Y) == balanced_accuracy_score(TRUE[KNOWN], model.predict(X[KNOWN]))
+    assert labelled_scorer(lambda model, X, y: len(y))(model, X, Y) == KNOWN.sum()
+    with pytest.raises(ValueError, match="no label is known"):
+        scorer(model, X[~KNOWN], Y[~KNOWN])
+    with pytest.raises(ValueError, match="scoring=3 must be"):
+        labelled_scorer(3)
+
+
+@pytest.mark.parametrize("reducer", [LPP(9), SEMI, MMC(5), LinearDiscriminantAnalysis()], ids=repr)
+def test_nested_scores_of_labelled_rows(reducer):
+    found = nested_scores(reducer, X, Y, dimensions=[2, 5], cv=3)
+    for i, d in enumerate((2, 5)):
+        model = SemiSupervised(clone(reducer).set_params(n_components=d))
+        np.testing.assert_array_equal(found.scores[:, i], cross_val_score(model, X, Y, cv=LabelledSplit(3)))
+    own = nested_scores(reducer, X, Y, dimensions=[5], cv=KFold(3))  # unknown rows are held out, and not scored
+    expected = cross_val_score(SemiSupervised(clone(reducer).set_params(n_components=5)), X, Y, cv=KFold(3))
+    np.testing.assert_array_equal(own.scores[:, 0], expected)
+
+
+def test_bootstrap_of_labelled_rows():
+    found = bootstrap_error(SEMI, X, Y, n_bootstraps=4, random_state=0)
+    random, places = np.random.RandomState(0), np.flatnonzero(KNOWN)
+    for error in found.errors:
+        drawn = places[random.randint(len(places), size=len(places))]
+        rows = np.concatenate([drawn, np.flatnonzero(~KNOWN)])
+        out = np.setdiff1d(places, drawn)
+        model = SemiSupervised(SEMI).fit(X[rows], Y[rows])
+        assert error == pytest.approx(np.mean(model.predict(X[out]) != TRUE[out]))
+    truth = 1 - SemiSupervised(SEMI).fit(X, Y).score(X[~KNOWN], TRUE[~KNOWN])
+    assert abs(found.mean - truth) < 0.15  # a draw has two thirds of the labels; with -1 as a class it was 0.9 off
+    assert found.no_information_error > 0.8
+
+
+@pytest.mark.parametrize(
+    ("y", "match"),
+    [
+        (None, "requires y to be passed"),
+        (np.full(600, -1), "no known label"),
+        (np.where(KNOWN, 1, -1), "relabel the classes as 0 and 1"),
+        (np.where(KNOWN, 3, -1), "one class only"),
+        (Y[:-1], "y has 599 labels, but X has 600"),
+    ],
+)
+def test_bad_labels(y, match):
+    with pytest.raises(ValueError, match=match):
+        SemiSupervised(SEMI).fit(X, y)
+    with pytest.raises(ValueError, match=r"pass y$" if y is None else match):
+        list(LabelledSplit().split(X, y))
+
+
+def test_bad_folds():
+    with pytest.raises(ValueError, match="cv=1 must be a whole number, 2 or more"):
+        list(LabelledSplit(1).split(X, Y))
