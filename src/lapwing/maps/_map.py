@@ -13,7 +13,6 @@ from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blo
 from ..solvers import numerical_rank
 from ._preprojection import Count, Preprojection
 
-
 MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
 
 
@@ -350,7 +349,7 @@ class DenseMap(Map):
     ) -> Coordinates:
         """As for every F; where many rows have no links, from the others alone, but for the principal directions."""
         linked = None if constraint is None or self.is_wide else _linked([*matrices, constraint], centre)
-        if linked is None:
+        if linked is None or constraint is None:
             return super().coordinates(matrices, centre, preprojection, constraint)
         whole, rows = preprojection.share is None and centre.is_seen, DenseMap(self.X[linked])
         forms = [M.among(linked) for M in (*matrices, constraint)]
