@@ -2,15 +2,18 @@
 
 from ._arrays import HeldBlocks
 from ._blocks import Blocks, DenseBlocks, Fold, as_blocks, block_rows, projected, stacked, taking, working_memory
+from ._progress import Progress, say
 
 __all__ = [
     "Blocks",
     "DenseBlocks",
     "Fold",
     "HeldBlocks",
+    "Progress",
     "as_blocks",
     "block_rows",
     "projected",
+    "say",
     "stacked",
     "taking",
     "working_memory",
