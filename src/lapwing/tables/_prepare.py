@@ -273,10 +273,10 @@ def _numeric_steps(table: Table, impute: bool | None, standardize: str) -> tuple
 
 
 def units_differ(X: np.ndarray) -> bool:
-    """Whether the deviations of the columns, constant ones apart, differ more than ten times."""
+    """Whether the largest deviation of a column is more than ten times the median one, constant columns apart."""
     deviations = np.nanstd(X, axis=0, dtype=np.float64)
     varying = deviations[deviations > 0]
-    return varying.size > 1 and bool(varying.max() > UNITS * varying.min())
+    return varying.size > 1 and bool(varying.max() > UNITS * np.median(varying))
 
 
 def _mixed_steps(table: Table, impute: bool | None, standardize: str) -> tuple[list[tuple[str, Any]], list[str]]:
