@@ -2,12 +2,14 @@
 
 from ._arrays import HeldBlocks
 from ._blocks import Blocks, DenseBlocks, Fold, as_blocks, block_rows, projected, stacked, taking, working_memory
+from ._progress import Progress
 
 __all__ = [
     "Blocks",
     "DenseBlocks",
     "Fold",
     "HeldBlocks",
+    "Progress",
     "as_blocks",
     "block_rows",
     "projected",

@@ -12,7 +12,7 @@ from .._validation import check_choice, check_count, check_positive
 from ..neighbors import Edges, Search, find, find_fitted, is_named, require_features, within
 from ..operators import Structured, diagonal
 from ..problem import Term
-from ..rows import Rows, class_members
+from ..rows import Rows
 from ._base import Graph
 from ._weights import SYMMETRY, WEIGHTS, Heat, edge_weights, require_positive_degrees, symmetric
 
@@ -356,11 +356,12 @@ class ClosestPairs(Graph):
         n_pairs = check_count("n_pairs", self.n_pairs)
         # A class's n closest pairs hold a row at most n times, so n neighbours of each row are candidates enough.
         edges = find(data, Search(min(n_pairs, data.n - 1), self.metric, among="other_class"))
-        kept = []
-        for members in class_members(data.classes):
-            own = np.flatnonzero(np.isin(edges.rows, members))
-            lengths = np.round(edges.distances[own] / (edges.distances[own].max() or 1.0), 10)  # equal up to rounding
-            order = np.lexsort((edges.cols[own], edges.rows[own], lengths))
-            kept.append(own[order[:n_pairs]])
-        edges = edges.where(np.concatenate(kept))
+        own = data.classes[edges.rows]
+        longest = np.zeros(own.max() + 1)
+        np.maximum.at(longest, own, edges.distances)
+        lengths = np.round(edges.distances / np.where(longest > 0, longest, 1.0)[own], 10)  # equal up to rounding
+        order = np.lexsort((edges.cols, edges.rows, lengths, own))
+        sizes = np.bincount(own)
+        rank = np.arange(own.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        edges = edges.where(order[rank < n_pairs])
         return symmetric(edges, np.ones(edges.rows.size), data.n)

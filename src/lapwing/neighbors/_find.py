@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -16,9 +18,13 @@ from ..rows import Rows
 from ._approximate import METRICS, NNDescent
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
+from ._copies import Copies
 from ._nearest import Nearest
 from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable
 from ._spaces import PARALLEL, Space, paired, space
+from ._tiled import by_tiles, tiled
+
+SMALL_CLASS = 64  # rows, all pairs of which are compared where a search per class would take longer
 
 
 def find(data: Rows, search: Search) -> Edges:
@@ -43,7 +49,14 @@ def find_fitted(both: Rows, search: Search) -> Edges:
             f"n_neighbors={search.n_neighbors} is more than the {both.n_fitted} fitted rows that new ones are placed among; use "
             "fewer neighbours"
         )
-    return _exact(both, search, np.arange(both.n_fitted, both.n), np.arange(both.n_fitted))
+    search = search._replace(among="all", queries=None, search=None)
+    new, fitted = np.arange(both.n_fitted, both.n), np.arange(both.n_fitted)
+    if not is_by_features(both, search):
+        return _given(both, search, new, fitted)
+    found = Copies.among(both, fitted, None, search.n_neighbors)
+    members = fitted if found is None else found[0].thinned
+    edges, open_, near = _candidates(both, search, new, members, None)
+    return _with_open(both, search, edges, open_, near, members, None)
 
 
 def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: dict | None = None) -> Edges:
@@ -68,54 +81,111 @@ def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: di
 def _found(data: Rows, search: Search) -> Edges:
     if data.in_blocks:
         raise AssertionError(f"{search} was not announced")
-    if isinstance(search.metric, str) and search.metric == "cosine":
+    if is_named(search.metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
     if search.search is not None:
         return _by_transformer(data, search)
-    classes = None if search.among == "all" else data.classes
     if search.is_sampled(data.n):
         require_samplable(search, data.has_features and search.metric is not KERNEL)
-        queried = search.queried(data.n)
-        return Nearest(search, data.X[queried], queried, classes).update(data.X, 0).edges()
-    if search.among == "all":
-        every = np.arange(data.n)
-        return _exact(data, search, every, every)
-    parts = groups(search.among, data.n, classes, classes)
-    return Edges.joined(_exact(data, search, some, some if among is None else among) for some, among in parts)
+    queries, members, classes = search.queried(data.n), np.arange(data.n), None
+    if search.among != "all":
+        classes = data.classes
+        queries, members = queries[classes[queries] >= 0], np.flatnonzero(classes >= 0)
+    if not is_by_features(data, search):
+        return _in_groups(partial(_given, data, search), search.among, queries, members, classes)
+    return _nearest(data, search, queries, members, classes)
 
 
-def _exact(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray) -> Edges:
-    """The k nearest of ``members`` to each of ``queries``, itself left out."""
-    X, itself = data.X, queries is members or np.array_equal(queries, members)
-    k = min(search.n_neighbors, members.size - itself)
+def is_by_features(data: Rows, search: Search) -> bool:
+    """Whether distances come from features, pair by pair: not from a matrix of all of them, and not by chi-square."""
+    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
+        return False
+    return search.is_sampled(data.n) or not is_named(
+        space(data, search.metric, search.metric_params).metric, "precomputed"
+    )
+
+
+def _in_groups(
+    find: Callable[[np.ndarray, np.ndarray], Edges],
+    among: str,
+    queries: np.ndarray,
+    members: np.ndarray,
+    classes: np.ndarray | None,
+) -> Edges:
+    """What is found for each class, or for all queries together, by query."""
+    if classes is None:
+        return find(queries, members)
+    parts = groups(among, queries.size, classes[queries], classes[members])
+    return Edges.joined(find(queries[some], members[which]) for some, which in parts).by_row()
+
+
+def _given(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray) -> Edges:
+    """The k nearest of members to each query, from distances that are given, or found whole."""
+    X, itself = data.X, bool(np.isin(queries, members).any())
+    k = min(search.n_neighbors, members.size - int(itself))
     if k == 0:
         return Edges.joined([])
     if is_named(search.metric, "precomputed") and sparse.issparse(X):
         return _among_entries(X, queries, members, k)
     searched = space(data, search.metric, search.metric_params)
-    named = searched.metric if isinstance(searched.metric, str) else ""
-    by_products = (
-        named == "euclidean" and searched.algorithm == "auto" and not (search.metric_params or sparse.issparse(X))
-    )
-    if not by_products and is_named(searched.metric, "precomputed"):
-        return Edges.joined(
-            _in_matrix(searched, queries[part], members, k) for part in row_blocks(queries.size, X.shape[0])
-        )
-    if not by_products and is_named(searched.metric, "chi2"):
+    if is_named(searched.metric, "chi2"):
         others = searched.X[members]
         d, found = chi2_neighbors(others if itself else searched.X[queries], others, k)
         return Edges(np.repeat(queries, k), members[found.ravel()], d.ravel())
-    edges, open_, near = _proposed(searched, queries, members, k, itself)
+    return Edges.joined(
+        _in_matrix(searched, queries[part], members, k) for part in row_blocks(queries.size, X.shape[0])
+    )
+
+
+def _nearest(
+    data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None = None
+) -> Edges:
+    """The k nearest of members to each query, by features; equal rows are searched for once."""
+    k, itself = search.n_neighbors, search.among != "other_class"
+    found = Copies.among(data, members, classes, k)
+    if found is None:
+        edges, open_, near = _candidates(data, search, queries, members, classes)
+        return _with_open(data, search, edges, open_, near, members, classes)
+    copies, groups_ = found
+    own = groups_[np.searchsorted(members, queries)]
+    asked = np.sort(copies.first[np.unique(own)])
+    edges, open_, near = _candidates(data, search, asked, np.sort(copies.first), classes, whole=True)
+    edges = copies.neighbors(edges, np.setdiff1d(asked, open_), itself)
+    edges = _with_open(data, search, edges, open_, near, copies.thinned, classes)
+    return copies.spread(edges, queries, own, itself)
+
+
+def _with_open(
+    data: Rows,
+    search: Search,
+    edges: Edges,
+    open_: np.ndarray,
+    near: np.ndarray,
+    members: np.ndarray,
+    classes: np.ndarray | None,
+) -> Edges:
+    """With the edges of queries that have more than k rows within reach, which is ``near``."""
     if not open_.size:
         return edges
-    if by_products:
-        again = _settled(data, searched, open_, members, k, near)
+    searched = space(data, search.metric, search.metric_params)
+    if (
+        is_named(searched.metric, "euclidean")
+        and searched.algorithm == "auto"
+        and not sparse.issparse(data.X)
+        and np.isfinite(near).any()
+    ):
+        order = np.argsort(open_)
+
+        def settled(some: np.ndarray, among: np.ndarray) -> Edges:
+            within = near[order[np.searchsorted(open_[order], some)]]
+            return _settled(data, searched, some, among, search.n_neighbors, within)
+
+        again = _in_groups(settled, search.among, open_, members, classes)
     else:
-        rest = Nearest(Search(k, search.metric, search.metric_params), X[open_], open_, within=near)
-        again = rest.update(X if members.size == data.n else X[members], members).edges()
-    rows, cols, d = map(np.concatenate, zip(edges, again, strict=True))
-    order = np.argsort(rows, kind="stable")
-    return Edges(rows[order], cols[order], d[order])
+        limit = near if np.isfinite(near).any() else None
+        rest = Nearest(search._replace(queries=None), data.X[open_], open_, classes, within=limit)
+        again = rest.update(data.X if members.size == data.n else data.X[members], members).edges()
+    return Edges.joined([edges, again]).by_row()
 
 
 def _settled(data: Rows, searched: Space, queries: np.ndarray, members: np.ndarray, k: int, near: np.ndarray) -> Edges:
@@ -136,28 +206,90 @@ def _settled(data: Rows, searched: Space, queries: np.ndarray, members: np.ndarr
     return Edges(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _proposed(
-    searched: Space, queries: np.ndarray, members: np.ndarray, k: int, itself: bool
-) -> tuple[Edges, np.ndarray, np.ndarray]:
+Proposed = tuple[Edges, np.ndarray, np.ndarray]
+
+
+def _candidates(
+    data: Rows,
+    search: Search,
+    queries: np.ndarray,
+    members: np.ndarray,
+    classes: np.ndarray | None,
+    whole: bool = False,
+) -> Proposed:
     """Edges of the queries whose k nearest are clear, the other queries, and within which distance those have k.
 
-    scikit-learn finds one more than k. It returns equally distant rows in an order that depends on the number of threads, and
-    distances that come from products are rounded, so that all is clear only where that one is farther than the k-th.
+    Where ``whole``, edges may have more rows than the k nearest.
     """
-    if members.size - itself == k:
+    if by_tiles(data, search, queries, members, classes):
+        return tiled(data, search, queries, members, classes, whole)
+    if search.is_sampled(data.n):
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
-    is_angle = isinstance(searched.metric, str) and searched.metric == "cosine"
+    searched, k = space(data, search.metric, search.metric_params), search.n_neighbors
+    if classes is None:
+        return _proposed(searched, queries, members, k)
+    named = METRICS.get(search.metric) if isinstance(search.metric, str) else None
+    if search.among == "same_class" and named and not search.metric_params:
+        sizes = np.bincount(classes[members])
+        few = sizes[classes[queries]] <= SMALL_CLASS
+        small = _inside(data, queries[few], members, classes, None if whole else k, named)
+        queries = queries[~few]
+    else:
+        small = Edges.joined([])
+    parts = groups(search.among, queries.size, classes[queries], classes[members])
+    found = [_proposed(searched, queries[some], members[which], k) for some, which in parts]
+    edges, open_, near = zip((small, queries[:0], np.empty(0)), *found, strict=True)
+    return Edges.joined(edges).by_row(), np.concatenate(open_), np.concatenate(near)
+
+
+def _inside(
+    data: Rows, queries: np.ndarray, members: np.ndarray, classes: np.ndarray, k: int | None, metric: str
+) -> Edges:
+    """The k nearest of the same class, or all of it: of small classes all pairs are compared, in one pass."""
+    order = members[np.argsort(classes[members], kind="stable")]
+    sizes = np.bincount(classes[members])
+    start, own = np.cumsum(sizes) - sizes, classes[queries]
+    parts = []
+    for part in row_blocks(queries.size, 4 * SMALL_CLASS):
+        counts = sizes[own[part]]
+        place = np.repeat(np.arange(counts.size), counts)
+        rank = np.arange(place.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows, cols = queries[part][place], order[start[own[part]][place] + rank]
+        rows, cols = rows[rows != cols], cols[rows != cols]
+        found = Edges(rows, cols, paired(data.X, rows, data.X, cols, metric))
+        parts.append(found if k is None else found.where(choose(*found, k)))
+    return Edges.joined(parts)
+
+
+def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int) -> Proposed:
+    """By scikit-learn, which finds one more than k.
+
+    It returns equally distant rows in an order that depends on the number of threads, and distances that come from products are
+    rounded, so that all is clear only where that one is farther than the k-th.
+    """
+    itself = np.array_equal(queries, members)
+    inside = itself or bool(np.isin(queries, members).any())
+    k = min(k, members.size - inside)
+    if k <= 0:
+        return Edges.joined([]), queries[:0], np.empty(0)
+    if members.size - inside == k:
+        return Edges.joined([]), queries, np.full(queries.size, np.inf)
+    is_angle = is_named(searched.metric, "cosine")
     index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
     with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
-        d, found = index.kneighbors(None if itself else searched.of(queries, members), k + 1)
-    d = d.astype(np.float64, copy=False)
+        d, found = index.kneighbors(None if itself else searched.of(queries, members), k + 1 + (inside and not itself))
+    d, found = d.astype(np.float64, copy=False), members[found]
+    if inside and not itself:
+        d[found == queries[:, None]] = np.inf
+        order = np.argsort(d, axis=1, kind="stable")[:, : k + 1]
+        d, found = np.take_along_axis(d, order, axis=1), np.take_along_axis(found, order, axis=1)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
     found, d = found[clear, :k], d[clear, :k]
     equal = np.flatnonzero((d[:, 1:] == d[:, :-1]).any(axis=1))
     found[equal] = np.take_along_axis(found[equal], np.lexsort((found[equal], d[equal]), axis=1), axis=1)
     d, near = (np.where(e**2 <= 2 * PARALLEL, 0, e**2 / 2) if is_angle else e for e in (d, near))
-    return Edges(np.repeat(queries[clear], k), members[found.ravel()], d.ravel()), queries[~clear], near[~clear]
+    return Edges(np.repeat(queries[clear], k), found.ravel(), d.ravel()), queries[~clear], near[~clear]
 
 
 def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:

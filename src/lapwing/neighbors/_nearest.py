@@ -66,7 +66,7 @@ class Nearest:
         ]
         if self.by_products and self.exact == "euclidean":
             self.centre = None if sparse.issparse(Q) else np.median(Q[:: len(Q) // QUERIES + 1], axis=0)
-            self.unit = _unit(Q, self.centre)
+            self.unit = power_of_two(Q, self.centre)
 
     def _parts(self, queries: np.ndarray) -> list[np.ndarray]:
         return np.split(queries, range(QUERIES, queries.size, QUERIES)) if self.by_products else [queries]
@@ -231,7 +231,7 @@ def first_copies(block: np.ndarray, most: int) -> np.ndarray:
     return np.sort(order[copies < most])
 
 
-def _unit(Q: Array, centre: np.ndarray | None) -> float:
+def power_of_two(Q: Array, centre: np.ndarray | None) -> float:
     """A power of two that brings the queries near 1, where their products neither overflow nor vanish."""
     if centre is None:
         largest = float(abs(Q).max())

@@ -24,13 +24,13 @@ class Threads:
     """Threads over queries, BLAS having one in each. Entered several times, they start once."""
 
     def __init__(self, n: int | None = None):
-        self.n = n
+        self.count = n or _blas_threads()
         self._pool: ThreadPoolExecutor | None = None
 
     @contextmanager
-    def running(self, n_parts: int) -> Iterator[None]:
+    def running(self, n_parts: int = 0) -> Iterator[None]:
         """For so many parts of the queries: a single one is left to BLAS."""
-        n = 1 if self._pool is not None or n_parts == 1 else self.n or _blas_threads()
+        n = 1 if self._pool is not None or n_parts == 1 else self.count
         if n == 1:
             yield
             return

@@ -88,6 +88,10 @@ class Edges(NamedTuple):
     def where(self, keep: np.ndarray) -> Edges:
         return Edges(self.rows[keep], self.cols[keep], self.distances[keep])
 
+    def by_row(self) -> Edges:
+        """In ascending order of the rows, those of one row as they are."""
+        return self if (self.rows[1:] >= self.rows[:-1]).all() else self.where(np.argsort(self.rows, kind="stable"))
+
     @classmethod
     def joined(cls, found: Iterable[Edges]) -> Edges:
         none = np.empty(0, dtype=np.intp)

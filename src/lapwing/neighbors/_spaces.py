@@ -35,7 +35,11 @@ def paired(A: Array, rows: np.ndarray, B: Array, cols: np.ndarray, metric: str) 
     """Distances of pairs of rows, in float64 and by differences, some pairs at a time."""
     found = np.empty(rows.size)
     for part in row_blocks(rows.size, 3 * row_width(A)):
-        found[part] = PAIRED[metric](A[rows[part]].astype(np.float64), B[cols[part]].astype(np.float64))
+        a, b = A[rows[part]], B[cols[part]]
+        if metric == "euclidean" and not sparse.issparse(a):
+            found[part] = lengths(np.subtract(a, b, dtype=np.float64))
+        else:
+            found[part] = PAIRED[metric](a.astype(np.float64), b.astype(np.float64))
     return found
 
 

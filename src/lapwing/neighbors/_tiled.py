@@ -1,0 +1,136 @@
+"""The search of rows in memory by tiles: which rows it is for, and how what it proposes is settled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..rows import Rows
+from ._choice import TIE, choose
+from ._nearest import power_of_two
+from ._products import Threads
+from ._requests import Edges, Search, is_named
+from ._spaces import PARALLEL, TREE_DIMENSIONS, is_euclidean, paired
+from ._tiles import Operand, Proposal, Tiles
+
+SETTLED_BYTES = 1 << 20  # of rows whose distances are measured at a time, in each thread
+LEAST_PAIRS = 2_000**2  # pairs of rows from which on tiles are faster than scikit-learn's search (measured)
+MOST_NEIGHBORS = 200
+SAMPLED = 1000  # rows that the centre comes from
+
+
+def by_tiles(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None) -> bool:
+    """Whether products of tiles are the fastest way: dense rows, not few of them, in more dimensions than trees are good at."""
+    angles = is_named(search.metric, "cosine") and not search.metric_params
+    if sparse.issparse(data.X) or not (angles or is_euclidean(search.metric, search.metric_params)):
+        return False
+    if search.n_neighbors > MOST_NEIGHBORS:
+        return False
+    many_classes = classes is not None and np.unique(classes[members]).size > 8
+    if data.X.shape[1] <= TREE_DIMENSIONS and not angles and not many_classes:
+        return False
+    return many_classes or queries.size * members.size >= LEAST_PAIRS
+
+
+def tiled(
+    data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None, whole: bool
+) -> tuple[Edges, np.ndarray, np.ndarray]:
+    """Edges of the queries whose k nearest are clear, the other queries, and within which distance those have k."""
+    symmetric = queries.size == members.size and np.array_equal(queries, members)
+    if classes is not None:
+        members = members[np.argsort(classes[members], kind="stable")]
+        queries = members if symmetric else queries[np.argsort(classes[queries], kind="stable")]
+    itself = None if symmetric else _places(queries, members)
+    of_both = None if classes is None else (classes[queries], classes[members])
+    for dtype in (np.float32, np.float64):
+        centre, unit = _frame(data, search)
+        operand = Operand(data.X, members, centre, unit, dtype)
+        asked = operand if symmetric else Operand(data.X, queries, centre, unit, dtype)
+        tiles = Tiles(asked, operand, search.n_neighbors, itself, of_both, search.among == "same_class")
+        if dtype is np.float64 or not tiles.coarse():
+            break
+    edges, open_, near = _settled(data, search, queries, members, tiles.run(), unit, whole)
+    return edges.by_row(), open_, near
+
+
+def _places(queries: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Of the queries among the members; -1 where they are none."""
+    order = np.argsort(members, kind="stable")
+    at = np.minimum(np.searchsorted(members[order], queries), members.size - 1)
+    return np.where(members[order[at]] == queries, order[at], -1)
+
+
+def _frame(data: Rows, search: Search) -> tuple[np.ndarray, float | None]:
+    """A point amid the rows and a power of two that brings them near 1; for angles the lengths of the rows."""
+    if is_named(search.metric, "cosine"):
+        return data.norms, None
+    X = data.X
+    centre = np.median(X[:: max(1, len(X) // SAMPLED)], axis=0)
+    return centre, power_of_two(X, centre)
+
+
+def _settled(
+    data: Rows,
+    search: Search,
+    queries: np.ndarray,
+    members: np.ndarray,
+    proposal: Proposal,
+    unit: float | None,
+    whole: bool,
+) -> tuple[Edges, np.ndarray, np.ndarray]:
+    """Of what is proposed the k nearest by exact distances, but for queries to which rows left out may be as near."""
+    threads, metric = Threads(), "euclidean" if unit else "cosine"
+    step = max(1, SETTLED_BYTES // (8 * data.X.shape[1] * proposal.places.shape[1]))
+    parts = [slice(start, min(start + step, queries.size)) for start in range(0, queries.size, step)]
+    found: list[Any] = [None] * len(parts)
+
+    def settle(i: int) -> None:
+        part = parts[i]
+        places = proposal.places[part]
+        rows, _ = known = np.nonzero(places >= 0)
+        d = np.full(places.shape, np.inf)
+        d[known] = paired(data.X, queries[part][rows], data.X, members[places[known]], metric)
+        kth = np.partition(d, search.n_neighbors - 1, axis=1)[:, search.n_neighbors - 1]
+        clear = _clear(kth, np.maximum(proposal.beyond[part], 0), unit)
+        chosen = (_all if whole else _chosen)(clear, members[places], d, search.n_neighbors)
+        found[i] = (queries[part][chosen[0]], *chosen[1:], queries[part][~clear], kth[~clear])
+
+    with threads.running():
+        threads.each(settle, range(len(parts)))
+    rows, cols, distances, open_, near = map(np.concatenate, zip(*found, strict=True))
+    return Edges(rows, cols, distances), open_, near * (1 + 2 * TIE)
+
+
+def _clear(kth: np.ndarray, beyond: np.ndarray, unit: float | None) -> np.ndarray:
+    """Whether all that is left out is farther than the k-th, by more than a tie."""
+    farther = beyond - PARALLEL if unit is None else np.sqrt(2 * beyond) / unit
+    return (farther > kth * (1 + 2 * TIE)) | np.isinf(beyond)
+
+
+Chosen = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _all(clear: np.ndarray, cols: np.ndarray, d: np.ndarray, k: int) -> Chosen:
+    rows, places = np.nonzero(np.isfinite(d) & clear[:, None])
+    return rows, cols[rows, places], d[rows, places]
+
+
+def _chosen(clear: np.ndarray, cols: np.ndarray, d: np.ndarray, k: int) -> Chosen:
+    """The k nearest by the rule for ties, which is asked where there are any."""
+    order = np.argsort(d, axis=1)[:, : k + 1]
+    e = np.take_along_axis(d, order, axis=1)
+    apart = (e[:, 1:] > e[:, :-1] * (1 + TIE)).all(axis=1)
+    simple, tied = np.flatnonzero(clear & apart), np.flatnonzero(clear & ~apart)
+    near = np.take_along_axis(cols, order, axis=1)[simple, :k].ravel()
+    found = np.repeat(simple, k), near, e[simple, :k].ravel()
+    if not tied.size:
+        return found
+    rows, places = np.nonzero(np.isfinite(d[tied]))
+    rows = tied[rows]
+    chosen = choose(rows, cols[rows, places], d[rows, places], k)
+    rows, places = rows[chosen], places[chosen]
+    both = [np.concatenate(pair) for pair in zip(found, (rows, cols[rows, places], d[rows, places]), strict=True)]
+    order = np.argsort(both[0], kind="stable")
+    return both[0][order], both[1][order], both[2][order]

@@ -1,0 +1,332 @@
+"""The nearest rows of all rows, or of some, by products of tiles of rows.
+
+The product of two tiles serves both: the rows of the one and the rows of the other. Every row has a threshold, its m-th distance
+so far, so that one comparison leaves a few candidates of a tile. Tiles meet as in a tournament, in whose rounds nobody plays
+twice: threads need no locks, and what is found does not depend on their number. Products are in float32 where that is precise
+enough: what they give is a proposal, with a bound on the distances of all rows that are not in it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ..blocks import Progress, working_memory
+from ..operators import row_blocks
+from ..rows import lengths
+from ._products import Threads
+
+TILE = 512  # rows; the products of two tiles stay in cache
+FIRST = 256  # rows that the first thresholds come from
+SPARE = 3  # candidates beyond k: rows whose k nearest they do not settle are searched for again
+COARSE = 0.02  # of a distance that rounding may be, in most rows, where products are in float32
+EIGHT = 8  # the number of tiles is a multiple, so that the rounds of a tournament keep all threads busy
+POSITION_BITS, ROW_BITS = 21, 11  # of a key that sorts candidates: row, distance, position
+
+
+class Proposal(NamedTuple):
+    """Candidates of each query, as places of members, and half the squared distance that all others exceed; -1 is none."""
+
+    places: np.ndarray
+    beyond: np.ndarray
+
+
+class Operand:
+    """Rows as products take them: moved and scaled to about 1, unit rows for angles; with half their squared lengths.
+
+    With (x, |x|²/2, 1) on the left and (y, -1, -|y|²/2) on the right, the product is minus half the squared distance.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    rows : ndarray
+        Which of them, in which order.
+    centre, unit : ndarray and float, or norms of X and None
+        What is subtracted and what is multiplied with; for angles, rows are divided by their norms.
+    dtype
+        Of the products.
+    """
+
+    def __init__(self, X: np.ndarray, rows: np.ndarray, centre: np.ndarray, unit: float | None, dtype: Any):
+        self.X, self.rows, self.centre, self.unit, self.dtype = X, rows, centre, unit, np.dtype(dtype)
+        self.n, self.width = rows.size, X.shape[1] + 2
+        self.half = np.empty(self.n)
+        keep = self.n * self.width * self.dtype.itemsize <= working_memory() / 4
+        self.kept = np.empty((self.n, self.width), self.dtype) if keep else None
+        for part in row_blocks(self.n, 2 * self.width):
+            moved = self._moved(part)
+            self.half[part] = lengths(moved) ** 2 / 2
+            if self.kept is not None:
+                self._fill(self.kept[part], moved, part)
+
+    def _moved(self, part: slice) -> np.ndarray:
+        rows = self.rows[part]
+        consecutive = rows.size == rows[-1] - rows[0] + 1 and (np.diff(rows) == 1).all()
+        X = self.X[rows[0] : rows[-1] + 1] if consecutive else self.X[rows]
+        if self.unit is None:
+            return np.divide(X, self.centre[rows, None], dtype=np.float64).astype(self.dtype, copy=False)
+        moved = X - self.centre.astype(X.dtype)
+        moved *= X.dtype.type(self.unit)
+        return moved.astype(self.dtype, copy=False)
+
+    def _fill(self, out: np.ndarray, moved: np.ndarray, part: slice) -> None:
+        out[:, :-2], out[:, -2], out[:, -1] = moved, self.half[part], 1
+
+    def left(self, part: slice, room: np.ndarray) -> np.ndarray:
+        if self.kept is not None:
+            return self.kept[part]
+        self._fill(out := room[: part.stop - part.start], self._moved(part), part)
+        return out
+
+    def right(self, part: slice, room: np.ndarray) -> np.ndarray:
+        out = room[: part.stop - part.start]
+        out[:] = self.left(part, out)
+        out[:, -2], out[:, -1] = -1, -self.half[part]
+        return out
+
+    def rounding(self, part: slice, distance: np.ndarray) -> np.ndarray:
+        """Of half the squared distances from these rows, up to this one: |y|² is at most twice |x|² and |x - y|² together."""
+        eps, d = float(np.finfo(self.dtype).eps), self.width
+        size = np.where(np.isfinite(distance), distance, 0)
+        return 2 * eps * (8 + np.sqrt(d)) * (6 * self.half[part] + 4 * size) + d * float(np.finfo(self.dtype).tiny)
+
+
+class Found:
+    """The m nearest so far of the rows of a tile, and candidates that were not looked at yet."""
+
+    def __init__(self, part: slice, m: int, dtype: Any):
+        self.part, self.m, self.n = part, m, part.stop - part.start
+        self.distances = np.full((self.n, m), np.inf, dtype)
+        self.places = np.full((self.n, m), -1, np.int32)
+        self.lowest = np.finfo(dtype).min
+        self.least = np.full(self.n, self.lowest, dtype)  # that minus the distance of a candidate is
+        self._new: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._count = 0
+
+    def start(self, products: np.ndarray) -> None:
+        """First thresholds, from some of the products with each row."""
+        some = products[:, : max(FIRST, 4 * self.m)]
+        if some.shape[1] > self.m and not (self.least > self.lowest).any():
+            least = np.partition(some, some.shape[1] - self.m, axis=1)[:, some.shape[1] - self.m]
+            self.least = np.maximum(least, self.lowest)
+
+    def add(self, rows: np.ndarray, places: np.ndarray, distances: np.ndarray) -> None:
+        self._new.append((rows, places, distances))
+        self._count += rows.size
+        if 2 * self._count > self.n * self.m:
+            self.settle()
+
+    def settle(self) -> None:
+        """Of the old and the new candidates of each row the m nearest."""
+        if not self._new:
+            return
+        own = np.repeat(np.arange(self.n), self.m)
+        held = own, self.places.ravel(), self.distances.ravel()
+        rows, places, distances = map(np.concatenate, zip(held, *self._new, strict=True))
+        order = _by_row(rows, np.maximum(distances, 0), self.n)
+        counts = np.bincount(rows)
+        first = np.cumsum(counts) - counts
+        kept = order[first[:, None] + np.arange(self.m)]
+        self.places, self.distances = places[kept], distances[kept]
+        self.least = np.maximum(-self.distances[:, -1], self.lowest)
+        self._new, self._count = [], 0
+
+
+def _by_row(rows: np.ndarray, distances: np.ndarray, n_rows: int) -> np.ndarray:
+    """The order by rows and distances; those in float32 fit in one key with both, which sorts much faster."""
+    if distances.dtype != np.float32 or rows.size >> POSITION_BITS or n_rows >> ROW_BITS:
+        return np.lexsort((distances, rows))
+    bits = distances.view(np.uint32).astype(np.uint64) << np.uint64(POSITION_BITS)
+    keys = rows.astype(np.uint64) << np.uint64(64 - ROW_BITS) | bits | np.arange(rows.size, dtype=np.uint64)
+    keys.sort()
+    return (keys & np.uint64((1 << POSITION_BITS) - 1)).astype(np.intp)
+
+
+class Room(threading.local):
+    """Room for the products of two tiles, one in each thread, used again and again."""
+
+    def __init__(self, size: int, width: int, dtype: Any):
+        self.left, self.right = np.empty((size, width), dtype), np.empty((size, width), dtype)
+        self.values, self.mask = np.empty(size * size, dtype), np.empty(size * size, bool)
+
+    def products(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        shape = len(left), len(right)
+        return np.matmul(left, right.T, out=self.values[: shape[0] * shape[1]].reshape(shape))
+
+    def reaching(self, products: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """Places in the flat products of those that are no less than ``least``; eight are looked at together, few are."""
+        mask = np.greater_equal(products, least, out=self.mask[: products.size].reshape(products.shape)).ravel()
+        whole = mask.size & ~7
+        eights = np.flatnonzero(mask[:whole].view(np.uint64) != 0)
+        near = (eights[:, None] * 8 + np.arange(8)).ravel()
+        near = near[mask[near]]
+        return near if whole == mask.size else np.concatenate([near, whole + np.flatnonzero(mask[whole:])])
+
+
+class Tiles:
+    """A search by tiles.
+
+    Parameters
+    ----------
+    queries, members : Operand
+        The same one where all members are searched for; then no row is its own neighbour.
+    k : int
+    itself : ndarray of shape (n_queries,), default=None
+        Places of the queries among the members, where they are among them.
+    classes : tuple of ndarray, default=None
+        Of queries and of members, both in ascending order, where neighbours are of the same class (``same``) or of another.
+    same : bool, default=True
+    """
+
+    def __init__(
+        self,
+        queries: Operand,
+        members: Operand,
+        k: int,
+        itself: np.ndarray | None = None,
+        classes: tuple[np.ndarray, np.ndarray] | None = None,
+        same: bool = True,
+    ):
+        self.queries, self.members, self.itself, self.classes, self.same = queries, members, itself, classes, same
+        self.m = k + SPARE
+        self.threads = Threads()
+        self.is_symmetric = queries is members
+        size = _tile_size(queries.width, queries.dtype.itemsize, self.threads.count)
+        self.parts, self.others = _parts(queries.n, size), _parts(members.n, size)
+        self.room = Room(size, queries.width, queries.dtype)
+        self.found = [Found(part, self.m, queries.dtype) for part in self.parts]
+
+    def run(self, doing: str = "searching") -> Proposal:
+        with Progress(doing, self.queries.n) as progress, self.threads.running():
+            (self._tournament if self.is_symmetric else self._each)(progress)
+        places = np.concatenate([found.places for found in self.found])
+        beyond = np.concatenate([found.distances[:, -1] for found in self.found]).astype(np.float64)
+        beyond -= self.queries.rounding(slice(None), beyond)
+        return Proposal(places, beyond)
+
+    def coarse(self) -> bool:
+        """Whether rounding is more than a small share of the distances of most rows, judged by a few tiles."""
+        few = range(0, len(self.parts), max(1, len(self.parts) // 4))
+        with threadpool_limits(1, user_api="blas"):
+            for i in few:
+                self._alone(i) if self.is_symmetric else self._meet(i, 0)
+        for found in (self.found[i] for i in few):
+            found.settle()
+        d = np.concatenate([found.distances[:, -1] for found in (self.found[i] for i in few)]).astype(np.float64)
+        rounding = np.concatenate([self.queries.rounding(self.parts[i], d[:0].sum()) for i in few])
+        self.found = [Found(part, self.m, self.queries.dtype) for part in self.parts]
+        return bool(np.mean(rounding > COARSE * d) > 0.05)
+
+    def _tournament(self, progress: Callable[[int], None]) -> None:
+        """First every tile with itself, which gives thresholds; then each with each other."""
+        n = len(self.parts)
+        self.threads.each(self._alone, range(n))
+        total, done = max(1, n * (n - 1) // 2), 0
+        for pairs in _rounds(n):
+            self.threads.each(self._both, self._allowed(pairs))
+            done += len(pairs)
+            progress(int(self.queries.n * done / total))
+        self.threads.each(Found.settle, self.found)
+
+    def _each(self, progress: Callable[[int], None]) -> None:
+        """Queries by queries, with all members."""
+        for i in range(0, len(self.parts), self.threads.count):
+            some = range(i, min(i + self.threads.count, len(self.parts)))
+            self.threads.each(self._with_all, some)
+            progress(self.parts[some[-1]].stop)
+
+    def _with_all(self, i: int) -> None:
+        mine = self._allowed(np.column_stack([np.full(len(self.others), i), np.arange(len(self.others))]))
+        for _, j in mine:
+            self._meet(i, j)
+        self.found[i].settle()
+
+    def _allowed(self, pairs: np.ndarray) -> list[tuple[int, int]]:
+        """Of pairs of tiles those that have pairs of rows to compare."""
+        if self.classes is not None:
+            a, b = ([(c[part.start], c[part.stop - 1]) for part in parts] for c, parts in self._sides)
+            (first, last), (low, high) = np.array(a)[pairs[:, 0]].T, np.array(b)[pairs[:, 1]].T
+            keep = (first <= high) & (low <= last) if self.same else ~((first == last) & (low == high) & (first == low))
+            pairs = pairs[keep]
+        return [(int(i), int(j)) for i, j in pairs]
+
+    @property
+    def _sides(self) -> list[tuple[np.ndarray, list[slice]]]:
+        assert self.classes is not None
+        return list(zip(self.classes, (self.parts, self.others), strict=True))
+
+    def _products(self, i: int, j: int) -> np.ndarray:
+        """Minus half the squared distances of two tiles; minus infinity for pairs that are not to be linked."""
+        a, b, room = self.parts[i], self.others[j], self.room
+        products = room.products(self.queries.left(a, room.left), self.members.right(b, room.right))
+        if self.is_symmetric and i == j:
+            np.fill_diagonal(products, -np.inf)
+        if self.itself is not None:
+            places = self.itself[a] - b.start
+            inside = np.flatnonzero((places >= 0) & (places < b.stop - b.start))
+            products[inside, places[inside]] = -np.inf
+        if self.classes is not None:
+            of_a, of_b = self.classes[0][a], self.classes[1][b]
+            if not (self.same and of_a[0] == of_b[-1] and of_a[-1] == of_b[0]):
+                equal = of_a[:, None] == of_b
+                products[~equal if self.same else equal] = -np.inf
+        return products
+
+    def _alone(self, i: int) -> None:
+        self._collect(self._products(i, i), i, i)
+
+    def _meet(self, i: int, j: int) -> None:
+        self._collect(self._products(i, j), i, j)
+
+    def _both(self, pair: tuple[int, int]) -> None:
+        i, j = pair
+        products = self._products(i, j)
+        self._collect(products, i, j)
+        found = self.found[j]
+        found.start(products.T)
+        flat = self.room.reaching(products, found.least)
+        rows, cols = np.divmod(flat, products.shape[1])
+        order = np.argsort(cols.astype(np.uint16), kind="stable")
+        flat, rows, cols = flat[order], rows[order], cols[order]
+        found.add(cols, (rows + self.parts[i].start).astype(np.int32), -products.ravel()[flat])
+
+    def _collect(self, products: np.ndarray, i: int, j: int) -> None:
+        """Candidates for the rows of tile i; the first time with a threshold from some of the products."""
+        found = self.found[i]
+        found.start(products)
+        flat = self.room.reaching(products, found.least[:, None])
+        rows, cols = np.divmod(flat, products.shape[1])
+        found.add(rows, (cols + self.others[j].start).astype(np.int32), -products.ravel()[flat])
+
+
+def _tile_size(width: int, itemsize: int, n_threads: int) -> int:
+    """Rows of a tile, so that the tiles of all threads take no more than a quarter of the working memory."""
+    size = TILE
+    while size > 64 and n_threads * size * (size + 2 * width) * (itemsize + 1) > working_memory() / 4:
+        size //= 2
+    return size
+
+
+def _parts(n: int, size: int) -> list[slice]:
+    """Tiles of about equal size; many, a multiple of eight."""
+    count = -(-n // size)
+    if count > EIGHT:
+        count = -(-count // EIGHT) * EIGHT
+    cuts = np.linspace(0, n, count + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in pairwise(cuts)]
+
+
+def _rounds(n: int) -> Iterator[np.ndarray]:
+    """Pairs of n players, each with each other once, in rounds in which nobody plays twice: the first stays, the others turn."""
+    even = n + n % 2
+    ring = np.arange(1, even)
+    for _ in range(even - 1):
+        table = np.concatenate([[0], ring])
+        pairs = np.column_stack([table[: even // 2], table[::-1][: even // 2]])
+        yield np.sort(pairs[(pairs < n).all(axis=1)], axis=1)
+        ring = np.roll(ring, 1)
