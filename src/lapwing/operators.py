@@ -170,6 +170,11 @@ class Structured:
         factors = tuple((scale @ U if sparse.issparse(U) else counts[:, None] * U, c) for U, c in self.factors)
         return Structured(self.n, self.sparse, factors, None if self.diag is None else counts * self.diag)
 
+    def among(self, rows: np.ndarray) -> Structured:
+        """The matrix of some rows, without factors."""
+        part = None if self.sparse is None else self.sparse[rows][:, rows]
+        return Structured(rows.size, part, diag=None if self.diag is None else self.diag[rows])
+
     def diagonal(self) -> np.ndarray:
         """The diagonal of the matrix."""
         diagonal = np.zeros(self.n)

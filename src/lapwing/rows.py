@@ -40,6 +40,7 @@ class Rows:
     counts: np.ndarray | None = None  # how many, where they do
     scale: np.ndarray | None = None  # what the columns were divided by, where they were
     sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
+    recall = 0.95  # that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
         self.X, self.y = canonical(X), y
@@ -50,6 +51,7 @@ class Rows:
         self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
         self._kept: dict[Hashable, Any] = {}
         self.times: dict[str, float] = {}  # seconds of the parts of a fit
+        self.measured: dict[str, float] = {}  # what searches found out about themselves
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:

@@ -35,6 +35,13 @@ class Progress:
             sys.stderr.flush()
 
 
+def say(line: str) -> None:
+    """One line, on a terminal or in a notebook."""
+    if _is_read():
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+
 def _is_read() -> bool:
     """Whether somebody looks at what is said now; a program without a console has no stderr."""
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)

@@ -18,6 +18,9 @@ PILOT = 1000  # rows whose mean sums are taken about
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
 
 
+MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
+
+
 def rounding(dtype: Any, squares: float) -> float:
     """What the rounding of data with this sum of squares, before it is centred, can add to an eigenvalue of its scatter."""
     if not np.isfinite(squares) or 0 < squares < 1e-280:
@@ -56,6 +59,9 @@ class Spectrum(NamedTuple):
     def share(self, count: int) -> float:
         """What so many leading directions hold."""
         return float(self.values[:count].sum() / self.total)
+
+
+Leading = tuple[np.ndarray, np.ndarray, Spectrum]
 
 
 class Principal(NamedTuple):
@@ -249,13 +255,23 @@ class Map:
 
     def principal(self, preprojection: Preprojection, about: np.ndarray) -> Principal:
         """Coordinates of the rows on the leading directions of ``F - about``, from the smaller of the two Gram matrices."""
+        values, N, spectrum = self._leading(preprojection, about)
         if self.is_wide:
-            gram = self.row_gram if about is self.plain_mean else self.gram_about(about)
-            values, U, spectrum = leading(gram, preprojection.count, self._rounding(gram, about))
-            return self._combinations(about, U, np.sqrt(values))._replace(spectrum=spectrum)
-        scatter = self.scatter(about)
-        _, N, spectrum = leading(scatter, preprojection.count, self._rounding(scatter, about))
+            return self._combinations(about, N, np.sqrt(values))._replace(spectrum=spectrum)
         return Principal(DenseMap(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
+
+    def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
+        """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
+        if about is self.plain_mean:
+            return largest(*self._decomposed, preprojection.count)
+        gram = self.gram_about(about) if self.is_wide else self.scatter(about)
+        return leading(gram, preprojection.count, self._rounding(gram, about))
+
+    @cached_property
+    def _decomposed(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Eigenvalues and eigenvectors of the smaller Gram matrix about the mean, and what rounding may add to them."""
+        gram = self.row_gram if self.is_wide else self.scatter(self.plain_mean)
+        return (*np.linalg.eigh(gram), self._rounding(gram, self.plain_mean))
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
         """Directions that are combinations U / sigma of the rows, written out only for the components."""
@@ -335,12 +351,29 @@ class Map:
         return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
 
 
-def leading(gram: np.ndarray, count: Count, floor: float) -> tuple[np.ndarray, np.ndarray, Spectrum]:
+def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None:
+    """The rows that the matrices and the centre see; None where these are most rows."""
+    if any(M.factors for M in matrices):
+        return None
+    seen = np.zeros(matrices[0].n, dtype=bool) if centre.weights is None else centre.weights != 0
+    for M in matrices:
+        if M.diag is not None:
+            seen |= M.diag != 0
+        if M.sparse is not None:
+            seen |= np.diff(M.sparse.indptr) > 0
+    return np.flatnonzero(seen) if seen.mean() < MOST_LINKED else None
+
+
+def leading(gram: np.ndarray, count: Count, floor: float) -> Leading:
     """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``count`` says; and all values.
 
     ``count`` is given the eigenvalues that are not rounding and the sum of all.
     """
-    values, vectors = np.linalg.eigh(gram)
+    return largest(*np.linalg.eigh(gram), floor, count)
+
+
+def largest(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count) -> Leading:
+    """The same of a Gram matrix that is decomposed."""
     spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     p = count(*spectrum)
     return values[::-1][:p], vectors[:, ::-1][:, :p], spectrum
@@ -348,6 +381,30 @@ def leading(gram: np.ndarray, count: Count, floor: float) -> tuple[np.ndarray, n
 
 class DenseMap(Map):
     """F = X, an array."""
+
+    def coordinates(
+        self,
+        matrices: Sequence[Structured],
+        centre: Centre,
+        preprojection: Preprojection,
+        constraint: Structured | None,
+    ) -> Coordinates:
+        """As for every F; where many rows have no links, from the others alone, but for the principal directions."""
+        linked = None if constraint is None or self.is_wide else _linked([*matrices, constraint], centre)
+        if linked is None:
+            return super().coordinates(matrices, centre, preprojection, constraint)
+        whole, rows = preprojection.share is None and centre.is_seen, DenseMap(self.X[linked])
+        forms = [M.among(linked) for M in (*matrices, constraint)]
+        weights = None if centre.weights is None else centre.weights[linked]
+        mean = self.mean_at(centre) if weights is None else rows.mean(weights)
+        if whole:
+            return Coordinates(rows.forms(forms, mean), mean, np.transpose, None)
+        _, N, spectrum = self._leading(preprojection, self.plain_mean)
+        F = DenseMap(rows._onto(self.plain_mean, N))
+        shift = F.mean(weights) if weights is not None else np.zeros(N.shape[1])
+        if centre.at_origin and centre.is_seen:
+            shift = -(N.T @ self.plain_mean)
+        return Coordinates(F.forms(forms, shift), mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
 
     def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
         if shift is None:

@@ -341,12 +341,13 @@ def _by_transformer(data: Rows, search: Search) -> Edges:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
     if search.among != "all":
         raise ValueError(f'search= finds neighbours among all rows; among="{search.among}" must go without it')
-    transformer = _approximate(search) if isinstance(search.search, str) else search.search
-    return _transformed(transformer, data.X, search.n_neighbors)
+    if isinstance(search.search, str):
+        return _approximate(data, search)
+    return _transformed(search.search, data.X, search.n_neighbors)[0]
 
 
-def _approximate(search: Search) -> NNDescent:
-    """The transformer of ``search="approximate"``."""
+def _approximate(data: Rows, search: Search) -> Edges:
+    """``search="approximate"``; of few rows the exact neighbours. What recall was measured is kept with the rows."""
     if search.search != "approximate":
         raise ValueError(f'search={search.search!r} must be None, "approximate", or a neighbours transformer')
     if not is_named(search.metric, *METRICS) or search.metric_params:
@@ -355,10 +356,13 @@ def _approximate(search: Search) -> NNDescent:
             f"{', '.join(METRICS)}, without parameters. Leave search out, or give it a transformer that brings its own metric, "
             "such as pynndescent.PyNNDescentTransformer(metric=...)"
         )
-    return NNDescent(search.n_neighbors, search.metric)
+    recall = data.recall if search.recall is None else float(search.recall)
+    edges, transformer = _transformed(NNDescent(search.n_neighbors, search.metric, recall), data.X, search.n_neighbors)
+    data.measured["recall"] = min(transformer.recall_, data.measured.get("recall", 1.0))
+    return edges
 
 
-def _transformed(search: Any, X: Array, k: int) -> Edges:
+def _transformed(search: Any, X: Array, k: int) -> tuple[Edges, Any]:
     """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own."""
     try:
         search = clone(search).set_params(n_neighbors=k)
@@ -372,4 +376,4 @@ def _transformed(search: Any, X: Array, k: int) -> Edges:
     found = sparse.coo_array(search.fit_transform(X))
     edges = Edges(found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64))
     edges = edges.where(edges.rows != edges.cols)
-    return edges.where(choose(*edges, k))
+    return edges.where(choose(*edges, k)), search

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from numbers import Real
 from typing import Any, NamedTuple
 
 import joblib
@@ -26,6 +27,7 @@ class Search(NamedTuple):
     search: Any = None
     queries: int | None = None
     random_state: int = 0
+    recall: float | None = None
 
     @property
     def key(self) -> tuple:
@@ -40,6 +42,7 @@ class Search(NamedTuple):
             joblib.hash(search.get_params()) if hasattr(search, "get_params") else search,
             self.queries,
             self.random_state,
+            self.recall,
         )
 
     def checked(self, n: int) -> Search:
@@ -52,12 +55,23 @@ class Search(NamedTuple):
                 raise ValueError(
                     f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
                 )
+        if self.recall is not None:
+            self._check_recall()
         if check_count("n_neighbors", self.n_neighbors) >= n:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
                 f"neighbour; use n_neighbors={n - 1} or less"
             )
         return self._replace(n_neighbors=int(self.n_neighbors))
+
+    def _check_recall(self) -> None:
+        given = isinstance(self.recall, Real) and not isinstance(self.recall, bool)
+        if not given or not 0 < float(self.recall) <= 1:  # type: ignore[arg-type]
+            raise ValueError(f"recall={self.recall!r} must be a number above 0 and up to 1, or None")
+        if not isinstance(self.search, str):
+            raise ValueError(
+                f'recall={self.recall} is what search="approximate" aims at, and search={self.search!r} is another; leave it out'
+            )
 
     def is_sampled(self, n: int) -> bool:
         """Whether fewer than all of n rows are searched for."""
