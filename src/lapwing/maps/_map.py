@@ -16,8 +16,6 @@ from ._preprojection import Count, Preprojection
 
 PILOT = 1000  # rows whose mean sums are taken about
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
-
-
 MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
 
 
@@ -391,7 +389,7 @@ class DenseMap(Map):
     ) -> Coordinates:
         """As for every F; where many rows have no links, from the others alone, but for the principal directions."""
         linked = None if constraint is None or self.is_wide else _linked([*matrices, constraint], centre)
-        if linked is None:
+        if linked is None or constraint is None:
             return super().coordinates(matrices, centre, preprojection, constraint)
         whole, rows = preprojection.share is None and centre.is_seen, DenseMap(self.X[linked])
         forms = [M.among(linked) for M in (*matrices, constraint)]

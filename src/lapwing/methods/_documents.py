@@ -196,7 +196,7 @@ class LPI(LinearReducer):
         return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), Preprojection())
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
-        self.recall_ = None
+        self.recall_ = data.measured.get("recall")
         if not data.in_blocks and self.neighbors == "svd" and not isinstance(self.graph, Graph):
             self.recall_ = _recall(data, self.graph_)
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..rows import Rows
+from ..rows import Rows, row_width
 from ._choice import TIE, choose
 from ._nearest import power_of_two
 from ._products import Threads
 from ._requests import Edges, Search, is_named
 from ._spaces import PARALLEL, TREE_DIMENSIONS, is_euclidean, paired
-from ._tiles import Operand, Proposal, Tiles
+from ._tiles import Operand, Proposal, SparseOperand, Tiles
 
 SETTLED_BYTES = 1 << 20  # of rows whose distances are measured at a time, in each thread
 LEAST_PAIRS = 2_000**2  # pairs of rows from which on tiles are faster than scikit-learn's search (measured)
@@ -24,12 +24,13 @@ SAMPLED = 1000  # rows that the centre comes from
 def by_tiles(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None) -> bool:
     """Whether products of tiles are the fastest way: dense rows, not few of them, in more dimensions than trees are good at."""
     angles = is_named(search.metric, "cosine") and not search.metric_params
-    if sparse.issparse(data.X) or not (angles or is_euclidean(search.metric, search.metric_params)):
+    if not (angles or is_euclidean(search.metric, search.metric_params)):
         return False
     if search.n_neighbors > MOST_NEIGHBORS:
         return False
     many_classes = classes is not None and np.unique(classes[members]).size > 8
-    if data.X.shape[1] <= TREE_DIMENSIONS and not angles and not many_classes:
+    few = data.X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(data.X)
+    if few and not angles and not many_classes:
         return False
     return many_classes or queries.size * members.size >= LEAST_PAIRS
 
@@ -45,9 +46,7 @@ def tiled(
     itself = None if symmetric else _places(queries, members)
     of_both = None if classes is None else (classes[queries], classes[members])
     for dtype in (np.float32, np.float64):
-        centre, unit = _frame(data, search)
-        operand = Operand(data.X, members, centre, unit, dtype)
-        asked = operand if symmetric else Operand(data.X, queries, centre, unit, dtype)
+        asked, operand, unit = _operands(data, search, None if symmetric else queries, members, dtype)
         tiles = Tiles(asked, operand, search.n_neighbors, itself, of_both, search.among == "same_class")
         if dtype is np.float64 or not tiles.coarse():
             break
@@ -62,13 +61,19 @@ def _places(queries: np.ndarray, members: np.ndarray) -> np.ndarray:
     return np.where(members[order[at]] == queries, order[at], -1)
 
 
-def _frame(data: Rows, search: Search) -> tuple[np.ndarray, float | None]:
-    """A point amid the rows and a power of two that brings them near 1; for angles the lengths of the rows."""
-    if is_named(search.metric, "cosine"):
-        return data.norms, None
-    X = data.X
-    centre = np.median(X[:: max(1, len(X) // SAMPLED)], axis=0)
-    return centre, power_of_two(X, centre)
+def _operands(data: Rows, search: Search, queries: np.ndarray | None, members: np.ndarray, dtype: Any) -> tuple:
+    """Queries and members for products, and the power of two that they are scaled by; None for angles."""
+    X, angles = data.X, is_named(search.metric, "cosine")
+    if sparse.issparse(X):
+        unit = 1.0 if angles else power_of_two(X, None)
+        norms = data.norms if angles else None
+        thin = SparseOperand(X, members, norms, unit, dtype)
+        asked = thin if queries is None else SparseOperand(X, queries, norms, unit, dtype).use(thin.columns)
+        return asked, thin, None if angles else unit
+    centre = data.norms if angles else np.median(X[:: max(1, len(X) // SAMPLED)], axis=0)
+    scale = None if angles else power_of_two(X, centre)
+    operand = Operand(X, members, centre, scale, dtype)
+    return operand if queries is None else Operand(X, queries, centre, scale, dtype), operand, scale
 
 
 def _settled(
@@ -82,7 +87,7 @@ def _settled(
 ) -> tuple[Edges, np.ndarray, np.ndarray]:
     """Of what is proposed the k nearest by exact distances, but for queries to which rows left out may be as near."""
     threads, metric = Threads(), "euclidean" if unit else "cosine"
-    step = max(1, SETTLED_BYTES // (8 * data.X.shape[1] * proposal.places.shape[1]))
+    step = max(1, SETTLED_BYTES // (8 * row_width(data.X) * proposal.places.shape[1]))
     parts = [slice(start, min(start + step, queries.size)) for start in range(0, queries.size, step)]
     found: list[Any] = [None] * len(parts)
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from ..blocks import Progress, working_memory
+from ..blocks import Progress, say, working_memory
 from ..operators import row_blocks
 from ..rows import lengths
 from ._products import Threads
@@ -25,7 +27,9 @@ TILE = 512  # rows; the products of two tiles stay in cache
 FIRST = 256  # rows that the first thresholds come from
 SPARE = 3  # candidates beyond k: rows whose k nearest they do not settle are searched for again
 COARSE = 0.02  # of a distance that rounding may be, in most rows, where products are in float32
+FREQUENT = 0.05  # share of sparse rows that have a column, from which on it is faster as a dense one (measured)
 EIGHT = 8  # the number of tiles is a multiple, so that the rounds of a tournament keep all threads busy
+LONG = 30.0  # seconds; what takes longer says so before it starts
 POSITION_BITS, ROW_BITS = 21, 11  # of a key that sorts candidates: row, distance, position
 
 
@@ -90,10 +94,77 @@ class Operand:
         return out
 
     def rounding(self, part: slice, distance: np.ndarray) -> np.ndarray:
-        """Of half the squared distances from these rows, up to this one: |y|² is at most twice |x|² and |x - y|² together."""
-        eps, d = float(np.finfo(self.dtype).eps), self.width
-        size = np.where(np.isfinite(distance), distance, 0)
-        return 2 * eps * (8 + np.sqrt(d)) * (6 * self.half[part] + 4 * size) + d * float(np.finfo(self.dtype).tiny)
+        return rounding(self.width, self.dtype, self.half[part], distance)
+
+    def add_rest(self, products: np.ndarray, a: slice, other: Any, b: slice) -> None:
+        """All columns are dense."""
+
+
+def rounding(d: int, dtype: np.dtype, half: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """Of half the squared distances from rows, up to this one: |y|² is at most twice |x|² and |x - y|² together."""
+    size = np.where(np.isfinite(distance), distance, 0)
+    eps, tiny = float(np.finfo(dtype).eps), float(np.finfo(dtype).tiny)
+    return 2 * eps * (8 + np.sqrt(d)) * (6 * half + 4 * size) + d * tiny
+
+
+class SparseOperand:
+    """Sparse rows as products take them: columns that many rows have as dense ones, the others by sparse products.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n, n_features)
+    rows, unit, dtype
+        As for :class:`Operand`; rows are not moved, since that would fill them.
+    norms : ndarray or None
+        For angles, what rows are divided by.
+    """
+
+    def __init__(self, X: Any, rows: np.ndarray, norms: np.ndarray | None, unit: float, dtype: Any):
+        X = X if rows.size == X.shape[0] and (np.diff(rows) == 1).all() else X[rows]
+        scale = np.full(rows.size, unit) if norms is None else 1 / norms[rows]
+        data = (X.data * np.repeat(scale, np.diff(X.indptr))).astype(dtype)
+        X = sparse.csr_array((data, X.indices, X.indptr), X.shape)
+        self.n, self.dtype, self.half = X.shape[0], np.dtype(dtype), lengths(X) ** 2 / 2
+        self._X = X
+        self._rest_of: dict[int, Any] = {}
+        self.use(self.frequent(working_memory() / 4))
+
+    def frequent(self, room: float) -> np.ndarray:
+        """The columns that are to be dense: no more than there is room for."""
+        counts = np.bincount(self._X.indices, minlength=self._X.shape[1])
+        most = int(room // (self.n * self.dtype.itemsize))
+        found = np.argsort(-counts, kind="stable")[:most]
+        return np.sort(found[counts[found] > FREQUENT * self.n])
+
+    def use(self, columns: np.ndarray) -> SparseOperand:
+        rare = np.ones(self._X.shape[1], dtype=bool)
+        rare[columns] = False
+        self.columns, self.width = columns, columns.size + 2
+        self.kept = np.empty((self.n, self.width), self.dtype)
+        for part in row_blocks(self.n, self.width):
+            self.kept[part, :-2] = self._X[part][:, columns].toarray()
+        self.kept[:, -2], self.kept[:, -1] = self.half, 1
+        self._rest = sparse.csr_array(self._X[:, np.flatnonzero(rare)])
+        self._rest_of = {}
+        return self
+
+    def left(self, part: slice, room: np.ndarray) -> np.ndarray:
+        return self.kept[part]
+
+    def right(self, part: slice, room: np.ndarray) -> np.ndarray:
+        out = room[: part.stop - part.start]
+        out[:] = self.kept[part]
+        out[:, -2], out[:, -1] = -1, -self.half[part]
+        return out
+
+    def add_rest(self, products: np.ndarray, a: slice, other: Any, b: slice) -> None:
+        """What rare columns add to the products of rows with others."""
+        if b.start not in other._rest_of:
+            other._rest_of[b.start] = sparse.csr_array(other._rest[b].T)
+        products += (self._rest[a] @ other._rest_of[b.start]).toarray()
+
+    def rounding(self, part: slice, distance: np.ndarray) -> np.ndarray:
+        return rounding(self._X.shape[1], self.dtype, self.half[part], distance)
 
 
 class Found:
@@ -173,7 +244,7 @@ class Tiles:
 
     Parameters
     ----------
-    queries, members : Operand
+    queries, members : Operand or SparseOperand
         The same one where all members are searched for; then no row is its own neighbour.
     k : int
     itself : ndarray of shape (n_queries,), default=None
@@ -185,8 +256,8 @@ class Tiles:
 
     def __init__(
         self,
-        queries: Operand,
-        members: Operand,
+        queries: Operand | SparseOperand,
+        members: Operand | SparseOperand,
         k: int,
         itself: np.ndarray | None = None,
         classes: tuple[np.ndarray, np.ndarray] | None = None,
@@ -224,8 +295,9 @@ class Tiles:
 
     def _tournament(self, progress: Callable[[int], None]) -> None:
         """First every tile with itself, which gives thresholds; then each with each other."""
-        n = len(self.parts)
+        n, start = len(self.parts), perf_counter()
         self.threads.each(self._alone, range(n))
+        _announce((perf_counter() - start) * (n + 1) / 2, self.queries.n)
         total, done = max(1, n * (n - 1) // 2), 0
         for pairs in _rounds(n):
             self.threads.each(self._both, self._allowed(pairs))
@@ -235,9 +307,12 @@ class Tiles:
 
     def _each(self, progress: Callable[[int], None]) -> None:
         """Queries by queries, with all members."""
+        start = perf_counter()
         for i in range(0, len(self.parts), self.threads.count):
             some = range(i, min(i + self.threads.count, len(self.parts)))
             self.threads.each(self._with_all, some)
+            if i == 0:
+                _announce((perf_counter() - start) * len(self.parts) / len(some), self.queries.n)
             progress(self.parts[some[-1]].stop)
 
     def _with_all(self, i: int) -> None:
@@ -264,6 +339,7 @@ class Tiles:
         """Minus half the squared distances of two tiles; minus infinity for pairs that are not to be linked."""
         a, b, room = self.parts[i], self.others[j], self.room
         products = room.products(self.queries.left(a, room.left), self.members.right(b, room.right))
+        self.queries.add_rest(products, a, self.members, b)
         if self.is_symmetric and i == j:
             np.fill_diagonal(products, -np.inf)
         if self.itself is not None:
@@ -302,6 +378,16 @@ class Tiles:
         flat = self.room.reaching(products, found.least[:, None])
         rows, cols = np.divmod(flat, products.shape[1])
         found.add(rows, (cols + self.others[j].start).astype(np.int32), -products.ravel()[flat])
+
+
+def _announce(seconds: float, n: int) -> None:
+    """How long a search will take, where that is long."""
+    if seconds > LONG:
+        about = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+        say(
+            f"searching for the neighbours of {n:,} rows: about {about}; KNN(..., queries=20_000) and KNN(..., "
+            'search="approximate") take less'
+        )
 
 
 def _tile_size(width: int, itemsize: int, n_threads: int) -> int:

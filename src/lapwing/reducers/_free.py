@@ -41,6 +41,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """
 
     n_neighbors: ClassVar[int] = 12  # of the default graph
+    _recall: ClassVar[float] = 0.99  # of approximate searches: every row has a place of its own
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
     _reads_features: ClassVar[bool] = False  # whether X itself is in the problem
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0

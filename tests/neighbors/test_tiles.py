@@ -1,0 +1,252 @@
+"""The search by tiles, against its definition: any tiles, threads and memory, equal rows, and classes."""
+
+import sys
+
+import numpy as np
+import pytest
+import rule
+from scipy import sparse
+from sklearn import config_context
+from threadpoolctl import threadpool_limits
+
+from lapwing import LPP, LaplacianEigenmaps
+from lapwing.graphs import KNN, ClosestPairs
+from lapwing.neighbors import Search, _copies, _tiled, _tiles, find
+from lapwing.rows import Rows
+
+K = 5
+
+
+def more_data():
+    """Of any origin, scale and precision."""
+    rng = np.random.RandomState(0)
+    X = rng.randn(60, 20)
+    far = rng.randn(60, 20) + 1e6
+    single = {name: rows.astype(np.float32) for name, rows in (("float32", X), ("float32 far away", 1e6 + 10 * X))}
+    zeros = np.where(rng.rand(80, 20) < 0.02, 1.0, 0.0)
+    return {**rule.data(), "far away": far, "zeros": zeros, **single}
+
+
+DATA = more_data()
+
+
+def labels(X, n_classes):
+    return np.random.RandomState(1).randint(-1, n_classes, len(X))
+
+
+@pytest.fixture(params=[16, 512], ids=["many tiles", "one tile"])
+def by_tiles(request, monkeypatch):
+    """Tiles, though rows or columns are few."""
+    monkeypatch.setattr(_tiled, "LEAST_PAIRS", 0)
+    monkeypatch.setattr(_tiled, "TREE_DIMENSIONS", 0)
+    monkeypatch.setattr(_tiles, "TILE", request.param)
+
+
+def check(X, y=None, metric="euclidean", among="all", queries=None, k=K, make=np.asarray):
+    found = rule.as_sets(find(Rows(make(X), y), Search(k, metric, among=among, queries=queries)))
+    rows = set(Search(k, queries=queries).queried(len(X)).tolist())
+    exact = rule.neighbors(X, k, metric, among=among, y=y)
+    assert found == {i: own for i, own in exact.items() if i in rows}
+
+
+@pytest.mark.usefixtures("by_tiles")
+class TestRule:
+    @pytest.mark.parametrize("queries", [None, 20])
+    @pytest.mark.parametrize("k", [1, K, 12])
+    @pytest.mark.parametrize("name", DATA)
+    def test_all_rows_and_some(self, name, k, queries):
+        check(DATA[name], k=k, queries=queries)
+
+    @pytest.mark.parametrize("queries", [None, 20])
+    @pytest.mark.parametrize("name", [name for name in DATA if "far" not in name])
+    def test_angles(self, name, queries):
+        check(np.abs(DATA[name]) + np.float32(0.5), metric="cosine", queries=queries)
+
+    @pytest.mark.parametrize("n_classes", [3, 25])
+    @pytest.mark.parametrize("among", ["same_class", "other_class"])
+    @pytest.mark.parametrize("name", DATA)
+    def test_classes(self, name, among, n_classes):
+        X = DATA[name]
+        check(X, labels(X, n_classes), among=among)
+        check(X, labels(X, n_classes), among=among, queries=30)
+
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    @pytest.mark.parametrize("frequent", [0.0, 0.35, 1.0])
+    @pytest.mark.parametrize("name", ["random", "lattice", "repeated", "near ties"])
+    def test_sparse_rows(self, name, frequent, metric, monkeypatch):
+        """Whichever columns are dense."""
+        monkeypatch.setattr(_tiles, "FREQUENT", frequent)
+        X = np.where(np.random.RandomState(2).rand(*DATA[name].shape) < 0.4, DATA[name], 0)
+        X[:, 0] += 1
+        check(X, metric=metric, make=sparse.csr_array)
+        check(X, labels(X, 3), metric=metric, among="same_class", make=sparse.csr_array)
+
+    @pytest.mark.parametrize("scale", [1e-150, 1e150])
+    def test_any_scale(self, scale):
+        X = DATA["random"]
+        found = rule.as_sets(find(Rows(X * scale), Search(K)))
+        assert found == rule.neighbors(X, K)
+
+    @pytest.mark.parametrize("memory", [0.05, 1, 1024])
+    @pytest.mark.parametrize("name", ["random", "lattice", "float32 far away"])
+    def test_any_memory(self, name, memory):
+        with config_context(working_memory=memory):
+            check(DATA[name])
+
+    @pytest.mark.parametrize("among", ["all", "same_class", "other_class"])
+    @pytest.mark.parametrize("name", DATA)
+    def test_the_number_of_threads_changes_no_bit(self, name, among):
+        found = []
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                found.append(find(Rows(DATA[name], labels(DATA[name], 3)), Search(K, among=among)))
+        for one, two in zip(*found, strict=True):
+            np.testing.assert_array_equal(one, two)
+
+    @pytest.mark.parametrize("name", DATA)
+    def test_nearest_first_and_exact(self, name):
+        X = DATA[name]
+        edges = find(Rows(X), Search(K))
+        exact = rule.distances(X, "euclidean")[edges.rows, edges.cols].astype(np.float64)
+        np.testing.assert_allclose(edges.distances, exact, rtol=1e-12, atol=1e-12 * np.abs(X).max())
+        np.testing.assert_array_equal(edges.rows, np.repeat(np.arange(len(X)), K))
+        assert (np.diff(edges.distances.reshape(-1, K), axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 9])
+def test_everybody_plays_everybody_once(n):
+    rounds = list(_tiles._rounds(n))
+    pairs = np.concatenate([np.empty((0, 2), int), *rounds])
+    assert sorted(map(tuple, pairs.tolist())) == [(i, j) for i in range(n) for j in range(i + 1, n)]
+    assert all(np.unique(pairs).size == pairs.size for pairs in rounds)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_search_larger_than_a_tile(dtype):
+    """Against scikit-learn, where no two distances are near a tie."""
+    from sklearn.neighbors import NearestNeighbors
+
+    X = np.random.RandomState(0).randn(3000, 30).astype(dtype)
+    expected = NearestNeighbors().fit(X.astype(np.float64)).kneighbors(n_neighbors=K)
+    edges = find(Rows(X), Search(K))
+    np.testing.assert_array_equal(edges.cols.reshape(-1, K), expected[1])
+    np.testing.assert_allclose(edges.distances.reshape(-1, K), expected[0], rtol=1e-6)
+
+
+def test_products_in_float32_are_not_used_where_they_drown(monkeypatch):
+    X = np.random.RandomState(0).randn(2500, 30) + 1e6 * (np.arange(2500) % 2)[:, None]
+    made = []
+    operand = _tiled.Operand
+    monkeypatch.setattr(_tiled, "Operand", lambda *given: made.append(given[-1]) or operand(*given))
+    edges = find(Rows(X), Search(K))
+    assert made == [np.float32, np.float64]
+    assert (edges.rows % 2 == edges.cols % 2).all()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_rows(make, dtype):
+    X = np.array([[1, 2], [0, 0], [1, 2], [1, 2], [-0.0, 0], [3, 1]], dtype)
+    groups = _copies.equal_rows(make(X))
+    assert [np.flatnonzero(groups == g).tolist() for g in groups] == [
+        [0, 2, 3],
+        [1, 4],
+        [0, 2, 3],
+        [0, 2, 3],
+        [1, 4],
+        [5],
+    ]
+    assert _copies.equal_rows(make(np.arange(12, dtype=dtype).reshape(6, 2))) is None
+
+
+def test_rows_whose_digests_are_equal_by_chance(monkeypatch):
+    monkeypatch.setattr(_copies, "_digests", lambda X: np.zeros(len(X), np.uint64))
+    np.testing.assert_array_equal(_copies.equal_rows(np.array([[2.0], [1.0], [2.0]])) == 0, [False, True, False])
+    assert _copies.equal_rows(np.array([[2.0], [1.0]])) is None
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("queries", [None, 40])
+@pytest.mark.parametrize("d", [3, 20])
+def test_few_distinct_rows(d, queries, metric):
+    """Copies that are neighbours of copies, of ties, and of rows with few copies."""
+    rng = np.random.RandomState(0)
+    X = 1 + rng.randint(0, 3, (8, d)).astype(float)[rng.randint(8, size=90)]
+    check(X, metric=metric, queries=queries)
+    y = labels(X, 12)
+    for among in ("same_class", "other_class"):
+        check(X, y, metric, among, queries)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+def test_many_small_classes_are_one_search(metric, monkeypatch):
+    from lapwing.neighbors import _find
+
+    X, y = 1 + np.random.RandomState(0).rand(90, 20), np.repeat(np.arange(30), 3)
+    calls = []
+    proposed = _find._proposed
+    monkeypatch.setattr(_find, "_proposed", lambda *given: calls.append(given) or proposed(*given))
+    check(X, y, metric, "same_class")
+    assert not calls
+
+
+def test_closest_pairs_of_each_class():
+    """By a loop over classes: the shortest pairs with any other class."""
+    rng = np.random.RandomState(0)
+    X, y = rng.randn(60, 20), rng.randint(5, size=60)
+    D = rule.distances(X, "euclidean").astype(np.float64)
+    expected = set()
+    for label in range(5):
+        pairs = [(D[i, j], i, j) for i in np.flatnonzero(y == label) for j in np.flatnonzero(y != label)]
+        expected |= {frozenset((i, j)) for _, i, j in sorted(pairs)[:4]}
+    W = ClosestPairs(4).adjacency(Rows(X, y)).tocoo()
+    assert {frozenset(pair) for pair in zip(W.row.tolist(), W.col.tolist(), strict=True)} == expected
+
+
+class TestProgress:
+    X = np.random.RandomState(0).randn(2500, 20)
+
+    @pytest.fixture
+    def terminal(self, monkeypatch):
+        from lapwing.blocks import _progress
+
+        monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+        monkeypatch.setattr(_progress, "_is_read", lambda: True)
+
+    @pytest.mark.usefixtures("terminal")
+    @pytest.mark.parametrize("queries", [None, 2000])
+    def test_a_long_search_says_how_long_it_takes(self, queries, monkeypatch, capsys):
+        monkeypatch.setattr(_tiles, "LONG", 0.0)
+        monkeypatch.setattr(_tiles, "TILE", 64)
+        find(Rows(self.X), Search(K, queries=queries))
+        assert f"searching for the neighbours of {queries or 2500:,} rows: about 0 s" in capsys.readouterr().err
+
+    def test_a_short_search_says_nothing(self, capsys):
+        find(Rows(self.X), Search(K))
+        assert capsys.readouterr().err == ""
+
+    @pytest.mark.parametrize("model", [LPP(2, graph=KNN(K)), LaplacianEigenmaps(2, graph=KNN(K))])
+    def test_an_interrupted_fit_leaves_nothing(self, model, monkeypatch):
+        def interrupted(self, done):
+            raise KeyboardInterrupt
+
+        model.fit(self.X[:100])
+        monkeypatch.setattr(_tiles.Progress, "__call__", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(self.X)
+        assert not [name for name in vars(model) if name.endswith("_")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of an array is not what a process takes elsewhere")
+def test_memory_is_bounded():
+    """Beyond the result: no array of all pairs, and no copy of X where that is larger than the working memory allows."""
+    import tracemalloc
+
+    X = np.random.RandomState(0).randn(6000, 100).astype(np.float32)
+    rows = Rows(X)
+    with config_context(working_memory=4):
+        tracemalloc.start()
+        find(rows, Search(K))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 6000 * (K + 3) * 60 + 12 * 2**20
