@@ -44,9 +44,9 @@ def no_pynndescent(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
 
 
-def found(X, k=K, metric="euclidean"):
+def found(X, k=K, metric="euclidean", recall=0.99):
     """Neighbours and distances, one row a row; there are k of each, nearest first, none of them the row itself."""
-    edges = find(Rows(X), Search(k, metric, search="approximate"))
+    edges = find(Rows(X), Search(k, metric, search="approximate", recall=recall))
     np.testing.assert_array_equal(edges.rows, np.repeat(np.arange(X.shape[0]), k))
     cols, d = edges.cols.reshape(-1, k), edges.distances.reshape(-1, k)
     assert (cols != np.arange(X.shape[0])[:, None]).all()
@@ -113,13 +113,12 @@ class TestDescent:
 
     def test_same_every_time(self, monkeypatch):
         """Where it misses much, which another seed would show."""
-        monkeypatch.setattr(_approximate, "SPARE", 0)
-        monkeypatch.setattr(_approximate, "TREES", 3)
+        monkeypatch.setattr(_approximate, "LOOKED_FOR", ((1.0, 1.0, K),))
         X = np.random.RandomState(0).rand(N, 30).astype(np.float32)
         np.random.seed(1)
-        first = found(X)
+        first = found(X, recall=0.01)
         np.random.seed(2)
-        np.testing.assert_array_equal(first, found(X))
+        np.testing.assert_array_equal(first, found(X, recall=0.01))
 
     @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
     @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -184,7 +183,7 @@ def test_more_is_asked_for_than_wanted(data, monkeypatch, k):
     asked = pretended(monkeypatch)
     X = data[0][:400]
     check_near(X, *found(X, k))
-    assert asked["n_neighbors"] > max(k, 30)
+    assert asked["n_neighbors"] > max(2 * k, 20)
     assert asked["random_state"] == 0
 
 
@@ -208,6 +207,83 @@ def test_rows_it_found_nothing_for_are_searched_exactly(data, monkeypatch):
     pretended(monkeypatch, lost=[3, 50, 399])
     cols, _ = found(X)
     np.testing.assert_array_equal(cols, np.argsort(oracle(X, "euclidean"), axis=1)[:, :K])
+
+
+def missing(monkeypatch, share):
+    """A pynndescent that finds the nearest, but for a share of them: less, the more it is asked for."""
+    asked = []
+
+    def search(X, *, n_neighbors, **options):
+        asked.append(n_neighbors)
+        order = np.argsort(cdist(X, X), axis=1)[:, : 3 * n_neighbors]
+        lost = np.random.RandomState(0).rand(*order.shape) < share / n_neighbors
+        order = np.take_along_axis(order, np.argsort(lost, axis=1, kind="stable"), axis=1)[:, :n_neighbors]
+        d = np.take_along_axis(cdist(X, X), order, axis=1)
+        return SimpleNamespace(neighbor_graph=(order.astype(np.int32), d.astype(np.float32)))
+
+    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=search))
+    monkeypatch.setattr(_approximate, "FEW", 100)
+    return asked
+
+
+class TestRecall:
+    """What is aimed at, and what is reported."""
+
+    def test_is_measured_and_reported(self, data, monkeypatch):
+        missing(monkeypatch, 1.0)
+        X = data[0][:900]
+        graph = KNN(K, search="approximate", recall=0.8)
+        model = LPP(2, graph=graph).fit(X)
+        W = KNN(K, search="approximate", recall=0.8, weights="binary", symmetry="mean").adjacency(Rows(X))
+        exact = KNN(K, weights="binary", symmetry="mean").adjacency(Rows(X))
+        share = W.minimum(exact).sum() / exact.sum()
+        assert 0.8 < model.recall_ < 1
+        assert model.recall_ == pytest.approx(share, abs=0.03)
+        assert not hasattr(LPP(2, graph=KNN(K)).fit(X), "recall_")
+
+    def test_is_aimed_at(self, data, monkeypatch):
+        """Asked again for more where a sample of rows has too few of its neighbours."""
+        asked = missing(monkeypatch, 1.0)
+        model = LPP(2, graph=KNN(K, search="approximate", recall=0.96)).fit(data[0][:900])
+        assert model.recall_ >= 0.96
+        assert asked == sorted(asked)
+        assert len(asked) == 2
+
+    def test_of_free_maps_is_higher(self, data, monkeypatch):
+        asked = missing(monkeypatch, 0.0)
+        LPP(2, graph=KNN(K, search="approximate")).fit(data[0][:900])
+        LaplacianEigenmaps(2, graph=KNN(K, search="approximate")).fit(data[0][:900])
+        assert asked[1] > asked[0]
+
+    def test_that_is_missed_is_said(self, data, monkeypatch):
+        asked = missing(monkeypatch, 30.0)
+        with pytest.warns(
+            UserWarning, match=r"found 0\.\d+ of the nearest neighbours.*recall=0.999 was asked for; use search=None"
+        ):
+            LPP(2, graph=KNN(K, search="approximate", recall=0.999)).fit(data[0][:900])
+        assert len(asked) == 3
+
+    def test_of_few_rows_is_one(self, data):
+        assert LPP(2, graph=KNN(K, search="approximate")).fit(data[0][:200]).recall_ == 1
+
+    @pytest.mark.parametrize("recall", [0, -1, 1.5, "high", True, np.nan])
+    def test_bad_values(self, data, recall):
+        with pytest.raises(ValueError, match=r"recall=.* must be a number above 0"):
+            KNN(K, search="approximate", recall=recall).build(data[0][:200])
+
+    def test_without_an_approximate_search(self, data):
+        with pytest.raises(ValueError, match=r'recall=0.9 is what search="approximate" aims at'):
+            KNN(K, recall=0.9).build(data[0][:200])
+
+    def test_compiling_is_said_once(self, data, monkeypatch, capsys):
+        from lapwing.blocks import _progress
+
+        missing(monkeypatch, 0.0)
+        monkeypatch.setattr(_progress, "_is_read", lambda: True)
+        monkeypatch.setattr(_approximate, "compiled", set())
+        for said in (True, False):
+            KNN(K, search="approximate").build(data[0][:300])
+            assert ("compiling" in capsys.readouterr().err) is said
 
 
 @pytest.mark.usefixtures("no_pynndescent")

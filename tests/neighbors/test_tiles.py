@@ -161,7 +161,8 @@ def test_equal_rows(make, dtype):
 
 def test_rows_whose_digests_are_equal_by_chance(monkeypatch):
     monkeypatch.setattr(_copies, "_digests", lambda X: np.zeros(len(X), np.uint64))
-    np.testing.assert_array_equal(_copies.equal_rows(np.array([[2.0], [1.0], [2.0]])) == 0, [False, True, False])
+    groups = _copies.equal_rows(np.array([[2.0], [1.0], [2.0]]))
+    assert groups[0] == groups[2] != groups[1]
     assert _copies.equal_rows(np.array([[2.0], [1.0]])) is None
 
 
@@ -219,7 +220,10 @@ class TestProgress:
         monkeypatch.setattr(_tiles, "LONG", 0.0)
         monkeypatch.setattr(_tiles, "TILE", 64)
         find(Rows(self.X), Search(K, queries=queries))
-        assert f"searching for the neighbours of {queries or 2500:,} rows: about 0 s" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert f"searching for the neighbours of {queries or 2500:,} rows: about " in said
+        assert f" of {queries or 2500:,} rows, " in said
+        assert " s left" in said
 
     def test_a_short_search_says_nothing(self, capsys):
         find(Rows(self.X), Search(K))

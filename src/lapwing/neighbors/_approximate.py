@@ -75,8 +75,9 @@ class NNDescent(BaseEstimator):
 
     def _aimed(self, X: Array) -> np.ndarray:
         """Neighbours of every row, the aim met on a sample of rows, or missed three times."""
-        some = np.sort(np.random.RandomState(0).choice(X.shape[0], SAMPLE, replace=False))
-        farthest = self._exact(X, some).distances.reshape(SAMPLE, -1).max(axis=1)
+        n = min(SAMPLE, X.shape[0])
+        some = np.sort(np.random.RandomState(0).choice(X.shape[0], n, replace=False))
+        farthest = self._exact(X, some).distances.reshape(n, -1).max(axis=1)
         least, times, most = next(row for row in LOOKED_FOR if row[0] >= self.recall), 1, X.shape[0] - 1
         while True:
             asked = min(times * max(ceil(least[1] * self.n_neighbors), least[2]), most)
@@ -85,7 +86,7 @@ class NNDescent(BaseEstimator):
             if missed.size:
                 cols[missed] = self._exact(X, missed).cols.reshape(missed.size, -1)
             d = paired(X, np.repeat(some, self.n_neighbors), X, cols[some].ravel(), METRICS[self.metric])
-            self.recall_ = float(np.mean(d.reshape(SAMPLE, -1) <= farthest[:, None] * (1 + TIE)))
+            self.recall_ = float(np.mean(d.reshape(n, -1) <= farthest[:, None] * (1 + TIE)))
             if self.recall_ >= self.recall or times == 4 or asked == most:
                 break
             times *= 2

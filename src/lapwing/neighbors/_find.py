@@ -33,6 +33,8 @@ def find(data: Rows, search: Search) -> Edges:
     Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
     """
     search, start = search.checked(data.n_samples), perf_counter()
+    if is_named(search.search, "approximate") and search.recall is None:
+        search = search._replace(recall=data.recall)
     edges = data.once(search.key, lambda: _found(data, search))
     data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
     if data.half is None or not search.is_sampled(data.n_samples):
@@ -356,8 +358,9 @@ def _approximate(data: Rows, search: Search) -> Edges:
             f"{', '.join(METRICS)}, without parameters. Leave search out, or give it a transformer that brings its own metric, "
             "such as pynndescent.PyNNDescentTransformer(metric=...)"
         )
-    recall = data.recall if search.recall is None else float(search.recall)
-    edges, transformer = _transformed(NNDescent(search.n_neighbors, search.metric, recall), data.X, search.n_neighbors)
+    assert search.recall is not None
+    asked = NNDescent(search.n_neighbors, search.metric, float(search.recall))
+    edges, transformer = _transformed(asked, data.X, search.n_neighbors)
     data.measured["recall"] = min(transformer.recall_, data.measured.get("recall", 1.0))
     return edges
 

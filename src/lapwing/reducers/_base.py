@@ -82,7 +82,6 @@ class Reducer(TransformerMixin, BaseEstimator):
         try:
             with np.errstate(over="raise"):
                 data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
-                data.recall = self._recall
                 at, searched = perf_counter(), data.times.get("search", 0.0)
                 problem = self._problem(data, graphs)  # A and B
                 data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
@@ -173,7 +172,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             self._check_parameters()
             graphs = self._graphs(X.n)
             data = self._divided(self._shared(X, graphs), graphs)
-            data.times = {}
+            data.times, data.recall = {}, self._recall
             return data, graphs
         accept = "csr" if self._takes_sparse else False
         X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
@@ -210,7 +209,9 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
         """Validated rows in memory."""
-        return Rows(X, y)
+        rows = Rows(X, y)
+        rows.recall = self._recall
+        return rows
 
     def _divided(self, data: Rows, graphs: Graphs) -> Rows:
         """Rows in memory with their columns in common units, where that is asked for."""
