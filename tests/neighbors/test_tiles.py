@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from lapwing import LPP, LaplacianEigenmaps
 from lapwing.graphs import KNN, ClosestPairs
-from lapwing.neighbors import Search, _copies, _tiled, _tiles, find
+from lapwing.neighbors import Search, _bounds, _copies, _tiled, _tiles, find
 from lapwing.rows import Rows
 
 K = 5
@@ -254,3 +254,61 @@ def test_memory_is_bounded():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 6000 * (K + 3) * 60 + 12 * 2**20
+
+
+class TestBounds:
+    """Screening by lower bounds changes nothing but the time."""
+
+    @pytest.fixture(params=[True, False], ids=["screened", "not screened"])
+    def screened(self, request, monkeypatch):
+        for module, name, value in (
+            (_bounds, "MANY", 0),
+            (_bounds, "WIDE", 0),
+            (_bounds, "may_pay", lambda n, d: True),
+            (_tiled, "may_pay", lambda n, d: True),
+            (_tiled, "LEAST_PAIRS", 0),
+            (_tiled, "TREE_DIMENSIONS", 0),
+            (_tiles, "TILE", 16),
+        ):
+            monkeypatch.setattr(module, name, value)
+        calls = []
+        whole = _tiles.Tiles._screened
+        monkeypatch.setattr(_tiles.Tiles, "_screens_well", lambda self: request.param)
+        monkeypatch.setattr(_tiles.Tiles, "_screened", lambda self, pair: calls.append(pair) or whole(self, pair))
+        return request.param, calls
+
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    @pytest.mark.parametrize("name", [name for name in DATA if "few" not in name])
+    def test_neighbours_are_the_same(self, name, metric, screened):
+        if metric == "cosine" and "far" in name:
+            pytest.skip("all angles there are those of parallel rows")
+        X = np.abs(DATA[name]) + np.float32(0.5) if metric == "cosine" else DATA[name]
+        check(X, metric=metric)
+        if name in ("random", "float32", "float32 far away"):
+            assert bool(screened[1]) is screened[0]
+
+    def test_never_exceed_distances(self):
+        X = np.random.RandomState(0).randn(200, 40) @ np.diag(np.geomspace(1, 0.01, 40))
+        operand = _tiles.Operand(X, np.arange(200), np.zeros(40), 1.0, np.float64)
+        bounds = _bounds.Bounds(operand, _bounds.directions(operand)[:, :5])
+        whole = slice(0, 200)
+        halves = -bounds.left(whole) @ bounds.right(whole).T
+        exact = rule.distances(X, "euclidean").astype(np.float64) ** 2 / 2
+        assert (halves <= exact + 1e-12).all()
+        assert np.median(halves / np.where(exact > 0, exact, 1)) > 0.5
+
+    def test_are_tried_where_rows_are_many_and_long(self):
+        assert _bounds.may_pay(100_000, 256)
+        assert not _bounds.may_pay(100_000, 64)
+        assert not _bounds.may_pay(1_000, 256)
+
+    def test_pay_where_few_directions_hold_most(self, monkeypatch):
+        """Judged by what they leave of a few tiles."""
+        monkeypatch.setattr(_bounds, "MANY", 1000)
+        judged = []
+        well = _tiles.Tiles._screens_well
+        monkeypatch.setattr(_tiles.Tiles, "_screens_well", lambda self: judged.append(well(self)) or judged[-1])
+        rng = np.random.RandomState(0)
+        for spectrum in (np.geomspace(1, 1e-6, 200), np.ones(200)):
+            find(Rows((rng.randn(4000, 200) * spectrum).astype(np.float32)), Search(1))
+        assert judged == [True, False]

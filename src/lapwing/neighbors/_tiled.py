@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..rows import Rows, row_width
+from ._bounds import Bounds, arranged, coordinates, directions, may_pay, sampled
 from ._choice import TIE, choose
 from ._nearest import power_of_two
 from ._products import Threads
@@ -43,6 +44,9 @@ def tiled(
     if classes is not None:
         members = members[np.argsort(classes[members], kind="stable")]
         queries = members if symmetric else queries[np.argsort(classes[queries], kind="stable")]
+    V = _directions(data, search, members) if symmetric and classes is None else None
+    if V is not None:
+        queries = members = members[arranged(V[1])]
     itself = None if symmetric else _places(queries, members)
     of_both = None if classes is None else (classes[queries], classes[members])
     for dtype in (np.float32, np.float64):
@@ -50,8 +54,28 @@ def tiled(
         tiles = Tiles(asked, operand, search.n_neighbors, itself, of_both, search.among == "same_class")
         if dtype is np.float64 or not tiles.coarse():
             break
+    if V is not None and isinstance(operand, Operand) and operand.kept is not None and operand.dtype == np.float32:
+        tiles.bounds = Bounds(operand, V[0])
     edges, open_, near = _settled(data, search, queries, members, tiles.run(), unit, whole)
     return edges.by_row(), open_, near
+
+
+def _directions(data: Rows, search: Search, members: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Principal directions, and the coordinates of the members on the first two; None where bounds would not pay."""
+    if sparse.issparse(data.X) or not may_pay(members.size, data.X.shape[1]):
+        return None
+    frame = _frame(data, search)
+    V = directions(Operand(data.X, sampled(members), *frame, np.float64))
+    return V, coordinates(Operand(data.X, members, *frame, np.float32), V[:, :2])
+
+
+def _frame(data: Rows, search: Search) -> tuple[np.ndarray, float | None]:
+    """A point amid the rows and a power of two that brings them near 1; for angles the lengths of the rows."""
+    if is_named(search.metric, "cosine"):
+        return data.norms, None
+    X = data.X
+    centre = np.median(X[:: max(1, len(X) // SAMPLED)], axis=0)
+    return centre, power_of_two(X, centre)
 
 
 def _places(queries: np.ndarray, members: np.ndarray) -> np.ndarray:
@@ -70,8 +94,7 @@ def _operands(data: Rows, search: Search, queries: np.ndarray | None, members: n
         thin = SparseOperand(X, members, norms, unit, dtype)
         asked = thin if queries is None else SparseOperand(X, queries, norms, unit, dtype).use(thin.columns)
         return asked, thin, None if angles else unit
-    centre = data.norms if angles else np.median(X[:: max(1, len(X) // SAMPLED)], axis=0)
-    scale = None if angles else power_of_two(X, centre)
+    centre, scale = _frame(data, search)
     operand = Operand(X, members, centre, scale, dtype)
     return operand if queries is None else Operand(X, queries, centre, scale, dtype), operand, scale
 

@@ -30,6 +30,9 @@ COARSE = 0.02  # of a distance that rounding may be, in most rows, where product
 FREQUENT = 0.05  # share of sparse rows that have a column, from which on it is faster as a dense one (measured)
 EIGHT = 8  # the number of tiles is a multiple, so that the rounds of a tournament keep all threads busy
 LONG = 30.0  # seconds; what takes longer says so before it starts
+PAIR_COST, PAIR_COST_COLUMN = 2000, 15  # of a pair whose distance is found alone, in columns of a product (measured)
+TRIALS = 6  # pairs of tiles that show how many bounds leave
+WORTH = 0.7  # share of the columns that bounds must not cost more than
 POSITION_BITS, ROW_BITS = 21, 11  # of a key that sorts candidates: row, distance, position
 
 
@@ -80,6 +83,11 @@ class Operand:
 
     def _fill(self, out: np.ndarray, moved: np.ndarray, part: slice) -> None:
         out[:, :-2], out[:, -2], out[:, -1] = moved, self.half[part], 1
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """The rows, some at a time, without their lengths."""
+        for part in row_blocks(self.n, 2 * self.width):
+            yield part, self._moved(part) if self.kept is None else self.kept[part, :-2]
 
     def left(self, part: slice, room: np.ndarray) -> np.ndarray:
         if self.kept is not None:
@@ -271,6 +279,7 @@ class Tiles:
         self.parts, self.others = _parts(queries.n, size), _parts(members.n, size)
         self.room = Room(size, queries.width, queries.dtype)
         self.found = [Found(part, self.m, queries.dtype) for part in self.parts]
+        self.bounds: Any = None  # by which pairs are screened before their distances are found
 
     def run(self, doing: str = "searching") -> Proposal:
         with Progress(doing, self.queries.n) as progress, self.threads.running():
@@ -299,8 +308,9 @@ class Tiles:
         self.threads.each(self._alone, range(n))
         _announce((perf_counter() - start) * (n + 1) / 2, self.queries.n)
         total, done = max(1, n * (n - 1) // 2), 0
+        meet = self._both if self.bounds is None or not self._screens_well() else self._screened
         for pairs in _rounds(n):
-            self.threads.each(self._both, self._allowed(pairs))
+            self.threads.each(meet, self._allowed(pairs))
             done += len(pairs)
             progress(int(self.queries.n * done / total))
         self.threads.each(Found.settle, self.found)
@@ -370,6 +380,43 @@ class Tiles:
         order = np.argsort(cols.astype(np.uint16), kind="stable")
         flat, rows, cols = flat[order], rows[order], cols[order]
         found.add(cols, (rows + self.parts[i].start).astype(np.int32), -products.ravel()[flat])
+
+    def _screened(self, pair: tuple[int, int]) -> None:
+        """As :meth:`_both`, but products are those of bounds, and the distances of what passes are found one by one."""
+        rows, cols = np.divmod(self._within_bounds(*pair), self.parts[pair[1]].stop - self.parts[pair[1]].start)
+        a, b = (self.parts[i] for i in pair)
+        half, kept = self.queries.half, self.queries.kept
+        assert kept is not None
+        i, j = rows + a.start, cols + b.start
+        products = np.empty(rows.size, kept.dtype)
+        for part in row_blocks(rows.size, 4 * self.queries.width):
+            products[part] = np.einsum("ij,ij->i", kept[i[part], :-2], kept[j[part], :-2])
+        products -= (half[i] + half[j]).astype(kept.dtype)
+        for place, own, other in ((pair[0], rows, j), (pair[1], cols, i)):
+            found = self.found[place]
+            near = np.flatnonzero(products >= found.least[own])
+            found.add(own[near], other[near].astype(np.int32), -products[near])
+
+    def _within_bounds(self, i: int, j: int) -> np.ndarray:
+        """Places, in the flat products of two tiles, of pairs whose bounds are within the threshold of either end."""
+        a, b = self.parts[i], self.parts[j]
+        products = self.room.products(self.bounds.left(a), self.bounds.right(b))
+        least = [found.least - self._slack(found) for found in (self.found[i], self.found[j])]
+        first = self.room.reaching(products, least[0][:, None])
+        return np.union1d(first, self.room.reaching(products, least[1]))
+
+    def _slack(self, found: Found) -> np.ndarray:
+        """What the rounding of bounds may hide."""
+        rounding = self.queries.rounding(found.part, -found.least.astype(np.float64))
+        return (2 * rounding).astype(found.least.dtype)
+
+    def _screens_well(self) -> bool:
+        """Whether bounds leave so few pairs, of a few tiles, that finding their distances takes less than all products."""
+        n, d, passed = len(self.parts), self.queries.width, []
+        for i, j in np.random.RandomState(0).randint(n, size=(TRIALS, 2)):
+            products = self.room.products(self.bounds.left(self.parts[i]), self.bounds.right(self.parts[j]))
+            passed.append(np.mean(products >= self.found[i].least[:, None]) + np.mean(products >= self.found[j].least))
+        return bool(np.mean(passed) * (PAIR_COST + PAIR_COST_COLUMN * d) + self.bounds.width < WORTH * d)
 
     def _collect(self, products: np.ndarray, i: int, j: int) -> None:
         """Candidates for the rows of tile i; the first time with a threshold from some of the products."""
