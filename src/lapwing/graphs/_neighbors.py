@@ -43,7 +43,8 @@ class _Weighted(Graph):
 
     @property
     def _heat(self) -> Heat:
-        return Heat(self.t, self.metric, self.metric_params, getattr(self, "queries", None))
+        exact = getattr(self, "search", None) is None
+        return Heat(self.t, self.metric, self.metric_params, getattr(self, "queries", None), exact)
 
     def _edges(self, data: Rows) -> Edges:
         raise NotImplementedError

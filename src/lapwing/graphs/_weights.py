@@ -22,6 +22,11 @@ class Heat(NamedTuple):
     metric: Any = "euclidean"
     metric_params: dict | None = None
     queries: int | None = None  # rows that edges start from, where not from all
+    exact: bool = False  # whether distances of edges are those of the metric, and not of some other search
+
+    @property
+    def gives_cosines(self) -> bool:
+        return self.exact and isinstance(self.metric, str) and self.metric == "cosine" and not self.metric_params
 
     def width(self, squared: np.ndarray, data: Rows, rows: np.ndarray | None = None) -> float:
         """``"auto"``: the mean squared distance over the (directed) edges, 1 if that is 0 up to rounding.
@@ -54,13 +59,23 @@ def _heat(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
 
 def _dot(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     require_features(heat.metric, 'weights="dot"')
+    if heat.gives_cosines:
+        return _known_cosines(edges) * data.norms[edges.rows] * data.norms[edges.cols]
     return data.dots(edges.rows, edges.cols)
 
 
 def _cosine(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     require_features(heat.metric, 'weights="cosine"')
     data.require_nonzero_rows('weights="cosine"')
+    if heat.gives_cosines:
+        return _known_cosines(edges)
     return data.cosines(edges.rows, edges.cols)
+
+
+def _known_cosines(edges: Edges) -> np.ndarray:
+    """From the distances, which are 1 minus them; 0 where rounding alone makes them something else."""
+    cosines = 1 - edges.distances.astype(np.float64)
+    return np.where(np.abs(cosines) <= 1e-13, 0.0, cosines)
 
 
 WEIGHTS: dict[str, Callable[[Rows, Edges, Heat], np.ndarray]] = {

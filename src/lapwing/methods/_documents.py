@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -16,7 +18,7 @@ from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph
 from ..maps import Coordinates, Map, Preprojection, SparseMap
-from ..neighbors import BlockRows, find
+from ..neighbors import BlockRows, Threads, find
 from ..operators import Array, canonical
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, queried
@@ -234,12 +236,43 @@ def _dense_products(X: Array, rows: np.ndarray) -> np.ndarray:
 
 def _ridge_regression(F: Map, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
     """The a that solve (1), by conjugate gradients on all columns at once, on the smaller side of X."""
-    Z = F.centred(mean)
-    roots = np.sqrt(d)[:, None]
-    if F.shape[0] <= F.shape[1]:  # a = Zᵀ r u with (r Z Zᵀ r + ridge) u = r y
-        u = _conjugate_gradients(lambda U: roots * (Z @ (Z.T @ (roots * U))) + ridge * U, roots * Y)
-        return np.asarray(Z.T @ (roots * u))
-    return _conjugate_gradients(lambda A: Z.T @ (roots**2 * (Z @ A)) + ridge * A, np.asarray(Z.T @ (roots**2 * Y)))
+    roots, threads = np.sqrt(d)[:, None], Threads()
+    with threads.running():
+        if sparse.issparse(F.X):
+            Z, Zt = _shared_out(F.X, mean, threads)
+        else:
+            centred = F.centred(mean)
+            Z, Zt = centred.__matmul__, centred.T.__matmul__
+        if F.shape[0] <= F.shape[1]:  # a = Zᵀ r u with (r Z Zᵀ r + ridge) u = r y
+            u = _conjugate_gradients(lambda U: roots * Z(Zt(roots * U)) + ridge * U, roots * Y)
+            return np.asarray(Zt(roots * u))
+        return _conjugate_gradients(lambda A: Zt(roots**2 * Z(A)) + ridge * A, np.asarray(Zt(roots**2 * Y)))
+
+
+Product = Callable[[np.ndarray], np.ndarray]
+
+
+def _shared_out(X: sparse.csr_array, mean: np.ndarray, threads: Threads) -> tuple[Product, Product]:
+    """Products with the centred X and with its transpose, whose rows are shared out among threads."""
+
+    def product(M: sparse.csr_array) -> Product:
+        cuts = np.searchsorted(M.indptr, np.linspace(0, M.nnz, 2 * threads.count + 1)[1:-1])
+        ends = [0, *cuts.tolist(), M.shape[0]]
+        parts = [(slice(a, b), M[a:b]) for a, b in pairwise(ends) if b > a]
+
+        def times(V: np.ndarray) -> np.ndarray:
+            out = np.empty((M.shape[0], V.shape[1]))
+
+            def fill(part: tuple[slice, sparse.csr_array]) -> None:
+                out[part[0]] = part[1] @ V
+
+            threads.each(fill, parts)
+            return out
+
+        return times
+
+    Z, Zt = product(X), product(sparse.csr_array(X.T))
+    return lambda V: Z(V) - mean @ V, lambda U: Zt(U) - np.outer(mean, U.sum(axis=0))
 
 
 def _conjugate_gradients(apply: Any, B: np.ndarray, tol: float = 1e-8, most: int = 2000) -> np.ndarray:

@@ -6,6 +6,7 @@ from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
 from ._find import distances_among, find, find_fitted, within
 from ._nearest import Nearest
+from ._products import Threads
 from ._requests import AMONG, KERNEL, Edges, Search, is_named, require_features, require_samplable
 from ._spaces import is_euclidean
 
@@ -18,6 +19,7 @@ __all__ = [
     "NNDescent",
     "Nearest",
     "Search",
+    "Threads",
     "chi2_distances",
     "chi2_neighbors",
     "choose",

@@ -39,7 +39,7 @@ def paired(A: Array, rows: np.ndarray, B: Array, cols: np.ndarray, metric: str) 
         if metric == "euclidean" and not sparse.issparse(a):
             found[part] = lengths(np.subtract(a, b, dtype=np.float64))
         else:
-            found[part] = PAIRED[metric](a.astype(np.float64), b.astype(np.float64))
+            found[part] = PAIRED[metric](a.astype(np.float64, copy=False), b.astype(np.float64, copy=False))
     return found
 
 
@@ -55,6 +55,7 @@ def _parallel(d: np.ndarray) -> np.ndarray:
 PAIRED: dict[str, Callable[[Array, Array], np.ndarray]] = {
     "euclidean": lambda a, b: lengths(a - b),
     "cosine": _angular,
+    "unit": lambda a, b: _parallel(lengths(a - b) ** 2 / 2),  # cosine, of rows that are unit rows already
     "manhattan": lambda a, b: np.asarray(abs(a - b).sum(axis=1)).ravel(),
     "chi2": chi2_paired,
 }

@@ -109,7 +109,9 @@ def _settled(
     whole: bool,
 ) -> tuple[Edges, np.ndarray, np.ndarray]:
     """Of what is proposed the k nearest by exact distances, but for queries to which rows left out may be as near."""
-    threads, metric = Threads(), "euclidean" if unit else "cosine"
+    threads, X, metric = Threads(), data.X, "euclidean" if unit else "cosine"
+    if metric == "cosine" and X.dtype == np.float64:
+        X, metric = data.unit, "unit"
     step = max(1, SETTLED_BYTES // (8 * row_width(data.X) * proposal.places.shape[1]))
     parts = [slice(start, min(start + step, queries.size)) for start in range(0, queries.size, step)]
     found: list[Any] = [None] * len(parts)
@@ -119,7 +121,7 @@ def _settled(
         places = proposal.places[part]
         rows, _ = known = np.nonzero(places >= 0)
         d = np.full(places.shape, np.inf)
-        d[known] = paired(data.X, queries[part][rows], data.X, members[places[known]], metric)
+        d[known] = paired(X, queries[part][rows], X, members[places[known]], metric)
         kth = np.partition(d, search.n_neighbors - 1, axis=1)[:, search.n_neighbors - 1]
         clear = _clear(kth, np.maximum(proposal.beyond[part], 0), unit)
         chosen = (_all if whole else _chosen)(clear, members[places], d, search.n_neighbors)
