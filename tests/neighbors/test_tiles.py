@@ -126,7 +126,7 @@ def test_a_search_larger_than_a_tile(dtype):
     """Against scikit-learn, where no two distances are near a tie."""
     from sklearn.neighbors import NearestNeighbors
 
-    X = np.random.RandomState(0).randn(3000, 30).astype(dtype)
+    X = np.random.RandomState(0).randn(6000, 30).astype(dtype)
     expected = NearestNeighbors().fit(X.astype(np.float64)).kneighbors(n_neighbors=K)
     edges = find(Rows(X), Search(K))
     np.testing.assert_array_equal(edges.cols.reshape(-1, K), expected[1])
@@ -134,7 +134,7 @@ def test_a_search_larger_than_a_tile(dtype):
 
 
 def test_products_in_float32_are_not_used_where_they_drown(monkeypatch):
-    X = np.random.RandomState(0).randn(2500, 30) + 1e6 * (np.arange(2500) % 2)[:, None]
+    X = np.random.RandomState(0).randn(6000, 30) + 1e6 * (np.arange(6000) % 2)[:, None]
     made = []
     operand = _tiled.Operand
     monkeypatch.setattr(_tiled, "Operand", lambda *given: made.append(given[-1]) or operand(*given))
@@ -205,7 +205,7 @@ def test_closest_pairs_of_each_class():
 
 
 class TestProgress:
-    X = np.random.RandomState(0).randn(2500, 20)
+    X = np.random.RandomState(0).randn(3000, 150)
 
     @pytest.fixture
     def terminal(self, monkeypatch):
@@ -215,14 +215,14 @@ class TestProgress:
         monkeypatch.setattr(_progress, "_is_read", lambda: True)
 
     @pytest.mark.usefixtures("terminal")
-    @pytest.mark.parametrize("queries", [None, 2000])
+    @pytest.mark.parametrize("queries", [None, 2500])
     def test_a_long_search_says_how_long_it_takes(self, queries, monkeypatch, capsys):
         monkeypatch.setattr(_tiles, "LONG", 0.0)
         monkeypatch.setattr(_tiles, "TILE", 64)
         find(Rows(self.X), Search(K, queries=queries))
         said = capsys.readouterr().err
-        assert f"searching for the neighbours of {queries or 2500:,} rows: about " in said
-        assert f" of {queries or 2500:,} rows, " in said
+        assert f"searching for the neighbours of {queries or 3000:,} rows: about " in said
+        assert f" of {queries or 3000:,} rows, " in said
         assert " s left" in said
 
     def test_a_short_search_says_nothing(self, capsys):

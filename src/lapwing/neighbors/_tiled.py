@@ -17,7 +17,8 @@ from ._spaces import PARALLEL, TREE_DIMENSIONS, is_euclidean, paired
 from ._tiles import Operand, Proposal, SparseOperand, Tiles
 
 SETTLED_BYTES = 1 << 20  # of rows whose distances are measured at a time, in each thread
-LEAST_PAIRS = 2_000**2  # pairs of rows from which on tiles are faster than scikit-learn's search (measured)
+LEAST_PAIRS = 2_500**2  # pairs of rows from which on tiles are faster than scikit-learn's search (measured)
+LONG_ROWS = 128  # columns; of shorter rows it takes more pairs, in proportion
 MOST_NEIGHBORS = 200
 SAMPLED = 1000  # rows that the centre comes from
 
@@ -33,7 +34,8 @@ def by_tiles(data: Rows, search: Search, queries: np.ndarray, members: np.ndarra
     few = data.X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(data.X)
     if few and not angles and not many_classes:
         return False
-    return many_classes or queries.size * members.size >= LEAST_PAIRS
+    least = LEAST_PAIRS * max(1.0, LONG_ROWS / data.X.shape[1])
+    return many_classes or queries.size * members.size >= least
 
 
 def tiled(
