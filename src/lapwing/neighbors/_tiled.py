@@ -97,7 +97,7 @@ def _operands(data: Rows, search: Search, queries: np.ndarray | None, members: n
         asked = thin if queries is None else SparseOperand(X, queries, norms, unit, dtype).use(thin.columns)
         return asked, thin, None if angles else unit
     centre, scale = _frame(data, search)
-    operand = Operand(X, members, centre, scale, dtype)
+    operand = Operand(X, members, centre, scale, dtype, is_right=queries is not None)
     return operand if queries is None else Operand(X, queries, centre, scale, dtype), operand, scale
 
 

@@ -57,10 +57,21 @@ class Operand:
         What is subtracted and what is multiplied with; for angles, rows are divided by their norms.
     dtype
         Of the products.
+    is_right : bool, default=False
+        Whether the rows stand on the right only.
     """
 
-    def __init__(self, X: np.ndarray, rows: np.ndarray, centre: np.ndarray, unit: float | None, dtype: Any):
+    def __init__(
+        self,
+        X: np.ndarray,
+        rows: np.ndarray,
+        centre: np.ndarray,
+        unit: float | None,
+        dtype: Any,
+        is_right: bool = False,
+    ):
         self.X, self.rows, self.centre, self.unit, self.dtype = X, rows, centre, unit, np.dtype(dtype)
+        self.is_right = is_right
         self.n, self.width = rows.size, X.shape[1] + 2
         self.half = np.empty(self.n)
         keep = self.n * self.width * self.dtype.itemsize <= working_memory() / 4
@@ -83,6 +94,8 @@ class Operand:
 
     def _fill(self, out: np.ndarray, moved: np.ndarray, part: slice) -> None:
         out[:, :-2], out[:, -2], out[:, -1] = moved, self.half[part], 1
+        if self.is_right:
+            out[:, -2], out[:, -1] = -1, -self.half[part]
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """The rows, some at a time, without their lengths."""
@@ -96,6 +109,8 @@ class Operand:
         return out
 
     def right(self, part: slice, room: np.ndarray) -> np.ndarray:
+        if self.is_right:
+            return self.left(part, room)
         out = room[: part.stop - part.start]
         out[:] = self.left(part, out)
         out[:, -2], out[:, -1] = -1, -self.half[part]
@@ -229,9 +244,9 @@ def _by_row(rows: np.ndarray, distances: np.ndarray, n_rows: int) -> np.ndarray:
 class Room(threading.local):
     """Room for the products of two tiles, one in each thread, used again and again."""
 
-    def __init__(self, size: int, width: int, dtype: Any):
-        self.left, self.right = np.empty((size, width), dtype), np.empty((size, width), dtype)
-        self.values, self.mask = np.empty(size * size, dtype), np.empty(size * size, bool)
+    def __init__(self, size: int, others: int, width: int, dtype: Any):
+        self.left, self.right = np.empty((size, width), dtype), np.empty((others, width), dtype)
+        self.values, self.mask = np.empty(size * others, dtype), np.empty(size * others, bool)
 
     def products(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         shape = len(left), len(right)
@@ -276,8 +291,9 @@ class Tiles:
         self.threads = Threads()
         self.is_symmetric = queries is members
         size = _tile_size(queries.width, queries.dtype.itemsize, self.threads.count)
-        self.parts, self.others = _parts(queries.n, size), _parts(members.n, size)
-        self.room = Room(size, queries.width, queries.dtype)
+        others = size if self.is_symmetric else 2 * size
+        self.parts, self.others = _parts(queries.n, size), _parts(members.n, others)
+        self.room = Room(size, others, queries.width, queries.dtype)
         self.found = [Found(part, self.m, queries.dtype) for part in self.parts]
         self.bounds: Any = None  # by which pairs are screened before their distances are found
 
