@@ -5,7 +5,9 @@ import oracles as o
 import pytest
 from scipy import sparse
 
-from lapwing.maps import Centre, DenseMap, KernelMap, Preprojection, SparseMap, SummaryMap, TensorMap, as_map
+from lapwing import LPP
+from lapwing.graphs import KNN
+from lapwing.maps import Centre, DenseMap, KernelMap, Preprojection, SparseMap, SummaryMap, TensorMap, _map, as_map
 from lapwing.operators import Structured, diagonal, identity
 
 RNG = np.random.RandomState(0)
@@ -274,3 +276,33 @@ class TestPreprojection:
         assert given.whole().is_whole
         assert Preprojection(7).at_most == 7
         assert given.at_most is None
+
+
+class TestLinkedRows:
+    """Rows without links are left out of forms, and change nothing."""
+
+    @pytest.mark.parametrize("center", ["auto", "mean", False])
+    @pytest.mark.parametrize("pca", ["auto", None, 8])
+    @pytest.mark.parametrize("options", [{}, {"normalize": "trace"}, {"penalty": KNN(5, queries=12)}], ids=str)
+    def test_fits_are_the_same(self, center, pca, options, monkeypatch):
+        X = 3 + np.random.RandomState(0).randn(400, 12) @ np.diag(np.geomspace(2, 0.2, 12))
+        models, counts = [], []
+        among = Structured.among
+        monkeypatch.setattr(Structured, "among", lambda M, rows: counts.append(rows.size) or among(M, rows))
+        for most in (0.75, 0.0):
+            monkeypatch.setattr(_map, "MOST_LINKED", most)
+            models.append(LPP(3, graph=KNN(5, queries=20), pca=pca, center=center, **options).fit(X))
+        assert counts
+        assert max(counts) < 250
+        one, other = models
+        np.testing.assert_allclose(one.components_, other.components_, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(one.mean_, other.mean_, rtol=1e-10, atol=1e-12)
+        for name in ("in_sample", "held_out", "excess"):
+            assert one.sampling_[name] == pytest.approx(other.sampling_[name], rel=1e-6)
+
+    def test_the_scatter_is_decomposed_once(self, monkeypatch):
+        X = np.random.RandomState(0).randn(400, 12)
+        calls, scatter = [], DenseMap.scatter
+        monkeypatch.setattr(DenseMap, "scatter", lambda F, about: calls.append(F.shape) or scatter(F, about))
+        LPP(3, graph=KNN(5, queries=20)).fit(X)
+        assert calls == [(400, 12)]
