@@ -59,6 +59,9 @@ class Spectrum(NamedTuple):
         return float(self.values[:count].sum() / self.total)
 
 
+Leading = tuple[np.ndarray, np.ndarray, Spectrum]
+
+
 class Principal(NamedTuple):
     """Coordinates of the rows on principal directions, the way back to features, and where the origin of the features is."""
 
@@ -255,7 +258,7 @@ class Map:
             return self._combinations(about, N, np.sqrt(values))._replace(spectrum=spectrum)
         return Principal(DenseMap(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
 
-    def _leading(self, preprojection: Preprojection, about: np.ndarray) -> tuple[np.ndarray, np.ndarray, Spectrum]:
+    def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
         """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
         if about is self.plain_mean:
             return largest(*self._decomposed, preprojection.count)
@@ -359,7 +362,7 @@ def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None
     return np.flatnonzero(seen) if seen.mean() < MOST_LINKED else None
 
 
-def leading(gram: np.ndarray, count: Count, floor: float) -> tuple[np.ndarray, np.ndarray, Spectrum]:
+def leading(gram: np.ndarray, count: Count, floor: float) -> Leading:
     """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``count`` says; and all values.
 
     ``count`` is given the eigenvalues that are not rounding and the sum of all.
@@ -367,9 +370,7 @@ def leading(gram: np.ndarray, count: Count, floor: float) -> tuple[np.ndarray, n
     return largest(*np.linalg.eigh(gram), floor, count)
 
 
-def largest(
-    values: np.ndarray, vectors: np.ndarray, floor: float, count: Count
-) -> tuple[np.ndarray, np.ndarray, Spectrum]:
+def largest(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count) -> Leading:
     """The same of a Gram matrix that is decomposed."""
     spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     p = count(*spectrum)
