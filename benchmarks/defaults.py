@@ -406,6 +406,12 @@ NEIGHBOURS: dict[str, Setting] = {
     "kernel, gamma 0.25": by_graph(DIMENSIONS, factor=0.25),
     "kernel, gamma 0.5, ridge 0.03": by_graph(DIMENSIONS, factor=0.5, energy=None, ridge=0.03),
     "kernel, gamma 0.5, constraint": by_graph(DIMENSIONS, factor=0.5, length="constraint"),
+    "all labels, classes alone": by_classes(0.3),
+    "all labels, weights 1:1, ridge 0.3": by_graph(DIMENSIONS, (1, 1), energy=None, ridge=0.3),
+    "all labels, weights 1:1, ridge 1": by_graph(DIMENSIONS, (1, 1), energy=None, ridge=1.0),
+    "all labels, weights as they are": lambda part: _as_they_are(part, None),
+    "all labels, kernel, classes alone": by_classes(0.03, factor=0.25),
+    "all labels, kernel, weights 1:1, truncation and ridge 0.3": by_graph(DIMENSIONS, (1, 1), factor=0.25, ridge=0.3),
 }
 
 
@@ -475,7 +481,8 @@ def _as_they_are(part: Part, factor: float | None) -> Scores:
     (_, _), (_, e) = part.leaves()
     terms = KNN(5).build(part.ruled[0])
     total = degree_sum(terms).diagonal().sum()
-    return by_graph(DIMENSIONS, (total / e.size, (part.z >= 0).mean()), factor=factor)(part)
+    known = (part.z >= 0).mean() if part.z.size else 1.0
+    return by_graph(DIMENSIONS, (total / e.size, known), factor=factor)(part)
 
 
 CLUSTERED = (
@@ -628,12 +635,10 @@ class Study:
     part: Callable[[str, int, int], Part] = supervised_part
 
     def tasks(self) -> Iterator[tuple[str, int, int]]:
-        """Name, size and seed of every part, those of the first seed first."""
-        for seed in range(max(self.sizes.values())):
-            for size, splits in self.sizes.items():
-                for name in self.sets:
-                    if seed < splits and (size <= 800 or name in LARGE) and is_there(name):
-                        yield name, size, seed
+        """Name, size and seed of every part: of each size all data sets with the first seed, then with the second."""
+        for size, splits in self.sizes.items():
+            names = [name for name in self.sets if (size <= 800 or name in LARGE) and is_there(name)]
+            yield from ((name, size, seed) for seed in range(splits) for name in names)
 
     def wanted(self, size: int) -> list[str]:
         if size < 1500:
@@ -643,12 +648,12 @@ class Study:
 
 STUDIES = {
     "supervised": Study(SUPERVISED, SETS, {400: 10, 1500: 5}),
-    "neighbours": Study(NEIGHBOURS, SETS, {400: 5}),
+    "neighbours": Study(NEIGHBOURS, SETS, {400: 3}),
     "few": Study(FEW, FEW_SETS, {5: 3, 10: 3}, few_part),
     "clusters": Study(CLUSTERS, CLUSTERED, {800: 3}),
     "units": Study(UNITS, TABLES, {400: 3}),
     "robust": Study(ROBUST, ("iris",), {400: 5}),
-    "truncation": Study(TRUNCATION, TRUNCATED, {400: 5}),
+    "truncation": Study(TRUNCATION, TRUNCATED, {400: 3}),
 }
 
 

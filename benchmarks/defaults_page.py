@@ -293,12 +293,20 @@ def _rule(one: Mapping[Condition, float], retrieval: Mapping[Condition, float], 
 
 
 def neighbours(found: Results) -> dict[str, str]:
-    others = {s: s for s in STUDIES["neighbours"].settings if s not in ("truncation, unit", "spectrum", "LPP")}
+    left_out = ("truncation, unit", "spectrum", "LPP")
+    names = [s for s in STUDIES["neighbours"].settings if s not in left_out]
+    others = {s: s for s in names if not s.startswith("all labels")}
+    alone, *labelled = [s for s in names if s.startswith("all labels")]
+    known = [
+        [s.removeprefix("all labels, "), *(found.line("neighbours", s, alone, 400, q) for q in (ONE, MAP))]
+        for s in labelled
+    ]
     half, whole = "kernel, gamma 0.5", "kernel, gamma 1"
     return {
         "neighbours": against(found, "neighbours", others, "truncation, unit", (400,)),
         "gamma": found.line("neighbours", half, whole, 400),
         "gamma, mAP": found.line("neighbours", half, whole, 400, MAP),
+        "all labels": table(["", f"{ONE} − classes alone", f"{MAP} − classes alone"], known),
         "kernel ridge": found.line("neighbours", "kernel, gamma 0.5, ridge 0.03", half, 400),
     }
 
