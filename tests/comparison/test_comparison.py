@@ -566,7 +566,7 @@ def test_of_level_methods_the_simplest_is_chosen():
     """Where all are right PCA is: it needs neither labels nor a graph."""
     rng = np.random.RandomState(0)
     y = np.arange(120) % 3
-    X = rng.standard_normal((120, 20)) + 40 * np.eye(20)[y]
+    X = rng.standard_normal((120, 20)) + 9 * np.eye(20)[y]
     found = compare(X, y, methods=["LPDP", "KernelLPP + classes", "LDA", "MMC", "PCA"], dimensions=[2, 5], cv=3)
     assert {row["best_mean"] for row in found.summary()} == {1.0}
     assert found.choice == ("PCA", 2)

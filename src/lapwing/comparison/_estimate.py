@@ -88,7 +88,7 @@ def _steepest(estimator: Any) -> float:
 def _within(plan: Plan, d: int, n: int) -> Any:
     """The estimator of d dimensions, with no more principal directions and landmarks than so few rows have."""
     model, directions = plan.at(d), plan.directions.get(d)
-    if directions is not None and directions >= n - 1:
+    if isinstance(directions, int) and directions >= n - 1:
         model.set_params(pca=max(d, n // 2))
     landmarks = getattr(model, "landmarks", None)
     return model if landmarks is None or landmarks <= n else model.set_params(landmarks=n)

@@ -29,7 +29,7 @@ class Plan(NamedTuple):
     estimator: Any
     dimensions: tuple[int, ...]
     most: int  # dimensions it can have
-    directions: dict[int, int | None]  # pca= for each dimension, where it is settled
+    directions: dict[int, int | str | None]  # pca= for each dimension, where it is settled
 
     def at(self, dimension: int) -> Any:
         """The unfitted estimator of so many dimensions."""
@@ -101,16 +101,24 @@ def _is_slow(estimator: Any) -> bool:
     return not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
 
 
-def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> dict[int, int | None]:
+def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> dict[int, int | str | None]:
     try:
         return {d: _directions(estimator, d, data, room) for d in dimensions}
     except ValueError:  # such as a method that needs labels: the folds will say so, and go on with the others
         return {}
 
 
-def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | None:
-    preprojection = clone(estimator).set_params(n_components=d).preprojection(data)
-    return preprojection.share if room.spectrum is None else min(preprojection.count(*room.spectrum), room.most)
+def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | str | None:
+    """How many are kept; "auto" where these are all, a ridge taking the place of truncation, so that there is nothing to settle."""
+    method = clone(estimator).set_params(n_components=d)
+    preprojection = method.preprojection(data)
+    if room.spectrum is None:
+        return preprojection.share
+    if preprojection.is_whole:
+        return "auto"
+    rows = method.rows(data)
+    spectrum = room.spectrum if rows.scale is None else rows.once("spectrum", lambda: rows.F.spectrum)
+    return min(preprojection.count(*spectrum), room.most)
 
 
 def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
