@@ -195,7 +195,6 @@ class DividedRows(Rows):
         super().__init__(rows.X, rows.y, n_fitted=rows.n_fitted)
         self._given, self.scale = self.__dict__.pop("X"), scale
         self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
-        self.F.plain_mean = rows.F.plain_mean / scale
         self.recall = rows.recall
 
     def __getattr__(self, name: str) -> Any:

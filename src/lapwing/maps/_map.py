@@ -437,7 +437,7 @@ class DenseMap(Map):
         return mean
 
     def deviations(self, few: bool = False) -> Deviations:
-        """In one pass that finds the mean as well, about a point near it."""
+        """In one pass, about a point near the mean."""
         if few and self.shape[0] > FEW_ROWS:
             return DenseMap(self.X[:: ceil(self.shape[0] / FEW_ROWS)]).deviations()
         n, pilot = self.shape[0], DenseMap(self.X[:: max(1, len(self.X) // PILOT)]).mean()
@@ -446,7 +446,6 @@ class DenseMap(Map):
             sums += block.sum(axis=0)
             squares += np.einsum("ij,ij->j", block, block)
         variances = (squares - sums**2 / n) / n
-        self.plain_mean = pilot + sums / n
         return Deviations(np.sqrt(np.where(variances > 1e-14 * squares / n, variances, 0.0)), self.filled)
 
     @property

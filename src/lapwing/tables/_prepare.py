@@ -96,8 +96,8 @@ def prepare(
     one_hot, dates : bool, default=True
         Whether text is one-hot encoded and dates become numbers; False makes such columns an error.
     standardize : {"auto", "yes", "no"}, default="auto"
-        Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns whose
-        deviations differ more than 10 times, and wherever text is encoded.
+        Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns, where
+        the largest deviation is more than 10 times the median one, and wherever text is encoded.
     categories : sequence of str, default=()
         Columns of text to encode however many values they have.
 
@@ -135,7 +135,8 @@ def prepare(
     if fitted:
         _name(fitted[0][1], np.array(table.feature_names, dtype=object))
     lines = [line for line in (", ".join(done), left_out) if line]
-    return Prepared(replace(table, X=X, feature_names=names, kinds=None), fitted, lines, decided=True)
+    decided = standardize != "auto" or steps is _mixed_steps or "columns standardised" in done
+    return Prepared(replace(table, X=X, feature_names=names, kinds=None), fitted, lines, decided)
 
 
 def _name(step: Any, names: np.ndarray) -> None:
