@@ -380,6 +380,10 @@ def largest(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count)
 class DenseMap(Map):
     """F = X, an array."""
 
+    def taken(self, rows: np.ndarray) -> DenseMap:
+        """Some of the rows."""
+        return DenseMap(self.X[rows])
+
     def coordinates(
         self,
         matrices: Sequence[Structured],
@@ -391,7 +395,7 @@ class DenseMap(Map):
         linked = None if constraint is None or self.is_wide else _linked([*matrices, constraint], centre)
         if linked is None or constraint is None:
             return super().coordinates(matrices, centre, preprojection, constraint)
-        whole, rows = preprojection.share is None and centre.is_seen, DenseMap(self.X[linked])
+        whole, rows = preprojection.share is None and centre.is_seen, self.taken(linked)
         forms = [M.among(linked) for M in (*matrices, constraint)]
         weights = None if centre.weights is None else centre.weights[linked]
         mean = self.mean_at(centre) if weights is None else rows.mean(weights)
@@ -481,6 +485,9 @@ class DividedMap(DenseMap):
     def __init__(self, X: np.ndarray, scale: np.ndarray):
         super().__init__(X)
         self.scale = scale
+
+    def taken(self, rows: np.ndarray) -> DividedMap:
+        return DividedMap(self.X[rows], self.scale)
 
     def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
         block = self.X[rows].astype(np.float64)
