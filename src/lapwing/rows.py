@@ -194,6 +194,7 @@ class DividedRows(Rows):
     def __init__(self, rows: Rows, scale: np.ndarray):
         super().__init__(rows.X, rows.y, n_fitted=rows.n_fitted)
         self._given, self.scale = self.__dict__.pop("X"), scale
+        self.recall = rows.recall
         self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
         self.recall = rows.recall
 

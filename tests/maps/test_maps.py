@@ -300,6 +300,16 @@ class TestLinkedRows:
         for name in ("in_sample", "held_out", "excess"):
             assert one.sampling_[name] == pytest.approx(other.sampling_[name], rel=1e-6)
 
+    @pytest.mark.parametrize("pca", ["auto", None])
+    def test_fits_in_common_units_are_the_same(self, pca, monkeypatch):
+        X = np.random.RandomState(0).randn(400, 6) * 10.0 ** np.arange(6)
+        models = []
+        for most in (0.75, 0.0):
+            monkeypatch.setattr(_map, "MOST_LINKED", most)
+            models.append(LPP(2, graph=KNN(5, queries=20), pca=pca, standardize=True).fit(X))
+        one, other = (model.components_ * 10.0 ** np.arange(6) for model in models)
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
     def test_the_scatter_is_decomposed_once(self, monkeypatch):
         X = np.random.RandomState(0).randn(400, 12)
         calls, scatter = [], DenseMap.scatter

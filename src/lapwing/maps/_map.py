@@ -380,6 +380,10 @@ def largest(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count)
 class DenseMap(Map):
     """F = X, an array."""
 
+    def taken(self, rows: np.ndarray) -> DenseMap:
+        """Some of the rows."""
+        return DenseMap(self.X[rows])
+
     def coordinates(
         self,
         matrices: Sequence[Structured],
@@ -391,7 +395,7 @@ class DenseMap(Map):
         linked = None if constraint is None or self.is_wide else _linked([*matrices, constraint], centre)
         if linked is None or constraint is None:
             return super().coordinates(matrices, centre, preprojection, constraint)
-        whole, rows = preprojection.share is None and centre.is_seen, self._among(linked)
+        whole, rows = preprojection.share is None and centre.is_seen, self.taken(linked)
         forms = [M.among(linked) for M in (*matrices, constraint)]
         weights = None if centre.weights is None else centre.weights[linked]
         mean = self.mean_at(centre) if weights is None else rows.mean(weights)
@@ -403,10 +407,6 @@ class DenseMap(Map):
         if centre.at_origin and centre.is_seen:
             shift = -(N.T @ self.plain_mean)
         return Coordinates(F.forms(forms, shift), mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
-
-    def _among(self, rows: np.ndarray) -> DenseMap:
-        """Some rows."""
-        return DenseMap(self.X[rows])
 
     def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
         if shift is None:
@@ -485,7 +485,7 @@ class DividedMap(DenseMap):
         super().__init__(X)
         self.scale = scale
 
-    def _among(self, rows: np.ndarray) -> DenseMap:
+    def taken(self, rows: np.ndarray) -> DividedMap:
         return DividedMap(self.X[rows], self.scale)
 
     def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
