@@ -834,7 +834,7 @@ def test_transform_streams(tmp_path):
     from pyarrow import parquet
 
     rng = np.random.RandomState(0)
-    block = pa.table({f"x{j}": rng.standard_normal(25_000).astype(np.float32) for j in range(80)})
+    block = pa.table({f"x{j}": rng.standard_normal(100_000).astype(np.float32) for j in range(20)})
     np.save(tmp_path / "x.npy", np.column_stack([column.to_numpy()[:500] for column in block.columns]))
     run("fit", tmp_path / "x.npy", "-d", 3, "-o", tmp_path / "m.lapwing")
     code = (
@@ -845,14 +845,14 @@ def test_transform_streams(tmp_path):
     )
     peaks = {}
     for times in (1, 13):
-        rows = 25_000 * times  # in one row group, the hardest case
+        rows = 100_000 * times  # in one row group, the hardest case
         options = {"row_group_size": rows, "use_dictionary": False, "compression": "none"}
         parquet.write_table(pa.concat_tables([block] * times), tmp_path / "x.parquet", **options)
         command = ["transform", tmp_path / "m.lapwing", tmp_path / "x.parquet", "-o", tmp_path / "z.parquet"]
         result = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
         assert parquet.ParquetFile(tmp_path / "z.parquet").metadata.num_rows == rows
         peaks[times] = int(result.stdout)
-    # 300,000 more rows of 320 bytes are 96 MB; batches, and pages of the file, may cost a little more.
+    # 1.2 million more rows of 80 bytes are 96 MB; batches, and pages of the file, may cost a little more.
     assert peaks[13] < peaks[1] + 50_000, peaks
 
 

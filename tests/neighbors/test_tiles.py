@@ -137,7 +137,9 @@ def test_products_in_float32_are_not_used_where_they_drown(monkeypatch):
     X = np.random.RandomState(0).randn(6000, 30) + 1e6 * (np.arange(6000) % 2)[:, None]
     made = []
     operand = _tiled.Operand
-    monkeypatch.setattr(_tiled, "Operand", lambda *given: made.append(given[-1]) or operand(*given))
+    monkeypatch.setattr(
+        _tiled, "Operand", lambda *given, **options: made.append(given[-1]) or operand(*given, **options)
+    )
     edges = find(Rows(X), Search(K))
     assert made == [np.float32, np.float64]
     assert (edges.rows % 2 == edges.cols % 2).all()

@@ -109,7 +109,7 @@ def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> 
 
 
 def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | str | None:
-    """How many are kept; "auto" where these are all, a ridge taking the place of truncation, so that there is nothing to settle."""
+    """How many are kept; "auto" where these are all, a ridge taking the place of truncation: there is nothing to settle."""
     method = clone(estimator).set_params(n_components=d)
     preprojection = method.preprojection(data)
     if room.spectrum is None:
