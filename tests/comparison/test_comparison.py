@@ -641,3 +641,21 @@ def test_an_estimate_is_of_the_right_size(digits):
     compare(X, y, methods=["PCA", "MMC"], dimensions=[2, 9], cv=3)
     taken = time.perf_counter() - start
     assert taken / 20 < estimated_seconds(X, y, *splits[0], plans, 3, 1) < 20 * taken
+
+
+def test_columns_in_different_units_are_said_once():
+    X, y = load_wine(return_X_y=True)
+    found = compare(X, y, methods=["PCA", "LPP", "OLPP", "LPP + classes"], dimensions=[2], cv=3)
+    assert found.units == pytest.approx(388, abs=1)
+    assert not any(found.warnings.values())
+    best = {row["method"]: row["best_mean"] for row in found.summary()}
+    assert best["PCA"] < 0.8 < 0.9 < min(best["LPP"], best["OLPP"], best["LPP + classes"])
+    assert compare(X / X.std(axis=0), y, methods=["LPP", "LPP + classes"], dimensions=[2], cv=3).units is None
+
+
+def test_a_class_graph_has_one_dimension_less_than_classes():
+    X, y = load_wine(return_X_y=True)
+    found = compare(X, y, methods=["LPP + classes", "KernelLPP + classes", "LPP"], dimensions=[1, 2, 5], cv=3)
+    assert found.dimensions("LPP + classes") == found.dimensions("KernelLPP + classes") == [1, 2]
+    assert found.dimensions("LPP") == [1, 2, 5]
+    assert not any(found.warnings.values())

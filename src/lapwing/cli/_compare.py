@@ -241,6 +241,11 @@ def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
 
         methods = {name: prepared.settled(method) for name, method in chosen.items()}
         found = comparison.compare(X, y, methods=methods, progress=tell, **options)
+    if found.units:
+        say(
+            f"The columns are in different units (the largest deviation is {found.units:,.0f} times the median one); methods of "
+            "lapwing divide them by their deviations."
+        )
     for method, why in found.failures.items():
         say(f"lapwing: warning: {method} was left out: {why}")
     for method, messages in found.warnings.items():

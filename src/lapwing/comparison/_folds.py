@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
 from ..operators import Array
+from ..reducers import UnitsWarning
 from ..selection import LabelledSplit, TimeSplit
 from ._fits import SharedFits, why_it_failed
 from ._plan import Plan
@@ -98,7 +99,8 @@ def score_fold(
                             fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
                     except Exception as error:  # of any kind: other dimensions and the other methods go on
                         fold.failures.setdefault(name, why_it_failed(error))
-            fold.warnings[name] = [str(warning.message) for warning in caught]
+            # Of units the result says it once, for all methods.
+            fold.warnings[name] = [str(w.message) for w in caught if not issubclass(w.category, UnitsWarning)]
     return fold
 
 

@@ -12,6 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
+from ..graphs import Graph
 from ..maps import as_map
 from ..operators import Array
 from ..reducers import LinearReducer, Reducer
@@ -81,7 +82,7 @@ class _Room(NamedTuple):
 
 def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: bool) -> Plan:
     most = room.most
-    if isinstance(reducer_of(estimator), LinearDiscriminantAnalysis) and data.y is not None:
+    if data.y is not None and _counts_classes(reducer_of(estimator)):
         most = min(most, int(data.y.max()))  # one less than classes
     dimensions = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
@@ -93,6 +94,14 @@ def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: boo
     if automatic and room.is_settled:
         directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], data, room)
     return Plan(estimator, tuple(dimensions), most, directions)
+
+
+def _counts_classes(reducer: Any) -> bool:
+    """Whether classes alone say what it finds, so that there is nothing beyond one direction less than classes."""
+    graph = getattr(reducer, "graph", None)
+    by_classes = isinstance(graph, Graph) and graph.is_of_classes and len(graph.attracting()) == len(graph.signed())
+    constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
+    return isinstance(reducer, LinearDiscriminantAnalysis) or (by_classes and constrained)
 
 
 def _is_slow(estimator: Any) -> bool:

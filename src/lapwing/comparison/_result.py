@@ -11,6 +11,8 @@ from sklearn.metrics import confusion_matrix
 
 from .._extras import require
 from ..metrics import standard_error
+from ..reducers import RATIO
+from ..selection import reducer_of
 from ._methods import is_curved, is_recommendable, simplicity
 from ._plan import Plan
 from ._scores import MEASURES, are_unequal, one_standard_error, tolerance
@@ -126,6 +128,13 @@ class Comparison:
         """Scores of shape (n_folds, n_dimensions); None is the criterion."""
         values = [record[measure or self.criterion] for record in self.records if record["method"] == method]
         return np.reshape(values, (len(self.folds), len(self.dimensions(method))))
+
+    @property
+    def units(self) -> float | None:
+        """How many times the median deviation of the columns the largest is, where methods divided columns for that reason."""
+        scales = [getattr(reducer_of(model), "scale_", None) for model in self.models.values()]
+        ratios = [float(scale.max() / np.median(scale)) for scale in scales if scale is not None]
+        return max(ratios) if ratios and max(ratios) > RATIO else None
 
     def summary(self) -> list[dict[str, Any]]:
         """One row per method, the best first.

@@ -12,10 +12,11 @@ from ._linear import LinearReducer
 from ._multilinear import MultilinearReducer
 from ._projecting import LARGE_RIDGE, ProjectingReducer, Solved
 from ._sampling import on_halves
-from ._units import UnitsWarning
+from ._units import RATIO, UnitsWarning
 
 __all__ = [
     "LARGE_RIDGE",
+    "RATIO",
     "FeatureSelector",
     "FreeReducer",
     "Graphs",
