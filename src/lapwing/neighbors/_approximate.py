@@ -31,7 +31,8 @@ METRICS = {  # the metrics it takes, by their other names too
 FEW = 16_384  # rows up to which comparing all pairs takes no longer, even where nothing need be compiled (measured)
 SAMPLE = 256  # rows whose neighbours are searched for exactly, to measure the recall
 # How many neighbours NN-descent looks for, as a multiple of k and at least: it goes from neighbour to neighbour, and few lead
-# nowhere. With each, up to which recall that was enough on 100,000 rows of 256 features (measured).
+# nowhere. With each, up to which recall that is tried first; what it reached is measured on every fit, and more is looked for
+# where that was too little.
 LOOKED_FOR = ((0.9, 1.1, 10), (0.96, 1.5, 15), (0.99, 2.5, 25), (1.0, 5.5, 50))
 compiled: set[tuple[str, bool]] = set()  # for which metrics, and dense or sparse rows, in this process
 
