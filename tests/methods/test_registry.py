@@ -26,7 +26,9 @@ TABLES = runpy.run_path(str(ROOT / "docs" / "tables.py"))
 X, Y = o.blobs(40, 6)
 X = np.abs(X)  # weights of terms, for LPI
 ROWS = {name: described(method) for name, method in METHODS.items()}
-OTHERS = ["PCA", "TruncatedSVD", "LDA", "LPP + repulsion"]  # that methods are compared with
+# What methods are compared with, and those of another map or with another graph.
+RIVALS = ["PCA", "TruncatedSVD", "LDA", "shrinkage LDA", "NCA", "kernel PCA + LDA"]
+OTHERS = [*RIVALS, "KernelLPP", "KernelLPP + classes", "LPP + classes", "LPP + repulsion", "OLPP + repulsion"]
 
 
 def estimator(name):

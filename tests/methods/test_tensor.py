@@ -145,7 +145,7 @@ CASES = {  # parameters, and L and B of the rows by double loops
         lambda R, y: combined((1.0, heat(R, y)), (-2.0, o.repulsion(R, y, 9))),
     ),
     "sum": (
-        {"graph": KNN(4) + 0.5 * SameClass()},
+        {"graph": KNN(4) + 0.5 * SameClass(), "normalize": None},
         lambda R, y: combined((1.0, o.knn(R, y, 4)), (0.5, o.same_class(R, y))),
     ),
     "penalty": ({"penalty": Complete()}, lambda R, y: (o.knn(R, y, 5)[0], o.complete(R, y)[0])),

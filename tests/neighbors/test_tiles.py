@@ -214,6 +214,7 @@ class TestProgress:
         from lapwing.blocks import _progress
 
         monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+        monkeypatch.setattr(_progress, "BETWEEN", 0.0)
         monkeypatch.setattr(_progress, "_is_read", lambda: True)
 
     @pytest.mark.usefixtures("terminal")

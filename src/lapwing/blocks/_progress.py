@@ -6,6 +6,7 @@ import sys
 import time
 
 PATIENCE = 2.0  # seconds before anything is shown
+BETWEEN = 0.2  # seconds between two lines
 
 
 class Progress:
@@ -18,7 +19,7 @@ class Progress:
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
-        if not _is_read() or now - self._start < PATIENCE or now - self._shown < 0.2:
+        if not _is_read() or now - self._start < PATIENCE or now - self._shown < BETWEEN:
             return
         self._shown, self._visible = now, True
         left = (now - self._start) * (self.total - done) / max(done, 1)
