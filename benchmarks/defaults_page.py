@@ -199,7 +199,8 @@ def bars(found: Results) -> dict[str, str]:
             differences = found.differences("supervised", own, rival, size)
             worse = sorted(differences, key=differences.__getitem__)[:3]
             worst = ", ".join(
-                f"{c[0]} {differences[c]:+.1f} ± {found.errors('supervised', own, rival, c):.1f}" for c in worse
+                f"{c[0]} {differences[c]:+.1f} ± {found.errors('supervised', own, rival, c):.1f}".removesuffix(" ± nan")
+                for c in worse
             )
             both = (found.line("supervised", own, rival, size, quantity) for quantity in (ONE, MAP))
             rows.append([f"{own} − {rival}", size, *both, worst])
