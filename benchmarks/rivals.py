@@ -6,7 +6,8 @@ are those of scikit-learn's ``LinearDiscriminantAnalysis(solver="eigen")`` and `
 
     python benchmarks/rivals.py
 
-compares on the digits.
+compares on the digits. Directions in which no training row varies are left out: shrinkage gives them the eigenvalue of the
+traces, so that scikit-learn may return them before weak discriminants, though they tell nothing apart.
 """
 
 from __future__ import annotations
@@ -246,6 +247,7 @@ class Spreading(LabelledSVC):
 def check() -> None:
     """Raise unless shrinkage LDA and kernel PCA are scikit-learn's."""
     X, y = load_digits(return_X_y=True)
+    X = X[:, X[:400].std(axis=0) > 0]
     X, y, new = X[:400], y[:400], X[400:500]
     mean, N, _ = principal(X)
     V = N @ discriminants(*scatters((X - mean) @ N, y), 0.1, 9, X.shape[1])
