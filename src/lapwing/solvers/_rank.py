@@ -36,9 +36,10 @@ def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: int | 
     """T with ``Tᵀ (B + rho I) T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47).
 
     rho is ``ridge`` times the trace of B over ``per``, which is the rank of B where it is None: the mean eigenvalue. Of a B that
-    is diagonal up to rounding, as a constraint without weights is in principal coordinates, T is a sparse array.
+    is diagonal up to rounding, as a constraint without weights is in principal coordinates, T is a sparse array; not without a
+    ridge, where the smallest eigenvalues may be rounding alone, and published results hang on their last digit.
     """
-    values, vectors = _eigenvectors(B)
+    values, vectors = _eigenvectors(B) if ridge else np.linalg.eigh(B)
     if values.size and values[0] < -1e-8 * np.abs(values).max():
         raise ValueError(
             f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "
@@ -47,9 +48,7 @@ def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: int | 
     null = values.size - numerical_rank(values, floor)
     kept = values[null:]
     rho = ridge * kept.sum() / (per or max(kept.size, 1))
-    scales = 1 / np.sqrt(kept + rho)
-    return (
-        vectors[:, null:] * scales
-        if isinstance(vectors, np.ndarray)
-        else vectors[:, null:] @ sparse.diags_array(scales)
-    )
+    lengths = np.sqrt(kept + rho)
+    if isinstance(vectors, np.ndarray):
+        return vectors[:, null:] / lengths
+    return vectors[:, null:] @ sparse.diags_array(1 / lengths)
