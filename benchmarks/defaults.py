@@ -681,7 +681,7 @@ class Study:
 
 
 STUDIES = {
-    "supervised": Study(SUPERVISED, SETS, {400: 10, 1500: 5}),
+    "supervised": Study(SUPERVISED, SETS, {400: 10, 1500: 3}),
     "neighbours": Study(NEIGHBOURS, SETS, {400: 3}),
     "few": Study(FEW, FEW_SETS, {5: 3, 10: 3}, few_part),
     "clusters": Study(CLUSTERS, CLUSTERED, {800: 3}),
