@@ -49,6 +49,11 @@ class Results:
     def conditions(self, study: str, setting: str, size: int | None = None) -> list[Condition]:
         return [c for c in self.found.get((study, setting), {}) if size in (None, c[1])]
 
+    def splits(self, study: str, setting: str, size: int) -> int:
+        """How many splits every data set has."""
+        conditions = self.conditions(study, setting, size)
+        return min((len(self.found[study, setting][c]) for c in conditions), default=0)
+
     def mean(self, study: str, setting: str, condition: Condition, quantity: str = ONE) -> float:
         values = [
             v[quantity] for v in self.found.get((study, setting), {}).get(condition, {}).values() if quantity in v
@@ -72,11 +77,11 @@ class Results:
                 found[condition] = float(np.mean(both))
         return found
 
-    def errors(self, study: str, better: str, worse: str, condition: Condition) -> float:
-        """The standard error over splits of a difference."""
+    def error(self, study: str, better: str, worse: str, condition: Condition) -> str:
+        """The standard error over splits of a difference; nothing where there is one split."""
         a, b = self.found[study, better][condition], self.found[study, worse][condition]
         both = [a[s][ONE] - b[s][ONE] for s in a.keys() & b.keys()]
-        return float(np.std(both, ddof=1) / np.sqrt(len(both))) if len(both) > 1 else float("nan")
+        return f" ± {np.std(both, ddof=1) / np.sqrt(len(both)):.1f}" if len(both) > 1 else ""
 
     def line(self, study: str, better: str, worse: str, size: int | None = None, quantity: str = ONE) -> str:
         return paired(self.differences(study, better, worse, size, quantity).values())
@@ -139,6 +144,7 @@ def page(rows: Iterable[Mapping[str, Any]]) -> str:
     found, text = Results(rows), TEMPLATE.read_text()
     fragments = {
         "minutes": f"{found.seconds / 60:.0f}",
+        "large splits": str(found.splits("supervised", "LPP", 1500)),
         **classes(found),
         **kernels(found),
         **bars(found),
@@ -219,9 +225,7 @@ def bars(found: Results) -> dict[str, str]:
         for size in (400, 1500):
             differences = found.differences("supervised", own, rival, size)
             worse = sorted(differences, key=differences.__getitem__)[:3]
-            worst = ", ".join(
-                f"{c[0]} {differences[c]:+.1f} ± {found.errors('supervised', own, rival, c):.1f}" for c in worse
-            )
+            worst = ", ".join(f"{c[0]} {differences[c]:+.1f}{found.error('supervised', own, rival, c)}" for c in worse)
             both = (found.line("supervised", own, rival, size, quantity) for quantity in (ONE, MAP))
             rows.append([f"{own} − {rival}", size, *both, worst])
     sets = list(dict.fromkeys(c[0] for c in found.conditions("supervised", "LPP")))
