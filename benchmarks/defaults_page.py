@@ -17,6 +17,7 @@ from defaults import (
     LIGHT,
     OTHERS,
     RIDGES,
+    SPREADS,
     STUDIES,
     UNIT_METHODS,
     version,
@@ -48,8 +49,15 @@ class Results:
     def conditions(self, study: str, setting: str, size: int | None = None) -> list[Condition]:
         return [c for c in self.found.get((study, setting), {}) if size in (None, c[1])]
 
+    def splits(self, study: str, setting: str, size: int) -> int:
+        """How many splits every data set has."""
+        conditions = self.conditions(study, setting, size)
+        return min((len(self.found[study, setting][c]) for c in conditions), default=0)
+
     def mean(self, study: str, setting: str, condition: Condition, quantity: str = ONE) -> float:
-        values = [v[quantity] for v in self.found[study, setting].get(condition, {}).values() if quantity in v]
+        values = [
+            v[quantity] for v in self.found.get((study, setting), {}).get(condition, {}).values() if quantity in v
+        ]
         return float(np.mean(values)) if values else float("nan")
 
     def overall(self, study: str, setting: str, size: int | None = None, quantity: str = ONE) -> float:
@@ -69,11 +77,11 @@ class Results:
                 found[condition] = float(np.mean(both))
         return found
 
-    def errors(self, study: str, better: str, worse: str, condition: Condition) -> float:
-        """The standard error over splits of a difference."""
+    def error(self, study: str, better: str, worse: str, condition: Condition) -> str:
+        """The standard error over splits of a difference; nothing where there is one split."""
         a, b = self.found[study, better][condition], self.found[study, worse][condition]
         both = [a[s][ONE] - b[s][ONE] for s in a.keys() & b.keys()]
-        return float(np.std(both, ddof=1) / np.sqrt(len(both))) if len(both) > 1 else float("nan")
+        return f" ± {np.std(both, ddof=1) / np.sqrt(len(both)):.1f}" if len(both) > 1 else ""
 
     def line(self, study: str, better: str, worse: str, size: int | None = None, quantity: str = ONE) -> str:
         return paired(self.differences(study, better, worse, size, quantity).values())
@@ -136,6 +144,7 @@ def page(rows: Iterable[Mapping[str, Any]]) -> str:
     found, text = Results(rows), TEMPLATE.read_text()
     fragments = {
         "minutes": f"{found.seconds / 60:.0f}",
+        "large splits": str(found.splits("supervised", "LPP", 1500)),
         **classes(found),
         **kernels(found),
         **bars(found),
@@ -154,18 +163,25 @@ def page(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def classes(found: Results) -> dict[str, str]:
     base = "LPP, truncation"
-    rule, diagonal = ([f"class graph, {form}, ridge {r}" for r in RIDGES] for form in ("rule", "diagonal"))
-    settings = {f"ridge {r}": s for r, s in zip(RIDGES, rule, strict=True)}
-    settings |= {f"ridge {r}, every column over its deviation": s for r, s in zip(RIDGES, diagonal, strict=True)}
 
     def label(setting: str) -> str:
         return setting.split(", ")[-1]
+
+    rule, diagonal = ([f"class graph, {form}, ridge {r}" for r in RIDGES] for form in ("rule", "diagonal"))
+    settings = {f"ridge {r}": s for r, s in zip(RIDGES, rule, strict=True)}
+    settings |= {f"ridge {r}, every column over its deviation": s for r, s in zip(RIDGES, diagonal, strict=True)}
+    spread, divided = (
+        [f"class graph, {form}, ridge by spread / {s}" for s in SPREADS] for form in ("rule", "diagonal")
+    )
+    settings |= {label(s): s for s in spread} | {f"{label(s)}, every column over its deviation": s for s in divided}
 
     return {
         "classes": against(found, "supervised", settings, base, (400, 1500)),
         "classes chosen": chosen(found, rule, base, label),
         "classes chosen, diagonal": chosen(found, diagonal, base, label),
         "classes chosen, mAP": chosen(found, rule, base, label, MAP),
+        "spread chosen": chosen(found, [*rule, *spread], base, label),
+        "spread chosen, diagonal": chosen(found, [*diagonal, *divided], base, label),
         "diagonal": paired(
             found.differences(
                 "supervised", "class graph, diagonal, ridge 0.3", "class graph, rule, ridge 0.3", 400
@@ -181,6 +197,9 @@ def kernels(found: Results) -> dict[str, str]:
         for f in FACTORS
         for r in KERNEL_RIDGES
     }
+    names |= {
+        f"gamma by spread / {s}, ridge 0.03": f"kernel class graph, gamma by spread / {s}, ridge 0.03" for s in SPREADS
+    }
     rows = [
         [label, *(found.line("supervised", s, b, 400, q) for b in (base, rival) for q in (ONE, MAP))]
         for label, s in names.items()
@@ -192,16 +211,21 @@ def kernels(found: Results) -> dict[str, str]:
 
 
 def bars(found: Results) -> dict[str, str]:
-    pairs = {"LPP": "shrinkage LDA, tuned", "KernelLPP": "kernel PCA + shrinkage LDA, tuned"}
+    linear, kernel = "shrinkage LDA, tuned", "kernel PCA + shrinkage LDA, tuned"
     rows = []
-    for own, rival in pairs.items():
+    for own, rival in {
+        "LPP": linear,
+        "class graph, rule, ridge 0.3": linear,
+        "class graph, rule, ridge by spread / 50": linear,
+        "class graph, diagonal, ridge by spread / 50": linear,
+        "KernelLPP": kernel,
+        "kernel class graph, gamma 0.5, ridge 0.03": kernel,
+        "kernel class graph, gamma by spread / 50, ridge 0.03": kernel,
+    }.items():
         for size in (400, 1500):
             differences = found.differences("supervised", own, rival, size)
             worse = sorted(differences, key=differences.__getitem__)[:3]
-            worst = ", ".join(
-                f"{c[0]} {differences[c]:+.1f} ± {found.errors('supervised', own, rival, c):.1f}".removesuffix(" ± nan")
-                for c in worse
-            )
+            worst = ", ".join(f"{c[0]} {differences[c]:+.1f}{found.error('supervised', own, rival, c)}" for c in worse)
             both = (found.line("supervised", own, rival, size, quantity) for quantity in (ONE, MAP))
             rows.append([f"{own} − {rival}", size, *both, worst])
     sets = list(dict.fromkeys(c[0] for c in found.conditions("supervised", "LPP")))
@@ -255,7 +279,7 @@ def lengths(found: Results) -> dict[str, str]:
     head = ["", *(f"{m}, {q}" for m in ("LPP", "KernelLPP") for q in (ONE, MAP))]
     return {
         "lengths": table(head, rows),
-        "light": ", ".join(LIGHT),
+        "light": "; ".join(LIGHT),
         "constraint": table(["", f"constraint − unit, {ONE}", MAP, "three largest", "for 98 %"], by_set),
         "constraint rule": _rule(constraint, retrieval, shares),
     }
@@ -302,13 +326,13 @@ def neighbours(found: Results) -> dict[str, str]:
         [s.removeprefix("all labels, "), *(found.line("neighbours", s, alone, 400, q) for q in (ONE, MAP))]
         for s in labelled
     ]
-    half, whole = "kernel, gamma 0.5", "kernel, gamma 1"
+    half, whole = "kernel, gamma by spread / 50", "kernel, gamma 1"
     return {
         "neighbours": against(found, "neighbours", others, "truncation, unit", (400,)),
         "gamma": found.line("neighbours", half, whole, 400),
         "gamma, mAP": found.line("neighbours", half, whole, 400, MAP),
         "all labels": table(["", f"{ONE} − classes alone", f"{MAP} − classes alone"], known),
-        "kernel ridge": found.line("neighbours", "kernel, gamma 0.5, ridge 0.03", half, 400),
+        "kernel ridge": found.line("neighbours", "kernel, gamma 0.5, ridge 0.03", "kernel, gamma 0.5", 400),
     }
 
 

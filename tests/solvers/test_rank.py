@@ -52,3 +52,10 @@ def test_whitening_of_equal_rows_and_a_floor():
 def test_whitening_of_what_repels():
     with pytest.raises(ValueError, match=r"negative eigenvalue \(-0.5; the largest is 2\).*penalty= must attract only"):
         whitening(np.diag([-0.5, 1.0, 2.0]))
+
+
+def test_without_a_ridge_not_a_bit_changes():
+    """Published results hang on the last digit where eigenvalues are rounding alone, a diagonal constraint included."""
+    for B in (np.diag([3.0, 1e-9, 2.0]), np.diag([1.0, 2.0]) + 1e-17, np.array([[2.0, 0.5], [0.5, 1.0]])):
+        values, vectors = np.linalg.eigh(B)
+        np.testing.assert_array_equal(whitening(B), vectors / np.sqrt(values))
