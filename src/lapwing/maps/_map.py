@@ -223,9 +223,14 @@ class Map:
         raise NotImplementedError
 
     @property
+    def smaller_gram(self) -> np.ndarray:
+        """The smaller of the two Gram matrices of the centred rows: their products, or those of the columns."""
+        return self.row_gram if self.is_wide else self.scatter(self.plain_mean)
+
+    @property
     def spectrum(self) -> tuple[np.ndarray, float]:
         """Sums of squares along the principal directions of the centred rows, descending, and their total."""
-        gram = self.row_gram if self.is_wide else self.scatter(self.plain_mean)
+        gram = self.smaller_gram
         values = np.linalg.eigvalsh(gram)
         rank = numerical_rank(values, self._rounding(gram, self.plain_mean))
         return values[::-1][: min(rank, self.n_samples - 1)], float(np.maximum(values, 0).sum())

@@ -62,8 +62,10 @@ class LPP(LinearReducer):
     ridge : "auto" or float, default="auto"
         Adds a multiple of the identity to the constraint, so that directions of little variance do not win by chance: this
         number times the mean eigenvalue of :math:`X^\top D X`. What X does not see goes to the graph's mean eigenvalue (1 for L
-        and D). ``"auto"`` is 0 where ``pca`` is given. Where ``pca`` is ``"auto"`` it is 0.3 if labels attract, 30 on sparse X
-        with more than 4,000 rows and columns, where the problem is solved by operators alone, and 0 otherwise.
+        and D). ``"auto"`` is 0 where ``pca`` is given. Where ``pca`` is ``"auto"`` it is 30 on sparse X with more than 4,000
+        rows and columns, where the problem is solved by operators alone; 0.3 if labels and neighbours attract; if labels alone
+        attract, the number of directions that the variance is spread over, divided by 50, and at most 1 (docs/defaults.md); and
+        0 otherwise.
     normalize : {"auto", None, "degree", "trace"}, default="auto"
         How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
         so that its degrees add up to the number of samples: in ``KNN(5) + SameClass()`` both then have an equal say. ``"auto"``

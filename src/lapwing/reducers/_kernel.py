@@ -15,11 +15,12 @@ from ..operators import Array, row_blocks
 from ..rows import KernelRows, Rows, Units, divided
 from ..solvers import fix_signs
 from ._base import Graphs
-from ._projecting import ProjectingReducer
+from ._projecting import ProjectingReducer, spread
 
 LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
-# gamma="auto", in units of "scale", where labels attract and where they do not (docs/defaults.md).
+# gamma="auto", in units of "scale", where labels and neighbours attract, or X is too large to see how its variance is spread; and
+# where no labels attract (docs/defaults.md).
 LABEL_WIDTH, WIDTH = 0.25, 0.5
 
 
@@ -35,7 +36,7 @@ class KernelReducer(ProjectingReducer):
     """
 
     _takes_blocks: ClassVar[bool] = True
-    _label_ridge: ClassVar[float] = 0.03
+    _label_ridge: ClassVar[float | None] = 0.03
     _ridge_makes_invariant: ClassVar[bool] = False
 
     def __init__(
@@ -148,9 +149,12 @@ class KernelReducer(ProjectingReducer):
 
     def _map(self, data: Rows, graphs: Graphs) -> Map:
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
-        X, labelled = data.X, any(leaf.reads_labels for leaf in graphs.graph.attracting())
+        X, reading = data.X, [leaf.reads_labels for leaf in graphs.graph.attracting()]
         variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
-        self.gamma_ = self.fitted_width(X, LABEL_WIDTH if labelled else WIDTH, variance)
+        share = LABEL_WIDTH if any(reading) else WIDTH
+        if reading and all(reading) and isinstance(self.gamma, str) and data.has_features and not data.F.is_large:
+            share = spread(data.F.smaller_gram)
+        self.gamma_ = self.fitted_width(X, share, variance)
         kernel = self._kernel
         if self.landmarks is None:
             K = kernel(X)

@@ -32,6 +32,7 @@ LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
 LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
 # scaling="auto": so many leading directions hold more than this share of the variance, and more than so many hold 98 % of it.
 FEW, SHARE_OF_FEW, MANY = 3, 0.58, 40
+SPREAD = 50  # directions of equal variance, from which on the variance counts as spread (docs/defaults.md)
 CENTRES = ("auto", "mean", "degree", False)
 SCALINGS = ("auto", "constraint", "unit")
 NORMALIZATIONS = ("auto", None, "degree", "trace")
@@ -94,8 +95,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     _energies: ClassVar[tuple[float, float]] = (0.9, 1.0)
     _directions: ClassVar[float] = 1.25
     _auto_ridge: ClassVar[float] = 0.0  # ridge="auto" where X can be decomposed whole, and no labels attract
-    # ridge="auto" where labels alone say what attracts, and where neighbours do so as well. Measured (docs/defaults.md).
-    _label_ridge: ClassVar[float] = 0.3
+    # ridge="auto" where labels alone say what attracts (None is by the spread of the variance), and where neighbours do so as
+    # well. Measured (docs/defaults.md).
+    _label_ridge: ClassVar[float | None] = None
     _sum_ridge: ClassVar[float] = 0.3
     _ridge_makes_invariant: ClassVar[bool] = (
         True  # whether, for a graph of classes, the units of columns need not matter
@@ -206,8 +208,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         by_default = isinstance(getattr(self, "pca", None), str) and not repels
         return by_default and any(leaf.reads_labels for _, leaf in signed)
 
-    def _ridge(self, data: Rows, graph: Graph) -> float:
-        """``ridge=``; "auto" acts together with ``pca="auto"``."""
+    def _ridge(self, data: Rows, graph: Graph) -> float | None:
+        """``ridge=``; "auto" acts together with ``pca="auto"``. None is by the spread of the constraint, once that is known."""
         ridge, pca = getattr(self, "ridge", 0.0), getattr(self, "pca", None)
         if not isinstance(ridge, str):
             return float(ridge)
@@ -219,7 +221,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _keeps_all(self, data: Rows, graph: Graph) -> bool:
         """Whether a ridge takes the place of truncation."""
-        return self._ridge(data, graph) > 0
+        ridge = self._ridge(data, graph)
+        return ridge is None or ridge > 0
 
     def _automatic(self, data: Rows, graph: Graph) -> Any:
         """``pca="auto"`` as an energy; on large sparse X as nothing, a ridge doing its work, or a number of directions."""
@@ -296,12 +299,13 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         data: Rows,
         problem: Problem,
         found: Coordinates,
-        ridge: float,
+        ridge: float | None,
     ) -> Solution:
         """The eigenproblem; under a constraint B, with a ridge in units of its mean eigenvalue."""
         constraint, mean, large = problem.subject_to, found.mean, isinstance(B, LinearOperator)
         if not isinstance(constraint, Structured):
             return solve(A, None, k)
+        ridge = spread(B) if ridge is None else ridge
         b = constraint.diagonal()
         diagonal = F.form_diagonal(constraint, mean) if large else np.diagonal(B)
         return solve(
@@ -360,6 +364,14 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         """What a method reports beside the projection."""
+
+
+def spread(B: np.ndarray) -> float:
+    """From near 0, where few directions hold all the variance of a form, to 1, where that many hold it equally.
+
+    (tr B)² / ‖B‖² is how many directions of equal variance would have this trace and norm.
+    """
+    return float(min(1.0, np.trace(B) ** 2 / np.vdot(B, B) / SPREAD)) if B.any() else 1.0
 
 
 def normalized(terms: Sequence[Term], forms: list[np.ndarray]) -> list[Term]:
