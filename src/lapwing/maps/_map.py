@@ -11,11 +11,12 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blocks
-from ..solvers import numerical_rank
+from ..solvers import Tridiagonal, numerical_rank
 from ._preprojection import Count, Preprojection
 
 PILOT = 1000  # rows whose mean sums are taken about
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
+LARGE = 1500  # rows of a Gram matrix from which on it pays to find no more eigenvectors than are wanted
 MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
 
 
@@ -265,16 +266,26 @@ class Map:
 
     def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
         """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
+        if about is self.plain_mean and min(self.shape) >= LARGE and not preprojection.is_whole:
+            reduced, floor = self._reduced
+            return largest(reduced.values, reduced.vectors, floor, preprojection.count)
         if about is self.plain_mean:
-            return largest(*self._decomposed, preprojection.count)
+            values, vectors, floor = self._decomposed
+            return largest(values, lambda p: vectors[:, -p:], floor, preprojection.count)
         gram = self.gram_about(about) if self.is_wide else self.scatter(about)
         return leading(gram, preprojection.count, self._rounding(gram, about))
 
     @cached_property
     def _decomposed(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Eigenvalues and eigenvectors of the smaller Gram matrix about the mean, and what rounding may add to them."""
-        gram = self.row_gram if self.is_wide else self.scatter(self.plain_mean)
+        gram = self.smaller_gram
         return (*np.linalg.eigh(gram), self._rounding(gram, self.plain_mean))
+
+    @cached_property
+    def _reduced(self) -> tuple[Tridiagonal, float]:
+        """The same of a large matrix, of whose eigenvectors few are wanted."""
+        gram = self.smaller_gram
+        return Tridiagonal(gram), self._rounding(gram, self.plain_mean)
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
         """Directions that are combinations U / sigma of the rows, written out only for the components."""
@@ -372,14 +383,15 @@ def leading(gram: np.ndarray, count: Count, floor: float) -> Leading:
 
     ``count`` is given the eigenvalues that are not rounding and the sum of all.
     """
-    return largest(*np.linalg.eigh(gram), floor, count)
+    values, vectors = np.linalg.eigh(gram)
+    return largest(values, lambda p: vectors[:, -p:], floor, count)
 
 
-def largest(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count) -> Leading:
-    """The same of a Gram matrix that is decomposed."""
+def largest(values: np.ndarray, vectors: Callable[[int], np.ndarray], floor: float, count: Count) -> Leading:
+    """The same of a Gram matrix that is decomposed; ``vectors`` gives those of the p largest values, which are ascending."""
     spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     p = count(*spectrum)
-    return values[::-1][:p], vectors[:, ::-1][:, :p], spectrum
+    return values[::-1][:p], vectors(p)[:, ::-1], spectrum
 
 
 class DenseMap(Map):
