@@ -17,15 +17,9 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
     """One of ``choices``."""
-    check_choices(**{name: (value, choices)})
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(repr(choice) for choice in choices)}")
     return value
-
-
-def check_choices(**given: tuple[Any, Any]) -> None:
-    """Each value one of its choices."""
-    for name, (value, choices) in given.items():
-        if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-            raise ValueError(f"{name}={value!r} must be one of {', '.join(repr(choice) for choice in choices)}")
 
 
 def check_positive(name: str, value: Any) -> float:

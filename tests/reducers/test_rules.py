@@ -33,7 +33,7 @@ from lapwing.clustering import NormalizedCut
 from lapwing.graphs import KNN, OtherClass, Pairs, Repulsion, SameClass
 from lapwing.problem import degree_sum, laplacian_sum
 from lapwing.reducers import _base
-from lapwing.reducers._projecting import spread
+from lapwing.reducers._rules import spread
 from lapwing.rows import Rows
 
 DIGITS, Y = load_digits(return_X_y=True)

@@ -15,7 +15,7 @@ from scipy import sparse
 from ..operators import Structured
 from ._free import FreeMap
 from ._kernel import Kernel, KernelMap
-from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, rounding
+from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, rounding
 from ._moments import ColumnSums, Moments, Rest
 from ._preprojection import Preprojection, check_pca
 from ._sparse import SparseMap
@@ -37,6 +37,7 @@ __all__ = [
     "Preprojection",
     "Rest",
     "SparseMap",
+    "Spectrum",
     "SummaryMap",
     "TensorMap",
     "as_map",

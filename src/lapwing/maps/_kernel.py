@@ -107,7 +107,7 @@ class KernelMap(Map):
         means = np.zeros(len(K)) if about_origin else K.mean(axis=0)
         gram = K - means
         gram -= means[:, None] - means.mean()
-        values, U, _ = leading(gram, preprojection.count, self._floor(gram))
+        values, U, _ = leading(*np.linalg.eigh(gram), self._floor(gram), preprojection.count)
         F, dual = DenseMap(U * np.sqrt(values)), U / np.sqrt(values)
         shift = np.zeros(F.shape[1])
         if centre.at_origin:

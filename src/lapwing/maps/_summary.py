@@ -86,7 +86,7 @@ class SummaryMap(Map):
         whole = preprojection.is_whole and constraint is not None and centre.is_seen
         mean, plain = self.mean_at(centre), self.plain_mean
         (C,) = self.forms([identity(self.shape[0])], mean if centre.at_origin and whole else plain)
-        _, N, spectrum = leading(C, preprojection.count, self._rounding(C, plain))
+        _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
         matrices = [*matrices] if constraint is None else [*matrices, constraint]
         forms = [N.T @ M @ N for M in self.forms(matrices, mean)]
         n_pca = None if whole else N.shape[1]

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass
+from ..maps import Map
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import Graphs, LinearReducer, as_graph, linked
+from ..reducers import Decided, Graphs, LinearReducer, Rules, Solved, linked
 from ..rows import Rows
-from ..solvers import Solution
 from .about import About
 
 
@@ -63,7 +63,7 @@ class MMC(_Supervised):
 
     about = About("classes", "S_w − S_b", "orthogonal", ("dense", "sparse"))
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[float, float]] = (0.99, 1.0)  # the margin does not overfit as neighbourhoods do
+    _rules: ClassVar[Rules] = Rules(energies=(0.99, 1.0))  # the margin does not overfit as neighbourhoods do
 
     def __init__(
         self,
@@ -197,8 +197,9 @@ class MFA(_Supervised):
     """
 
     about = About("classes", "L of the nearest of the same class", "L of the closest pairs across classes")
-    _energies: ClassVar[tuple[float, float]] = (0.0, 0.98)
-    _directions: ClassVar[float] = 2.0
+    _rules: ClassVar[Rules] = Rules(energies=(0.0, 0.98), directions=2.0)
+    _penalty: ClassVar[tuple[Any, int]] = (ClosestPairs, 20)
+    _needs_penalty: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -222,9 +223,6 @@ class MFA(_Supervised):
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary", among="same_class")
-
-    def _resolved_penalty(self, penalty: Any, many: bool) -> Graph:
-        return as_graph("penalty", penalty, ClosestPairs, 20)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         assert graphs.penalty is not None
@@ -277,12 +275,15 @@ class DNE(_Supervised):
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
-    def _selected(self, solution: Solution) -> Solution:
-        if self.n_components is not None:
-            return solution
+    def _solved(self, F: Map, data: Rows, problem: Problem, decided: Decided) -> Solved:
+        solved = super()._solved(F, data, problem, decided)
+        if self.n_components is not None or decided.k is not None:
+            return solved
+        solution = solved.solution
         negative = solution.values < -1e-10 * np.abs(solution.values).max()
         if not negative.any():
             raise ValueError(
                 "n_components=None keeps the directions of negative eigenvalue, and there are none here; give a number"
             )
-        return solution._replace(values=solution.values[negative], vectors=solution.vectors[:, negative])
+        kept = solution._replace(values=solution.values[negative], vectors=solution.vectors[:, negative])
+        return solved._replace(solution=kept)
