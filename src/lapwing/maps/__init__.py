@@ -17,7 +17,7 @@ from ._free import FreeMap
 from ._kernel import Kernel, KernelMap
 from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, rounding
 from ._moments import ColumnSums, Moments, Rest
-from ._preprojection import Preprojection, check_pca
+from ._preprojection import Preprojection
 from ._sparse import SparseMap
 from ._summary import SummaryMap
 from ._tensor import TensorMap, multiplied
@@ -41,7 +41,6 @@ __all__ = [
     "SummaryMap",
     "TensorMap",
     "as_map",
-    "check_pca",
     "form",
     "multiplied",
     "rounding",

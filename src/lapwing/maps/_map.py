@@ -170,12 +170,12 @@ class Map:
             for (_, c), UtF in zip(factors, products, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
             if M.sparse is not None or len(factors) < len(M.factors):
-                self._add_wide(total, M.wide, shift)
+                self._add_wide(total, M, shift)
         return [(total + total.T) / 2 for total in totals]
 
     def _add_wide(self, total: np.ndarray, M: Structured, shift: np.ndarray | None) -> None:
         """Edges join far rows, so this takes all rows of a few columns; L F cancels where F is smooth, so not in float32."""
-        n, p = self.shape
+        M, (n, p) = M.wide, self.shape
         for columns in row_blocks(p, n // 4):
             product = M @ self.columns(columns, None if shift is None else shift[columns])
             for rows, block in self.blocks(shift):
@@ -430,8 +430,8 @@ class DenseMap(Map):
         if flat.size:  # columns that are large beside their spread are summed about their first entry
             weights = np.ones(len(X)) if weights is None else weights
             total = np.zeros(flat.size)
-            for rows in row_blocks(*self.shape):
-                total += weights[rows] @ np.subtract(X[rows, flat], X[0, flat], dtype=np.float64)
+            for rows, block in self.blocks():
+                total += weights[rows] @ (block[:, flat] - X[0, flat])
             mean[flat] = X[0, flat] + total / size
         return mean
 

@@ -9,15 +9,16 @@ import numpy as np
 
 from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass
 from ..maps import Map
-from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import Decided, Graphs, LinearReducer, Rules, Solved, linked
+from ..problem import ORTHOGONAL, Problem, degree_sum
+from ..reducers import Decided, Graphs, LinearReducer, Rules, Solved
 from ..rows import Rows
+from ._locality import LPP
 from .about import About
 
 
-class _Supervised(LinearReducer):
+class _Supervised:
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
@@ -27,7 +28,7 @@ def _margin() -> Graph:
     return SameClass() * 2 - Complete(among="labelled")
 
 
-class MMC(_Supervised):
+class MMC(_Supervised, LinearReducer):
     r"""Maximum Margin Criterion.
 
     .. math:: \max_V \operatorname{tr}(V^\top (S_b - S_w) V) \quad\text{subject to}\quad V^\top V = I     \tag{1}
@@ -85,7 +86,7 @@ class MMC(_Supervised):
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
 
-class LPDP(_Supervised):
+class LPDP(_Supervised, LinearReducer):
     r"""Locality Preserving Discriminant Projections: LPP with the margin of :class:`MMC`.
 
     .. math::
@@ -156,15 +157,15 @@ class LPDP(_Supervised):
         return Problem(local + margin, degree_sum(local))  # (1)
 
 
-class MFA(_Supervised):
+class MFA(_Supervised, LPP):
     r"""Marginal Fisher Analysis.
 
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top L X V)
         \quad\text{subject to}\quad V^\top X^\top L^p X V = I                           \tag{1}
 
-    L links each sample to its nearest of the same class, :math:`L^p` each class to its closest samples of other
-    classes [1]_.
+    It is :class:`LPP` with a penalty: L links each sample to its nearest of the same class, :math:`L^p` each class to its closest
+    samples of other classes [1]_.
 
     Parameters
     ----------
@@ -200,36 +201,13 @@ class MFA(_Supervised):
     _rules: ClassVar[Rules] = Rules(energies=(0.0, 0.98), directions=2.0)
     _penalty: ClassVar[tuple[Any, int]] = (ClosestPairs, 20)
     _needs_penalty: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | str | None = 2,
-        *,
-        graph: Any = None,
-        penalty: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
-        scaling: str = "auto",
-        ridge: Any = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-    ):
-        super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
-        )
-        self.penalty = penalty
-        self.scaling = scaling
-        self.ridge = ridge
+    _takes_sparse_blocks: ClassVar[bool] = False
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary", among="same_class")
 
-    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
-        assert graphs.penalty is not None
-        return Problem(self._terms(data, graphs), laplacian_sum(linked("penalty", graphs.penalty, data)))  # (1)
 
-
-class DNE(_Supervised):
+class DNE(_Supervised, LinearReducer):
     r"""Discriminant Neighborhood Embedding.
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}

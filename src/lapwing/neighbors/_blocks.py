@@ -43,7 +43,7 @@ class BlockRows(Rows):
 
     def __init__(self, blocks: Blocks, y: Any, searches: Sequence[Search], units: Units | None = None):
         n = blocks.shape[0]
-        wanted = {search.key: search.checked(n) for search in searches}
+        wanted = {search.key: search for search in (given.checked(n) for given in searches)}
         self._of_all = None if y is None else _small(encode_labels(blocks.labels(y), n))
         queried = [search.queried(n) for search in wanted.values()]
         numbers = np.unique(np.concatenate([*queried, np.empty(0, np.intp)]))

@@ -18,7 +18,7 @@ from ..neighbors import BlockRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term, attraction
 from ..rows import Rows, Units, encode_labels
-from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sampled, sized
+from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sized
 
 DTYPES = [np.float64, np.float32]
 MANY_ROWS = 50_000  # in memory: an exact search takes longer than all the rest (docs/scaling.md)
@@ -176,14 +176,11 @@ class Reducer(TransformerMixin, BaseEstimator):
         """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
         given, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         many = in_blocks or (self._samples_rows and n > MANY_ROWS)
-        default, (repulsion, size) = self.default_graph, self._penalty
-        if many:
-            default, repulsion = (lambda k: sampled(self.default_graph(k))), (lambda k: sampled(self._penalty[0](k)))
-        graph = as_graph("graph", given, default, min(self.n_neighbors, n - 1))
+        graph = as_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
             graph = sized(clone(graph), self._n_components)
         if penalty is not None or self._needs_penalty:
-            penalty = as_graph("penalty", penalty, repulsion, size)
+            penalty = as_graph("penalty", penalty, *self._penalty, many)
         for resolved in (graph, penalty) if self._projects_features else ():
             if resolved is not None and resolved.reads_kernel:
                 raise ValueError(

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from .._validation import check_count
 from ..graphs import KNN, Graph, Precomputed, SameClass
-from ..neighbors import is_named
 from ..operators import Structured
 from ..problem import Term
 from ..rows import Rows
@@ -43,7 +42,7 @@ class Graphs(NamedTuple):
         pulling = [leaf for coefficient, leaf in signed if coefficient > 0]
         reading = [bool(leaf.reads_labels) for leaf in pulling]
         searches = graph.searches(), [] if penalty is None else penalty.searches()
-        asked = [[int(s.queries) for s in own if isinstance(s.queries, Integral) and s.queries < n] for own in searches]
+        asked = [[int(q) for s in own if isinstance(q := s.queries, Integral) and q < n] for own in searches]
         is_sum = sum(not leaf.counts_pairs for leaf in pulling) > 1
         return cls(
             graph,
@@ -55,12 +54,13 @@ class Graphs(NamedTuple):
             labels_alone=bool(reading) and all(reading),
             of_classes=bool(reading) and all(reading) and not any(leaf.reads_features for leaf in pulling),
             repels=len(pulling) < len(signed) and any(coefficient < 0 for coefficient, _ in signed),
-            is_euclidean=all(is_named(s.metric, "euclidean", "l2", "sqeuclidean") for own in searches for s in own),
+            is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
         )
 
 
-def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) -> Graph:
-    """A graph from what the user wrote: None, a size, a name, a graph, or a matrix."""
+def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool) -> Graph:
+    """A graph from what the user wrote: None, a size, a name, a graph, or a matrix; ``usual`` ones of many rows are sampled."""
+    default = (lambda k: sampled(usual(k))) if many else usual
     if graph is None:
         return default(size)
     if isinstance(graph, str) and graph in NAMES and name == "graph":

@@ -122,9 +122,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """The quadratic forms in coordinates, then the eigenproblem."""
         terms, start = problem.minimise, perf_counter()
         constraint = None if problem.subject_to is ORTHOGONAL else problem.subject_to
-        by_trace = decided.given.normalize == "trace"
+        by_trace, centre = decided.given.normalize == "trace", decided.given.centre(problem)
         parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
-        coordinates = F.coordinates(parts, decided.given.centre(problem), decided.preprojection, constraint)
+        coordinates = F.coordinates(parts, centre, decided.preprojection, constraint)
         forms, B = (coordinates.forms, None) if constraint is None else (coordinates.forms[:-1], coordinates.forms[-1])
         if by_trace:
             terms = normalized(terms, forms)

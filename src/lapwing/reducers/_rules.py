@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._validation import check_choice, check_count
-from ..maps import Centre, Preprojection, Spectrum, check_pca
+from ..maps import Centre, Preprojection, Spectrum
 from ..problem import Problem
 from ..rows import Rows, Units
 from ._graphs import Graphs
@@ -44,11 +44,13 @@ class Options(NamedTuple):
     normalize: str | None = None
     standardize: Any = False
     has_ridge: bool = False  # whether ridge= is a parameter
+    counts_classes: bool = False  # whether n_components="auto"
 
     @classmethod
     def of(cls, estimator: Any) -> Options:
         given = {name: getattr(estimator, name) for name in cls._fields if hasattr(estimator, name)}
-        return cls(**given, has_ridge="ridge" in given)
+        k = given.get("n_components")
+        return cls(**given, has_ridge="ridge" in given, counts_classes=isinstance(k, str) and k == "auto")
 
     def check(self) -> None:
         """Raise where a parameter is wrong whatever X is."""
@@ -56,28 +58,18 @@ class Options(NamedTuple):
         check_choice("scaling", self.scaling, ("auto", "constraint", "objective", "unit"))
         check_choice("center", self.center, ("auto", "mean", "degree", False))
         check_choice("standardize", self.standardize, ("auto", True, False))
-        check_pca(self.pca)
-        ridge = self.ridge
+        if self.n_components is not None and not self.counts_classes:
+            check_count("n_components", self.n_components)
+        pca, ridge = self.pca, self.ridge
+        whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
+        share = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
+        if not (pca is None or whole or share or (isinstance(pca, str) and pca == "auto")):
+            raise ValueError(
+                f'pca={pca!r} must be "auto", None (the whole rank), a number of directions, or an energy in (0, 1]'
+            )
         number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
         if not number and not (isinstance(ridge, str) and ridge == "auto"):
             raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
-        if self.n_components is not None and not self.counts_classes:
-            check_count("n_components", self.n_components)
-
-    @property
-    def counts_classes(self) -> bool:
-        return isinstance(self.n_components, str) and self.n_components == "auto"
-
-    def wanted(self, graphs: Graphs, data: Rows) -> int | None:
-        """``n_components``; "auto" is the number of classes minus one, which is all that a graph of classes tells apart."""
-        if not self.counts_classes:
-            return self.n_components
-        if not graphs.of_classes:
-            raise ValueError(
-                f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and '
-                f'graph={graphs.graph!r} is something else; give a number of components, or graph="supervised"'
-            )
-        return max(1, data.class_sizes.size - 1)
 
     def is_regularised(self, graphs: Graphs) -> bool:
         """Whether a ridge takes the place of truncation: one that is given, or, of defaults, where labels say what attracts.
@@ -154,8 +146,8 @@ class Rules:
 
     def decided(self, given: Options, graphs: Graphs, data: Rows) -> Decided:
         """``n_components=``, ``ridge=`` and ``pca=`` on these rows."""
-        k, large, pca = given.wanted(graphs, data), data.F.is_large and not self.of_kernel, given.pca
-        by_default = isinstance(given.ridge, str)
+        k = _told_apart(graphs, data) if given.counts_classes else given.n_components
+        pca, by_default, large = given.pca, isinstance(given.ridge, str), data.F.is_large and not self.of_kernel
         may = given.has_ridge and given.normalize != "trace" and graphs.penalty is None  # do the work of truncation
         ridge: float | None
         if not by_default:
@@ -205,6 +197,16 @@ class Rules:
             return "unit"
         dominated = spectrum.share(FEW) > SHARE_OF_FEW and spectrum.needed(0.98) > MANY
         return "constraint" if dominated else "unit"
+
+
+def _told_apart(graphs: Graphs, data: Rows) -> int:
+    """``n_components="auto"``: the number of classes minus one, which is all that a graph of classes tells apart."""
+    if not graphs.of_classes:
+        raise ValueError(
+            f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and '
+            f'graph={graphs.graph!r} is something else; give a number of components, or graph="supervised"'
+        )
+    return max(1, data.class_sizes.size - 1)
 
 
 def spread(B: np.ndarray) -> float:
