@@ -32,7 +32,8 @@ class Graphs(NamedTuple):
     labels_attract: bool  # whether one of the graphs that attract reads labels
     labels_alone: bool  # whether they all do
     of_classes: bool  # whether they read nothing else, so that samples of a class are all alike to them
-    repels: bool
+    repels: bool  # whether a part of ``graph`` does
+    only_attracts: bool  # whether none does, and there is no penalty
     is_euclidean: bool  # whether all neighbours are searched by Euclidean distances
 
     @classmethod
@@ -43,6 +44,7 @@ class Graphs(NamedTuple):
         reading = [bool(leaf.reads_labels) for leaf in pulling]
         searches = graph.searches(), [] if penalty is None else penalty.searches()
         asked = [[int(q) for s in own if isinstance(q := s.queries, Integral) and q < n] for own in searches]
+        repels = any(coefficient < 0 for coefficient, _ in signed)
         is_sum = sum(not leaf.counts_pairs for leaf in pulling) > 1
         return cls(
             graph,
@@ -53,7 +55,8 @@ class Graphs(NamedTuple):
             labels_attract=any(reading),
             labels_alone=bool(reading) and all(reading),
             of_classes=bool(reading) and all(reading) and not any(leaf.reads_features for leaf in pulling),
-            repels=len(pulling) < len(signed) and any(coefficient < 0 for coefficient, _ in signed),
+            repels=repels,
+            only_attracts=penalty is None and not repels,
             is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
         )
 

@@ -109,8 +109,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _warn_of_ties(self, data: Rows, problem: Problem, graphs: Graphs, k: int | None) -> None:
         """A graph of classes over its own degrees has c - 1 eigenvalues that tell classes apart, and ties behind them."""
         most = data.class_sizes.size - 1
-        repels = graphs.repels or graphs.penalty is not None
-        if problem.degrees is not None and not repels and k is not None and k > most:
+        if problem.degrees is not None and graphs.only_attracts and k is not None and k > most:
             warnings.warn(
                 f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others have equal "
                 f'eigenvalues, and which they are is arbitrary: use n_components={most} or "auto", or add a graph of neighbours',

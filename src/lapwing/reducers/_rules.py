@@ -78,8 +78,7 @@ class Options(NamedTuple):
         """
         if not isinstance(self.ridge, str):
             return float(self.ridge) > 0
-        repels = graphs.repels or graphs.penalty is not None
-        return isinstance(self.pca, str) and graphs.labels_attract and not repels
+        return isinstance(self.pca, str) and graphs.labels_attract and graphs.only_attracts
 
     def centre(self, problem: Problem) -> Centre:
         """What is subtracted: the mean weighted by the degrees where the constraint is a diagonal matrix."""
@@ -148,18 +147,19 @@ class Rules:
         """``n_components=``, ``ridge=`` and ``pca=`` on these rows."""
         k = _told_apart(graphs, data) if given.counts_classes else given.n_components
         pca, by_default, large = given.pca, isinstance(given.ridge, str), data.F.is_large and not self.of_kernel
-        may = given.has_ridge and given.normalize != "trace" and graphs.penalty is None  # do the work of truncation
+        # Whether a ridge can do the work of truncation.
+        instead = given.has_ridge and given.normalize != "trace" and graphs.penalty is None
         ridge: float | None
         if not by_default:
             ridge = float(given.ridge)
         elif large:
-            ridge = LARGE_RIDGE if may and isinstance(pca, str | None) else 0.0
+            ridge = LARGE_RIDGE if instead and isinstance(pca, str | None) else 0.0
         elif not given.is_regularised(graphs):
             ridge = self.ridge
         else:
             ridge = self.label_ridge if graphs.labels_alone else self.sum_ridge
         if not isinstance(pca, str):
-            if pca is None and large and not may:
+            if pca is None and large and not instead:
                 raise ValueError(
                     f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
                     "directions, such as pca=300"
@@ -169,7 +169,7 @@ class Rules:
         if (ridge is None or ridge > 0) and not truncated:
             share: float | None = None
         elif large:
-            share = None if may else max(LARGE_DIRECTIONS, 2 * (k or 1))
+            share = None if instead else max(LARGE_DIRECTIONS, 2 * (k or 1))
         else:
             share = self._energy(given, graphs, data)
         return Decided(given, k, ridge, Preprojection(share, k or 1, ceil(self.directions * (k or 1))))
@@ -190,8 +190,7 @@ class Rules:
         Where a few directions of X hold most of its variance and many the rest, as light does in pictures of faces, neighbours
         differ along the few, and in unit directions these would drown the others.
         """
-        repels = graphs.repels or graphs.penalty is not None
-        if graphs.of_classes and not repels and not self.of_kernel:
+        if graphs.of_classes and graphs.only_attracts and not self.of_kernel:
             return "objective"
         if spectrum is None or graphs.labels_attract:
             return "unit"
