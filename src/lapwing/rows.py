@@ -99,7 +99,7 @@ class Rows:
 
     def total(self, values: np.ndarray) -> float:
         """The sum over samples of what is given for rows."""
-        return float(values.sum())
+        return self.F.total(values)
 
     @cached_property
     def norms(self) -> np.ndarray:

@@ -84,9 +84,6 @@ class BlockRows(Rows):
         assert isinstance(self._moments, Moments)
         return self._moments.counts[:-1]
 
-    def total(self, values: np.ndarray) -> float:
-        return float(values @ self.X.counts) if isinstance(self.X, SummaryMap) else super().total(values)
-
     @property
     def class_means(self) -> np.ndarray:
         assert isinstance(self._moments, Moments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable
 from numbers import Integral
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 
-from .._validation import check_count
+from .._validation import check_count, outside
 from ..graphs import KNN, Graph, Precomputed, SameClass
 from ..operators import Structured
 from ..problem import Term
@@ -142,11 +141,3 @@ def linked(name: str, graph: Graph, data: Rows, equal_say: bool = False) -> list
     # An empty graph may still have degrees, which belong to the constraint, but its Laplacian is 0, not rounding.
     nothing = Structured(n)
     return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]
-
-
-def outside() -> int:
-    """The stack level, for the caller's warning, of the line that called into this package."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("lapwing."):
-        frame, level = frame.f_back, level + 1
-    return level
