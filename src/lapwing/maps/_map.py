@@ -29,7 +29,7 @@ def rounding(dtype: Any, squares: float) -> float:
 class Centre(NamedTuple):
     """What is subtracted from the rows: the mean under ``weights``, the plain mean where these are None, or nothing.
 
-    ``is_seen`` says whether the constraint changes with it: a diagonal matrix sees the origin, Laplacians do not.
+    ``is_seen`` says whether there is a constraint that changes with it: a diagonal matrix sees the origin, Laplacians do not.
     """
 
     weights: np.ndarray | None = None
@@ -300,20 +300,13 @@ class Map:
             return np.zeros(self.shape[1])
         return self.plain_mean if centre.weights is None else self.mean(centre.weights)
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
-        """The forms of the matrices, and last of the constraint, in the coordinates that the problem is solved in.
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
+        """The forms of the matrices, of which the constraint comes last, in the coordinates that the problem is solved in.
 
         These are the columns of F, or, where directions are to be left out or the constraint does not reveal the rank of F,
         its principal coordinates.
         """
-        whole = preprojection.share is None and constraint is not None and centre.is_seen
-        matrices = [*matrices] if constraint is None else [*matrices, constraint]
+        whole = preprojection.share is None and centre.is_seen
         mean = self.mean_at(centre)
         if whole and (self.is_large or not self.is_wide):
             return Coordinates(self.whole_forms(matrices, mean), mean, np.transpose, None)
@@ -383,19 +376,13 @@ class DenseMap(Map):
         """Some of the rows."""
         return DenseMap(self.X[rows])
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
         """As for every F; where many rows have no links, from the others alone, but for the principal directions."""
-        linked = None if constraint is None or self.is_wide else _linked([*matrices, constraint], centre)
-        if linked is None or constraint is None:
-            return super().coordinates(matrices, centre, preprojection, constraint)
+        linked = None if self.is_wide else _linked(matrices, centre)
+        if linked is None:
+            return super().coordinates(matrices, centre, preprojection)
         whole, rows = preprojection.share is None and centre.is_seen, self.taken(linked)
-        forms = [M.among(linked) for M in (*matrices, constraint)]
+        forms = [M.among(linked) for M in matrices]
         weights = None if centre.weights is None else centre.weights[linked]
         mean = self.mean_at(centre) if weights is None else rows.mean(weights)
         if whole:

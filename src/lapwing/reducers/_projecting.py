@@ -123,8 +123,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         constraint = None if problem.subject_to is ORTHOGONAL else problem.subject_to
         by_trace, centre = decided.given.normalize == "trace", decided.given.centre(problem)
         parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
-        coordinates = F.coordinates(parts, centre, decided.preprojection, constraint)
-        forms, B = (coordinates.forms, None) if constraint is None else (coordinates.forms[:-1], coordinates.forms[-1])
+        matrices = parts if constraint is None else [*parts, constraint]
+        coordinates = F.coordinates(matrices, centre, decided.preprojection)
+        forms, B = coordinates.forms[: len(parts)], None if constraint is None else coordinates.forms[-1]
         if by_trace:
             terms = normalized(terms, forms)
             A = np.sum([term.coefficient * M for term, M in zip(terms, forms, strict=True)], axis=0)
