@@ -34,7 +34,8 @@ class Reducer(TransformerMixin, BaseEstimator):
     to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
 
     It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, ``__init__`` where
-    its parameters differ from those of its map, and ``_report(...)``, which stores attributes beside the map's own.
+    its parameters differ from those of its map, ``_rules``, its own numbers behind ``"auto"`` (:class:`Rules`), and
+    ``_report(...)``, which stores attributes beside the map's own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
     """
