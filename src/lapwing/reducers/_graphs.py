@@ -41,7 +41,7 @@ class Graphs(NamedTuple):
         signed = graph.signed()
         pulling = [leaf for coefficient, leaf in signed if coefficient > 0]
         reading = [bool(leaf.reads_labels) for leaf in pulling]
-        searches = graph.searches(), [] if penalty is None else penalty.searches()
+        searches: list[list[Any]] = [graph.searches(), [] if penalty is None else penalty.searches()]
         asked = [[int(q) for s in own if isinstance(q := s.queries, Integral) and q < n] for own in searches]
         repels = any(coefficient < 0 for coefficient, _ in signed)
         is_sum = sum(not leaf.counts_pairs for leaf in pulling) > 1
