@@ -36,6 +36,7 @@ class Rows:
         Rows behind these are new: they are placed among the others, and nothing is learnt from them.
     """
 
+    has_features = True  # whether X holds them, not a kernel
     in_blocks = False  # whether rows stand for more than themselves
     counts: np.ndarray | None = None  # how many, where they do
     scale: np.ndarray | None = None  # what the columns were divided by, where they were
@@ -79,11 +80,6 @@ class Rows:
     def is_half(self) -> bool:
         return self.half is not None
 
-    @property
-    def has_features(self) -> bool:
-        """Whether X holds features, not a kernel."""
-        return True
-
     @cached_property
     def classes(self) -> np.ndarray:
         """Labels as 0 ... c - 1, and -1 where unknown."""
@@ -103,7 +99,7 @@ class Rows:
 
     def total(self, values: np.ndarray) -> float:
         """The sum over samples of what is given for rows."""
-        return float(values.sum())
+        return self.F.total(values)
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -196,7 +192,6 @@ class DividedRows(Rows):
         self._given, self.scale = self.__dict__.pop("X"), scale
         self.recall = rows.recall
         self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
-        self.recall = rows.recall
 
     def __getattr__(self, name: str) -> Any:
         """X, which takes a copy, when it is asked for."""
@@ -209,6 +204,8 @@ class DividedRows(Rows):
 
 class KernelRows(Rows):
     """Rows that are known by their kernel matrix alone."""
+
+    has_features = False
 
     def __init__(self, K: np.ndarray, y: Any = None):
         super().__init__(K, y)
@@ -230,10 +227,6 @@ class KernelRows(Rows):
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         return kernel_distances(self.X[np.ix_(rows, rows)]) ** 2
-
-    @property
-    def has_features(self) -> bool:
-        return False
 
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:

@@ -94,27 +94,20 @@ class KernelMap(Map):
         super().__init__(K.astype(np.float64, copy=False))
         self.K, self.name, self.dtype = self.X, name, np.dtype(dtype)
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
         """In principal coordinates; ``mean`` is in them, too."""
         K = self.K
-        about_origin = centre.at_origin and preprojection.is_whole and constraint is not None and centre.is_seen
+        about_origin = centre.at_origin and preprojection.is_whole and centre.is_seen
         means = np.zeros(len(K)) if about_origin else K.mean(axis=0)
         gram = K - means
         gram -= means[:, None] - means.mean()
-        values, U, _ = leading(gram, preprojection.count, self._floor(gram))
+        values, U, _ = leading(*np.linalg.eigh(gram), self._floor(gram), preprojection.count)
         F, dual = DenseMap(U * np.sqrt(values)), U / np.sqrt(values)
         shift = np.zeros(F.shape[1])
         if centre.at_origin:
             shift = (means.mean() - means) @ dual  # where the origin of the features is, seen from their mean
         elif centre.weights is not None:
             shift = F.mean(centre.weights)
-        matrices = [*matrices] if constraint is None else [*matrices, constraint]
         return Coordinates(F.forms(matrices, shift), shift, lambda V: (dual @ V).T, F.shape[1], means)
 
     def _floor(self, gram: np.ndarray) -> float:

@@ -29,7 +29,7 @@ def rounding(dtype: Any, squares: float) -> float:
 class Centre(NamedTuple):
     """What is subtracted from the rows: the mean under ``weights``, the plain mean where these are None, or nothing.
 
-    ``is_seen`` says whether the constraint changes with it: a diagonal matrix sees the origin, Laplacians do not.
+    ``is_seen`` says whether there is a constraint that changes with it: a diagonal matrix sees the origin, Laplacians do not.
     """
 
     weights: np.ndarray | None = None
@@ -170,12 +170,12 @@ class Map:
             for (_, c), UtF in zip(factors, products, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
             if M.sparse is not None or len(factors) < len(M.factors):
-                self._add_wide(total, M.wide, shift)
+                self._add_wide(total, M, shift)
         return [(total + total.T) / 2 for total in totals]
 
     def _add_wide(self, total: np.ndarray, M: Structured, shift: np.ndarray | None) -> None:
         """Edges join far rows, so this takes all rows of a few columns; L F cancels where F is smooth, so not in float32."""
-        n, p = self.shape
+        M, (n, p) = M.wide, self.shape
         for columns in row_blocks(p, n // 4):
             product = M @ self.columns(columns, None if shift is None else shift[columns])
             for rows, block in self.blocks(shift):
@@ -266,14 +266,14 @@ class Map:
     def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
         """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
         if about is self.plain_mean:
-            return largest(*self._decomposed, preprojection.count)
+            return leading(*self._decomposed, preprojection.count)
         gram = self.gram_about(about) if self.is_wide else self.scatter(about)
-        return leading(gram, preprojection.count, self._rounding(gram, about))
+        return leading(*np.linalg.eigh(gram), self._rounding(gram, about), preprojection.count)
 
     @cached_property
     def _decomposed(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Eigenvalues and eigenvectors of the smaller Gram matrix about the mean, and what rounding may add to them."""
-        gram = self.row_gram if self.is_wide else self.scatter(self.plain_mean)
+        gram = self.smaller_gram
         return (*np.linalg.eigh(gram), self._rounding(gram, self.plain_mean))
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
@@ -300,26 +300,20 @@ class Map:
             return np.zeros(self.shape[1])
         return self.plain_mean if centre.weights is None else self.mean(centre.weights)
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
-        """The forms of the matrices, and last of the constraint, in the coordinates that the problem is solved in.
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
+        """The forms of the matrices, of which the constraint comes last, in the coordinates that the problem is solved in.
 
         These are the columns of F, or, where directions are to be left out or the constraint does not reveal the rank of F,
         its principal coordinates.
         """
-        whole = preprojection.share is None and constraint is not None and centre.is_seen
-        matrices = [*matrices] if constraint is None else [*matrices, constraint]
+        whole = preprojection.share is None and centre.is_seen
         mean = self.mean_at(centre)
         if whole and (self.is_large or not self.is_wide):
             return Coordinates(self.whole_forms(matrices, mean), mean, np.transpose, None)
         # Where the constraint sees the origin, what reveals the rank must see it too.
         about = mean if whole and centre.at_origin else self.plain_mean
-        if self._in_one_pass(matrices, centre, preprojection):
+        narrow = not self.is_wide and all(M.is_thin for M in matrices)
+        if narrow and not (centre.at_origin and centre.is_seen) and not self._is_truncated(preprojection):
             return self._passed_once(matrices, centre, preprojection, mean)
         found = self.principal(preprojection, about)
         F = found.coordinates
@@ -334,21 +328,19 @@ class Map:
         """The forms in the columns of F themselves."""
         return self.forms(matrices, mean)
 
-    def _in_one_pass(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> bool:
-        """Whether scatter and forms can be had together: of matrices without a wide part, about one mean."""
-        about_mean = not (centre.at_origin and centre.is_seen)
-        return about_mean and not self.is_wide and all(M.is_thin for M in matrices)
+    def _is_truncated(self, preprojection: Preprojection) -> bool:
+        """Whether so few directions are asked for that the scatter is not decomposed whole."""
+        return False
 
     def _passed_once(
         self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection, mean: np.ndarray
     ) -> Coordinates:
+        """Scatter and forms together, of matrices without a wide part and about one mean."""
         plain = self.plain_mean
         C, *forms = self.forms([identity(self.shape[0]), *matrices], plain)
-        _, N, spectrum = leading(C, preprojection.count, self._rounding(C, plain))
+        _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
         forms = [N.T @ M @ N for M in forms]
-        if (
-            centre.weights is not None
-        ):  # the constraint, last, is about another mean; what attracts does not see the mean
+        if centre.weights is not None:  # the constraint, last, is about another mean; what attracts does not see it
             offset = N.T @ (mean - plain)
             forms[-1] -= centre.weights.sum() * np.outer(offset, offset)
         return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
@@ -367,16 +359,11 @@ def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None
     return np.flatnonzero(seen) if seen.mean() < MOST_LINKED else None
 
 
-def leading(gram: np.ndarray, count: Count, floor: float) -> Leading:
-    """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``count`` says; and all values.
+def leading(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count) -> Leading:
+    """Of the eigenvalues of a Gram matrix the largest, descending, and their eigenvectors, as many as ``count`` says; and all.
 
-    ``count`` is given the eigenvalues that are not rounding and the sum of all.
+    ``count`` is given the eigenvalues that are not rounding, those up to ``floor``, and the sum of all.
     """
-    return largest(*np.linalg.eigh(gram), floor, count)
-
-
-def largest(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count) -> Leading:
-    """The same of a Gram matrix that is decomposed."""
     spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     p = count(*spectrum)
     return values[::-1][:p], vectors[:, ::-1][:, :p], spectrum
@@ -389,19 +376,13 @@ class DenseMap(Map):
         """Some of the rows."""
         return DenseMap(self.X[rows])
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
         """As for every F; where many rows have no links, from the others alone, but for the principal directions."""
-        linked = None if constraint is None or self.is_wide else _linked([*matrices, constraint], centre)
-        if linked is None or constraint is None:
-            return super().coordinates(matrices, centre, preprojection, constraint)
+        linked = None if self.is_wide else _linked(matrices, centre)
+        if linked is None:
+            return super().coordinates(matrices, centre, preprojection)
         whole, rows = preprojection.share is None and centre.is_seen, self.taken(linked)
-        forms = [M.among(linked) for M in (*matrices, constraint)]
+        forms = [M.among(linked) for M in matrices]
         weights = None if centre.weights is None else centre.weights[linked]
         mean = self.mean_at(centre) if weights is None else rows.mean(weights)
         if whole:
@@ -436,8 +417,8 @@ class DenseMap(Map):
         if flat.size:  # columns that are large beside their spread are summed about their first entry
             weights = np.ones(len(X)) if weights is None else weights
             total = np.zeros(flat.size)
-            for rows in row_blocks(*self.shape):
-                total += weights[rows] @ np.subtract(X[rows, flat], X[0, flat], dtype=np.float64)
+            for rows, block in self.blocks():
+                total += weights[rows] @ (block[:, flat] - X[0, flat])
             mean[flat] = X[0, flat] + total / size
         return mean
 

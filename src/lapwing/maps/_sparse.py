@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ..operators import Structured, row_blocks
 from ..solvers import seeded_eigsh
-from ._map import Centre, DenseMap, Map, Principal, centred_operator, rounding
+from ._map import DenseMap, Map, Principal, centred_operator, rounding
 from ._preprojection import Preprojection
 
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
@@ -126,9 +126,6 @@ class SparseMap(Map):
         """Whether so few directions are asked for, or X is so large, that Lanczos is cheaper than a whole decomposition."""
         at_most, smaller = preprojection.at_most, min(self.shape)
         return (at_most is not None and LANCZOS_SHARE * at_most < smaller > 500) or self.is_large
-
-    def _in_one_pass(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> bool:
-        return not self._is_truncated(preprojection) and super()._in_one_pass(matrices, centre, preprojection)
 
     def principal(self, preprojection: Preprojection, about: np.ndarray) -> Principal:
         """By Lanczos on the smaller Gram matrix, as an operator, where it is cheaper; twice as many until enough."""

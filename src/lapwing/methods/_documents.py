@@ -21,7 +21,7 @@ from ..maps import Coordinates, Map, Preprojection, SparseMap
 from ..neighbors import BlockRows, Threads, find
 from ..operators import Array, canonical
 from ..problem import Problem, laplacian_sum
-from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, queried
+from ..reducers import LARGE_RIDGE, Decided, Graphs, LinearReducer, Options, Rules, Solved
 from ..rows import Rows, lengths, unit_rows
 from ..solvers import solve
 from ._locality import locality
@@ -114,7 +114,7 @@ class LPI(LinearReducer):
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
-    _auto_ridge: ClassVar[float] = LARGE_RIDGE
+    _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE)
 
     def __init__(
         self,
@@ -155,7 +155,8 @@ class LPI(LinearReducer):
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
         documents, (n, d) = _documents(X), X.shape
-        alone = all(queried(leaf, n) for _, leaf in graphs.graph.signed())
+        signed = graphs.graph.signed() if graphs.queries is not None else [(1.0, Graph())]
+        alone = all(any(search.is_sampled(n) for search in leaf.searches()) for _, leaf in signed)
         if alone and sparse.issparse(X) and d > SparseMap.limit:  # documents without links take no part
             labels = y if graphs.graph.reads_labels else None
             return BlockRows(HeldBlocks(documents), labels, graphs.graph.searches())
@@ -195,7 +196,8 @@ class LPI(LinearReducer):
         directions = _ridge_regression(F, mean, degrees, graph.vectors, ridge)
         data.times["forms"] = perf_counter() - start
         coordinates = Coordinates([], mean, np.transpose, None)
-        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), Preprojection())
+        decided = Decided(Options.of(self), self.n_components, ridge, Preprojection())
+        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), decided)
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         self.recall_ = data.measured.get("recall")

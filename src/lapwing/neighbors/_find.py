@@ -33,11 +33,11 @@ def find(data: Rows, search: Search) -> Edges:
     Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
     """
     search, start = search.checked(data.n_samples), perf_counter()
-    if is_named(search.search, "approximate") and search.recall is None:
+    if search.search == "approximate" and search.recall is None:
         search = search._replace(recall=data.recall)
     edges = data.once(search.key, lambda: _found(data, search))
     data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
-    if data.half is None or not search.is_sampled(data.n_samples):
+    if data.half is None or search.queries is None:
         return edges
     searched, place = np.unique(edges.rows, return_inverse=True)
     half = np.random.RandomState(0).permutation(searched.size) % 2
@@ -83,11 +83,11 @@ def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: di
 def _found(data: Rows, search: Search) -> Edges:
     if data.in_blocks:
         raise AssertionError(f"{search} was not announced")
-    if is_named(search.metric, "cosine"):
+    if search.metric == "cosine":
         data.require_nonzero_rows('metric="cosine"')
     if search.search is not None:
         return _by_transformer(data, search)
-    if search.is_sampled(data.n):
+    if search.queries is not None:
         require_samplable(search, data.has_features and search.metric is not KERNEL)
     queries, members, classes = search.queried(data.n), np.arange(data.n), None
     if search.among != "all":
@@ -100,11 +100,9 @@ def _found(data: Rows, search: Search) -> Edges:
 
 def is_by_features(data: Rows, search: Search) -> bool:
     """Whether distances come from features, pair by pair: not from a matrix of all of them, and not by chi-square."""
-    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
+    if not data.has_features or search.metric in (KERNEL, "precomputed", "chi2"):
         return False
-    return search.is_sampled(data.n) or not is_named(
-        space(data, search.metric, search.metric_params).metric, "precomputed"
-    )
+    return search.queries is not None or space(data, search.metric, search.metric_params).metric != "precomputed"
 
 
 def _in_groups(
@@ -170,30 +168,23 @@ def _with_open(
     if not open_.size:
         return edges
     searched = space(data, search.metric, search.metric_params)
-    if (
-        is_named(searched.metric, "euclidean")
-        and searched.algorithm == "auto"
-        and not sparse.issparse(data.X)
-        and np.isfinite(near).any()
-    ):
-        order = np.argsort(open_)
-
-        def settled(some: np.ndarray, among: np.ndarray) -> Edges:
-            within = near[order[np.searchsorted(open_[order], some)]]
-            return _settled(data, searched, some, among, search.n_neighbors, within)
-
+    limit = near if np.isfinite(near).any() else None
+    by_products = searched.metric == "euclidean" and searched.algorithm == "auto" and not sparse.issparse(data.X)
+    if by_products and limit is not None:
+        reach = np.full(data.n, np.inf)
+        reach[open_] = near
+        settled = partial(_settled, data, searched, search.n_neighbors, reach)
         again = _in_groups(settled, search.among, open_, members, classes)
     else:
-        limit = near if np.isfinite(near).any() else None
         rest = Nearest(search._replace(queries=None), data.X[open_], open_, classes, within=limit)
         again = rest.update(data.X if members.size == data.n else data.X[members], members).edges()
     return Edges.joined([edges, again]).by_row()
 
 
-def _settled(data: Rows, searched: Space, queries: np.ndarray, members: np.ndarray, k: int, near: np.ndarray) -> Edges:
+def _settled(data: Rows, searched: Space, k: int, reach: np.ndarray, queries: np.ndarray, members: np.ndarray) -> Edges:
     """The k nearest of queries that have more within reach: those by products, in float64, and of these by differences."""
     X, n, squares, parts = searched.X, members.size, data.squared_norms, []
-    limit = near**2 + 2 * np.broadcast_to(searched.rounding, X.shape[0]).max()
+    limit = reach[queries] ** 2 + 2 * np.broadcast_to(searched.rounding, X.shape[0]).max()
     for some in row_blocks(queries.size, n):
         own, D = queries[some], np.empty((queries[some].size, n))
         for block in row_blocks(n, X.shape[1]):
@@ -225,7 +216,7 @@ def _candidates(
     """
     if by_tiles(data, search, queries, members, classes):
         return tiled(data, search, queries, members, classes, whole)
-    if search.is_sampled(data.n):
+    if search.queries is not None:
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
     searched, k = space(data, search.metric, search.metric_params), search.n_neighbors
     if classes is None:
@@ -276,7 +267,7 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         return Edges.joined([]), queries[:0], np.empty(0)
     if members.size - inside == k:
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
-    is_angle = is_named(searched.metric, "cosine")
+    is_angle = searched.metric == "cosine"
     index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
     with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
         d, found = index.kneighbors(None if itself else searched.of(queries, members), k + 1 + (inside and not itself))

@@ -22,7 +22,7 @@ GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
 
 
 def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
-    return is_named(metric, "euclidean", "l2") and not metric_params
+    return metric in ("euclidean", "l2") and not metric_params
 
 
 def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
@@ -117,7 +117,7 @@ def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
         return space(data.linked, metric, metric_params)
     if metric is KERNEL or not data.has_features:
         return _kernel_space(data, metric, metric_params)
-    if isinstance(metric, str) and metric in ("euclidean", "l2") and not metric_params:
+    if metric in ("euclidean", "l2") and not metric_params:
         return _euclidean_space(data)
     if is_named(metric, "chi2"):
         return _chi2_space(data)

@@ -68,7 +68,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"graph={graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave queries out, "
                 "or use a linear map such as LPP"
             )
-        if self._reads_features or any(leaf.reads_features for _, leaf in graph.signed()):
+        if self._reads_features or graph.reads_features:
             _check_features(data)
         graph = graph.resolved(data)  # with widths and coefficients written out: new rows are linked by them
         if graphs.equal_say:
@@ -90,7 +90,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         start = perf_counter()
         (A,) = F.forms([laplacian_sum(problem.minimise)])
         data.times["forms"] = perf_counter() - start
-        semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graphs.graph.signed())
+        semidefinite = graphs.graph.is_semidefinite
         crowded = self._crowded or data.X.shape[1] <= 3  # a surface
         constant, start = np.ones((data.n, 1)), perf_counter()
         solution = solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)

@@ -18,7 +18,8 @@ from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..rows import Rows
 from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
 from ._base import DTYPES, Graphs, Reducer
-from ._projecting import NORMALIZATIONS, normalized
+from ._projecting import normalized
+from ._rules import NORMALIZATIONS
 
 AUTO = 2  # directions per mode of n_components="auto", where there are as many
 
