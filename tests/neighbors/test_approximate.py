@@ -1,6 +1,9 @@
 """``search="approximate"``: nearly all neighbours, at distances that are exact, the same every time."""
 
+import re
+import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -16,7 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from lapwing import LPP, LaplacianEigenmaps
 from lapwing.graphs import KNN, SameClass
-from lapwing.neighbors import Search, _approximate, find
+from lapwing.neighbors import Search, _approximate, _compiled, find
 from lapwing.persistence import load, save
 from lapwing.rows import Rows
 
@@ -161,6 +164,13 @@ class TestDescent:
         np.testing.assert_array_equal(again.transform(X), model.transform(X))
 
 
+def replace_pynndescent(monkeypatch, search):
+    """By something that compiles nothing."""
+    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=search))
+    monkeypatch.setattr(_approximate, "compiling", lambda metric, is_sparse: nullcontext())
+    monkeypatch.setattr(_approximate, "FEW", 100)
+
+
 def pretended(monkeypatch, lost=()):
     """A pynndescent whose search is exact, in no order, but finds nothing for some rows; and what it was asked."""
     asked = {}
@@ -173,8 +183,7 @@ def pretended(monkeypatch, lost=()):
         order[list(lost), 2:] = -1
         return SimpleNamespace(neighbor_graph=(order.copy(), d))
 
-    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=search))
-    monkeypatch.setattr(_approximate, "FEW", 100)
+    replace_pynndescent(monkeypatch, search)
     return asked
 
 
@@ -221,8 +230,7 @@ def missing(monkeypatch, share):
         d = np.take_along_axis(cdist(X, X), order, axis=1)
         return SimpleNamespace(neighbor_graph=(order.astype(np.int32), d.astype(np.float32)))
 
-    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=search))
-    monkeypatch.setattr(_approximate, "FEW", 100)
+    replace_pynndescent(monkeypatch, search)
     return asked
 
 
@@ -275,15 +283,69 @@ class TestRecall:
         with pytest.raises(ValueError, match=r'recall=0.9 is what search="approximate" aims at'):
             KNN(K, recall=0.9).build(data[0][:200])
 
-    def test_compiling_is_said_once(self, data, monkeypatch, capsys):
+
+class TestCompiling:
+    """It is said, and what is compiled is kept for the next process."""
+
+    SEARCH = """
+import numpy as np
+from numba.core import event
+from lapwing.neighbors import Search, _approximate, _compiled, find
+from lapwing.rows import Rows
+_approximate.FEW = 100
+compiled = event.RecordingListener()
+with event.install_listener("numba:compile", compiled):
+    find(Rows(np.random.RandomState(0).randn(500, 12)), Search(5, search="approximate", recall=0.9))
+print([start.data["dispatcher"].__name__ for _, start in compiled.filter_type("numba:compile")])
+"""
+
+    @pytest.mark.usefixtures("descends")
+    def test_is_done_once_for_all_processes(self, data):
+        found(data[0])
+        done = subprocess.run([sys.executable, "-c", self.SEARCH], capture_output=True, text=True, check=True)
+        assert "process_candidates" not in done.stdout
+
+    @pytest.mark.parametrize(("kept", "once"), [(("f",), "once for each version"), ((), "in every process")])
+    def test_is_said_once(self, kept, once, monkeypatch, capsys):
+        from numba.core import event
+
         from lapwing.blocks import _progress
 
-        missing(monkeypatch, 0.0)
         monkeypatch.setattr(_progress, "_is_read", lambda: True)
-        monkeypatch.setattr(_approximate, "compiled", set())
-        for said in (True, False):
-            KNN(K, search="approximate").build(data[0][:300])
-            assert ("compiling" in capsys.readouterr().err) is said
+        monkeypatch.setattr(_compiled, "keep", lambda metric, is_sparse: kept)
+        with _compiled.compiling("euclidean", False):
+            assert capsys.readouterr().err == ""
+            for name in ("f", "f", "g"):
+                with event.trigger_event("numba:compile", data={"dispatcher": name}):
+                    pass
+        assert re.fullmatch(rf"compiling the approximate search, {once}.*\n", capsys.readouterr().err)
+
+    def test_of_what_is_never_kept_is_short_and_not_said(self, monkeypatch, capsys):
+        from numba.core import event
+
+        from lapwing.blocks import _progress
+
+        monkeypatch.setattr(_progress, "_is_read", lambda: True)
+        monkeypatch.setattr(_compiled, "keep", lambda metric, is_sparse: ("f",))
+        with _compiled.compiling("euclidean", False), event.trigger_event("numba:compile", data={"dispatcher": "g"}):
+            pass
+        assert capsys.readouterr().err == ""
+
+    def test_is_kept_below_the_folder_that_numba_is_told(self, monkeypatch, tmp_path):
+        import numba
+
+        monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+        assert _compiled.folder().parent == tmp_path
+        monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        monkeypatch.setattr(sys, "platform", "linux")
+        assert _compiled.folder().parent == tmp_path / "lapwing"
+
+    def test_is_not_kept_where_nothing_can_be_written(self, monkeypatch, tmp_path):
+        (tmp_path / "file").touch()
+        monkeypatch.setattr(_compiled, "folder", lambda: tmp_path / "file" / "folder")
+        monkeypatch.setattr(_compiled, "_numbered", set())
+        assert not _compiled.keep("euclidean", False)
 
 
 @pytest.mark.usefixtures("no_pynndescent")

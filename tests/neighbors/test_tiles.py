@@ -1,5 +1,6 @@
 """The search by tiles, against its definition: any tiles, threads and memory, equal rows, and classes."""
 
+import re
 import sys
 
 import numpy as np
@@ -11,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from lapwing import LPP, LaplacianEigenmaps
 from lapwing.graphs import KNN, ClosestPairs
-from lapwing.neighbors import Search, _bounds, _copies, _tiled, _tiles, find
+from lapwing.neighbors import Search, _bounds, _copies, _find, _spaces, _tiled, _tiles, find, within
 from lapwing.rows import Rows
 
 K = 5
@@ -228,19 +229,59 @@ class TestProgress:
         assert f" of {queries or 3000:,} rows, " in said
         assert " s left" in said
 
+    @pytest.mark.usefixtures("terminal")
+    @pytest.mark.parametrize(
+        ("columns", "search"),
+        [
+            pytest.param(3, Search(K), id="tree"),
+            pytest.param(20, Search(K, "manhattan"), id="another metric"),
+            pytest.param(20, Search(K, "manhattan", queries=2000), id="sampled"),
+            pytest.param(150, Search(250, queries=2500), id="many neighbours"),
+            pytest.param(3, Search(K, "chi2"), id="chi-square"),
+        ],
+    )
+    def test_searches_that_are_not_by_tiles_show_how_far_they_are(self, columns, search, monkeypatch, capsys):
+        monkeypatch.setattr(_spaces, "GRAM_LIMIT", 100)
+        find(Rows(np.abs(self.X[:, :columns])), search)
+        shown = re.findall(r"searching: ([\d,]+) of ([\d,]+) rows, (\d+) s left", capsys.readouterr().err)
+        assert len(shown) > 1
+        assert shown[-1][0] == shown[-1][1]
+
+    @pytest.mark.usefixtures("terminal")
+    def test_a_radius_shows_how_far_it_is(self, capsys):
+        within(Rows(self.X[:, :3]), 0.3)
+        assert "searching: 1,024 of 3,000 rows" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+    @pytest.mark.parametrize("columns", [3, 30])
+    def test_parts_do_not_change_what_is_found(self, metric, columns, monkeypatch):
+        """By scikit-learn in one call, and in many."""
+        monkeypatch.setattr(_tiled, "LEAST_PAIRS", 1e12)
+        X = np.concatenate([self.X[:1500, :columns], self.X[:100, :columns]])
+        found = []
+        for at_once in (10_000, 256):
+            monkeypatch.setattr(_spaces, "AT_ONCE", at_once)
+            monkeypatch.setattr(_find, "AT_ONCE", at_once)
+            found.append([find(Rows(X), Search(K, metric)), within(Rows(X), 0.5, metric)])
+        for one, other in zip(*found, strict=True):
+            order = [np.lexsort((edges.cols, edges.rows)) for edges in (one, other)]
+            for a, b in zip(one, other, strict=True):
+                np.testing.assert_array_equal(a[order[0]], b[order[1]])
+
     def test_a_short_search_says_nothing(self, capsys):
         find(Rows(self.X), Search(K))
         assert capsys.readouterr().err == ""
 
+    @pytest.mark.parametrize("columns", [150, 3], ids=["tiles", "tree"])
     @pytest.mark.parametrize("model", [LPP(2, graph=KNN(K)), LaplacianEigenmaps(2, graph=KNN(K))])
-    def test_an_interrupted_fit_leaves_nothing(self, model, monkeypatch):
+    def test_an_interrupted_fit_leaves_nothing(self, model, columns, monkeypatch):
         def interrupted(self, done):
             raise KeyboardInterrupt
 
-        model.fit(self.X[:100])
+        model.fit(self.X[:100, :columns])
         monkeypatch.setattr(_tiles.Progress, "__call__", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            model.fit(self.X)
+            model.fit(self.X[:, :columns])
         assert not [name for name in vars(model) if name.endswith("_")]
 
 

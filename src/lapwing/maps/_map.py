@@ -11,11 +11,12 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blocks
-from ..solvers import numerical_rank
+from ..solvers import Tridiagonal, numerical_rank
 from ._preprojection import Count, Preprojection
 
 PILOT = 1000  # rows whose mean sums are taken about
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
+LARGE = 1500  # rows of a Gram matrix from which on it pays to find no more eigenvectors than are wanted
 MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
 
 
@@ -265,16 +266,28 @@ class Map:
 
     def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
         """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
+        if about is self.plain_mean and min(self.shape) >= LARGE and not preprojection.is_whole:
+            reduced, floor = self._reduced
+            return leading(reduced.values, reduced.vectors, floor, preprojection.count)
         if about is self.plain_mean:
-            return leading(*self._decomposed, preprojection.count)
-        gram = self.gram_about(about) if self.is_wide else self.scatter(about)
-        return leading(*np.linalg.eigh(gram), self._rounding(gram, about), preprojection.count)
+            values, vectors, floor = self._decomposed
+        else:
+            gram = self.gram_about(about) if self.is_wide else self.scatter(about)
+            floor = self._rounding(gram, about)
+            values, vectors = np.linalg.eigh(gram)
+        return leading(values, vectors, floor, preprojection.count)
 
     @cached_property
     def _decomposed(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Eigenvalues and eigenvectors of the smaller Gram matrix about the mean, and what rounding may add to them."""
         gram = self.smaller_gram
         return (*np.linalg.eigh(gram), self._rounding(gram, self.plain_mean))
+
+    @cached_property
+    def _reduced(self) -> tuple[Tridiagonal, float]:
+        """The same of a large matrix, of whose eigenvectors few are wanted."""
+        gram = self.smaller_gram
+        return Tridiagonal(gram), self._rounding(gram, self.plain_mean)
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
         """Directions that are combinations U / sigma of the rows, written out only for the components."""
@@ -359,14 +372,16 @@ def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None
     return np.flatnonzero(seen) if seen.mean() < MOST_LINKED else None
 
 
-def leading(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count) -> Leading:
+def leading(values: np.ndarray, vectors: Any, floor: float, count: Count) -> Leading:
     """Of the eigenvalues of a Gram matrix the largest, descending, and their eigenvectors, as many as ``count`` says; and all.
 
-    ``count`` is given the eigenvalues that are not rounding, those up to ``floor``, and the sum of all.
+    ``values`` are ascending; ``vectors`` are theirs, in columns, or a function that finds those of the p largest. ``count`` is
+    given the eigenvalues that are not rounding, those up to ``floor``, and the sum of all.
     """
     spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     p = count(*spectrum)
-    return values[::-1][:p], vectors[:, ::-1][:, :p], spectrum
+    found = vectors(p) if callable(vectors) else vectors[:, -p:]
+    return values[::-1][:p], found[:, ::-1], spectrum
 
 
 class DenseMap(Map):

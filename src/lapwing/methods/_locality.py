@@ -41,7 +41,7 @@ class LPP(LinearReducer):
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         What attracts (and, with a negative sign, repels). None is ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is
         ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()`` (-1 marks an unknown label), a matrix W is ``Precomputed(W)``;
-        any graph of :mod:`lapwing.graphs` will do. Of more than 50,000 rows, None, k and ``"semi"`` search for the neighbours
+        any graph of :mod:`lapwing.graphs` will do. Of more than 100,000 rows, None, k and ``"semi"`` search for the neighbours
         of a sample of 20,000 rows (``sampling_`` says how certain the result is); ``KNN(5)`` searches for those of all rows.
     penalty : None, int, graph or matrix, default=None
         The ratio form: the Laplacian of this graph takes the place of D in (1), so that what it links is kept apart. An

@@ -38,7 +38,7 @@ class LaplacianScore(FeatureSelector):
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         What attracts (and, with a negative sign, repels: L is then the signed sum, D of what attracts alone). None is
         ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()``, a
-        matrix W is ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do. Of more than 50,000 rows, None, k and
+        matrix W is ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do. Of more than 100,000 rows, None, k and
         ``"semi"`` search for the neighbours of a sample of 20,000 rows.
         The thesis [2]_ has neighbours and weights by the cosine, ``KNN(5, metric="cosine", weights="cosine")``, which suit
         data without negative entries only. Distances see the scale of features, scores do not: standardise features of

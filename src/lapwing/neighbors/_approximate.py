@@ -11,11 +11,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._extras import require
-from ..blocks import say
 from ..maps import weighted_mean
 from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ..rows import lengths, unit_rows
 from ._choice import TIE
+from ._compiled import compiling
 from ._nearest import Nearest
 from ._requests import Edges, Search
 from ._spaces import paired
@@ -34,7 +34,6 @@ SAMPLE = 256  # rows whose neighbours are searched for exactly, to measure the r
 # nowhere. With each, up to which recall that is tried first; what it reached is measured on every fit, and more is looked for
 # where that was too little.
 LOOKED_FOR = ((0.9, 1.1, 10), (0.96, 1.5, 15), (0.99, 2.5, 25), (1.0, 5.5, 50))
-compiled: set[tuple[str, bool]] = set()  # for which metrics, and dense or sparse rows, in this process
 
 
 class NNDescent(BaseEstimator):
@@ -104,16 +103,13 @@ class NNDescent(BaseEstimator):
 
     def _descended(self, X: Array, asked: int) -> np.ndarray:
         """The k nearest of as many as NN-descent looks for, of equally distant ones the first; -1 where it found fewer."""
-        pynndescent = require("pynndescent", "approximate")
-        kind = (METRICS[self.metric], sparse.issparse(X))
-        if kind not in compiled:
-            say("compiling the approximate search: half a minute or more, once in this process")
-            compiled.add(kind)
-        with warnings.catch_warnings():  # fewer than asked for may still be enough
+        metric = "manhattan" if METRICS[self.metric] == "manhattan" else "euclidean"  # of unit rows, for angles
+        with warnings.catch_warnings(), compiling(metric, sparse.issparse(X)):
+            # Fewer neighbours than asked for may still be enough.
             warnings.filterwarnings("ignore", "Failed to correctly find n_neighbors", UserWarning)
-            index = pynndescent.NNDescent(
+            index = require("pynndescent", "approximate").NNDescent(
                 prepared(X, self.metric),
-                metric="manhattan" if METRICS[self.metric] == "manhattan" else "euclidean",  # of unit rows, for angles
+                metric=metric,
                 n_neighbors=asked + 1,  # a row counts as its own
                 random_state=0,
             )

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
+from ..blocks import Progress
 from ..operators import row_blocks
 from ._choice import TIE, choose
 
@@ -141,11 +142,16 @@ def _tiles(X: np.ndarray, Y: np.ndarray) -> Iterator[tuple[slice, slice, np.ndar
     ]
     n_jobs = joblib.cpu_count()
     compute = _tile_function(X, Y)
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_jobs) as pool:
+    with (
+        Progress("searching", len(X)) as progress,
+        threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(n_jobs) as pool,
+    ):
         for start in range(0, len(blocks), 4 * n_jobs):
             part = blocks[start : start + 4 * n_jobs]
             for (rows, cols), tile in zip(part, pool.map(compute, part), strict=True):
                 yield rows, cols, tile
+            progress(len(X) * min(start + 4 * n_jobs, len(blocks)) // len(blocks))
 
 
 def _tile_function(X: np.ndarray, Y: np.ndarray) -> Callable[[tuple[slice, slice]], np.ndarray]:

@@ -21,7 +21,7 @@ from ._choice import choose
 from ._copies import Copies
 from ._nearest import Nearest
 from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable
-from ._spaces import PARALLEL, Space, paired, space
+from ._spaces import AT_ONCE, PARALLEL, Space, in_parts, paired, space
 from ._tiled import by_tiles, tiled
 
 SMALL_CLASS = 64  # rows, all pairs of which are compared where a search per class would take longer
@@ -65,10 +65,14 @@ def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: 
     """All pairs of rows up to a distance; where there are new rows, theirs with the fitted ones."""
     radius, fitted = check_positive("radius", radius), np.arange(data.n_fitted)
     new, searched = np.arange(data.n_fitted, data.n), space(data, metric, metric_params)
-    rows = searched.of(new, fitted) if new.size else None
-    found = searched.indexed(fitted).radius_neighbors_graph(rows, radius=radius, mode="distance")
-    found = sparse.coo_array(found)
-    return Edges(found.row + (data.n_fitted if new.size else 0), found.col, found.data)
+    index, queries = searched.indexed(fitted), new if new.size else fitted
+
+    def found(part: slice) -> Edges:
+        rows = searched.of(queries[part], fitted)
+        near = sparse.coo_array(index.radius_neighbors_graph(rows, radius=radius, mode="distance"))
+        return Edges(queries[part][near.row], near.col, near.data).where(queries[part][near.row] != near.col)
+
+    return Edges.joined(in_parts(found, queries.size))
 
 
 def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: dict | None = None) -> np.ndarray:
@@ -176,7 +180,7 @@ def _with_open(
         settled = partial(_settled, data, searched, search.n_neighbors, reach)
         again = _in_groups(settled, search.among, open_, members, classes)
     else:
-        rest = Nearest(search._replace(queries=None), data.X[open_], open_, classes, within=limit)
+        rest = Nearest(search._replace(queries=None), data.X[open_], open_, classes, within=limit, shows=True)
         again = rest.update(data.X if members.size == data.n else data.X[members], members).edges()
     return Edges.joined([edges, again]).by_row()
 
@@ -269,10 +273,16 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
     is_angle = searched.metric == "cosine"
     index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
-    with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
-        d, found = index.kneighbors(None if itself else searched.of(queries, members), k + 1 + (inside and not itself))
+    whole = itself and members.size <= AT_ONCE
+
+    def asked(part: slice) -> tuple[np.ndarray, np.ndarray]:
+        rows = None if whole else searched.of(queries[part], members)
+        with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
+            return index.kneighbors(rows, k + 1 + (inside and not whole))
+
+    d, found = map(np.concatenate, zip(*in_parts(asked, queries.size), strict=True))
     d, found = d.astype(np.float64, copy=False), members[found]
-    if inside and not itself:
+    if inside and not whole:
         d[found == queries[:, None]] = np.inf
         order = np.argsort(d, axis=1, kind="stable")[:, : k + 1]
         d, found = np.take_along_axis(d, order, axis=1), np.take_along_axis(found, order, axis=1)

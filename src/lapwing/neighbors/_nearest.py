@@ -13,7 +13,7 @@ from ..rows import lengths, unit_rows
 from ._choice import TIE, Candidates
 from ._products import QUERIES, ROWS, Chunk, Room, Threads, with_ones
 from ._requests import Edges, Search, groups, is_named
-from ._spaces import PARALLEL, TREE_DIMENSIONS, index, is_by_products, is_euclidean, paired
+from ._spaces import PARALLEL, TREE_DIMENSIONS, in_parts, index, is_by_products, is_euclidean, paired, progressing
 
 FIRST = 64  # rows compared in full, to get a first k-th distance that later rows are screened by
 FOUND = 1 << 20  # the most neighbours that scikit-learn is asked for at a time
@@ -39,6 +39,8 @@ class Nearest:
         Whether the neighbours themselves are kept, beside their numbers.
     n_threads : int, default=None
         None is as many as BLAS has.
+    shows : bool, default=False
+        Whether a long search shows how far it is; rows in blocks show that themselves.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class Nearest:
         within: np.ndarray | None = None,
         keep_rows: bool = False,
         n_threads: int | None = None,
+        shows: bool = False,
     ):
+        self.shows = shows
         self.search, self.Q, self.own, self.classes = search, canonical(Q), own, classes
         self.of_queries = None if classes is None else classes[own]
         self.is_open = within is not None
@@ -142,27 +146,31 @@ class Nearest:
         m, metric = min(m, block.shape[0]), self.search.metric
         few = not sparse.issparse(block) and block.shape[1] <= TREE_DIMENSIONS and is_euclidean(metric)
         search = index(block, metric, self.search.metric_params, "kd_tree" if few else "auto")
-        unseen, step = [rows[:0]], max(1, FOUND // m)
-        for part in np.split(rows, range(step, rows.size, step)):
+
+        def asked(some: slice) -> np.ndarray:
+            part = rows[some]
             d, near = search.kneighbors(self.Q[found.queries[part]], m)
             d = d.astype(np.float64, copy=False)
             within = np.minimum(d[:, min(self.search.n_neighbors, m - 1)], found.boundary[part]) * (1 + TIE)
             seen = (d[:, -1] > within) | (m == block.shape[0])
             i, j = np.nonzero((d <= within[:, None]) & seen[:, None])
             self._add(found, part[i], numbers[near[i, j]], d[i, j])
-            unseen.append(part[~seen])
-        return np.concatenate(unseen)
+            return part[~seen]
+
+        return np.concatenate(in_parts(asked, rows.size, max(1, FOUND // m), self.shows))
 
     def _by_products(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
         """Rows a chunk at a time, chunks growing, so that those that cannot be among the nearest are soon known as such."""
         queries = [self._prepared(self.Q[found.queries]) for found in group]
         things = [(found, with_ones(Q), squares) for found, (Q, squares) in zip(group, queries, strict=True)]
         step, start, room = (ROWS if self.is_open else FIRST), 0, Room()
-        while start < block.shape[0]:
-            rows = block[start : start + step]
-            chunk = Chunk(*self._prepared(rows), self.search.n_neighbors, room)
-            self.threads.each(partial(self._compare, chunk, rows, numbers[start : start + step]), things)
-            start, step = start + step, min(2 * step, ROWS)
+        with progressing(block.shape[0], self.shows) as progress:
+            while start < block.shape[0]:
+                rows = block[start : start + step]
+                chunk = Chunk(*self._prepared(rows), self.search.n_neighbors, room)
+                self.threads.each(partial(self._compare, chunk, rows, numbers[start : start + step]), things)
+                start, step = start + step, min(2 * step, ROWS)
+                progress(min(start, block.shape[0]))
 
     def _compare(
         self, chunk: Chunk, rows: Array, numbers: np.ndarray, queries: tuple[Candidates, Array, np.ndarray]

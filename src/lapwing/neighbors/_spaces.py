@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from contextlib import nullcontext
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors, sort_graph_by_row_values
 
+from ..blocks import Progress
 from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ..rows import Rows, kernel_distances, lengths, row_width, unit_rows
 from ._chi2 import check_histograms, chi2_distances, chi2_paired
@@ -19,6 +22,9 @@ ROUNDING = 1e-13  # of squared distances that are found by products, as a share 
 PARALLEL = 1e-13  # cosine distances up to here are 0, up to rounding
 TREE_DIMENSIONS = 15  # up to here a tree is searched, by differences
 GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
+AT_ONCE = 1024  # queries that scikit-learn is given at first; twice as many while that takes less than SHORT
+SHORT = 0.25  # seconds
+Found = TypeVar("Found")
 
 
 def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
@@ -100,6 +106,30 @@ class Space(NamedTuple):
             )
         X = self.X if members.size == self.X.shape[0] else self.of(members, members)
         return index(X, self.metric, self.metric_params, self.algorithm)
+
+
+def in_parts(find: Callable[[slice], Found], n: int, most: int | None = None, shows: bool = True) -> list[Found]:
+    """What a search of scikit-learn finds for n queries, at ``most`` so many at a time: it shows how far it is.
+
+    Parts begin at multiples of its own blocks of 256 queries, so that distances do not depend on them.
+    """
+    found: list[Found] = []
+    start, most = 0, most or n
+    step = min(AT_ONCE, most)
+    with progressing(n, shows) as progress:
+        while start < n:
+            stop, begun = min(start + step, n), perf_counter()
+            found.append(find(slice(start, stop)))
+            progress(stop)
+            if perf_counter() - begun < SHORT:
+                step = min(2 * step, most)
+            start = stop
+    return found
+
+
+def progressing(n: int, shows: bool) -> Any:
+    """How far a search of n rows is, shown or not."""
+    return Progress("searching", n) if shows else nullcontext(lambda done: None)
 
 
 def index(X: Array, metric: Any, metric_params: dict | None, algorithm: str = "auto") -> NearestNeighbors:

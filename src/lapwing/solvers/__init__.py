@@ -3,11 +3,13 @@
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
 from ._solve import Solution, fix_signs, largest_value, solve
+from ._tridiagonal import Tridiagonal
 
 __all__ = [
     "LanczosError",
     "RankError",
     "Solution",
+    "Tridiagonal",
     "fix_signs",
     "largest_value",
     "numerical_rank",

@@ -1,0 +1,111 @@
+"""Where lower bounds pay in the exact search: the numbers behind ``neighbors/_bounds.py`` and ``neighbors/_tiles.py``.
+
+    python benchmarks/screening.py costs            what a pair costs whose distance is found alone, in columns of a product
+    python benchmarks/screening.py rule             the search without bounds, with them, and what the rule chooses
+    python benchmarks/screening.py directions       the search with bounds of 15, 31 and 63 directions
+
+Synthetic rows of ``speed.py``, and MNIST and GloVe from the folder LAPWING_DATA where that is set. Seconds are those of all cores
+together; run with OPENBLAS_NUM_THREADS=1, so that threads that wait are not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import speed
+
+from lapwing.neighbors import Search, _bounds, _tiled, _tiles, find
+from lapwing.rows import Rows
+
+PAIRS = 20_000
+N_NEIGHBORS = 10
+
+
+def seconds(function: Callable[[], Any], runs: int = 2) -> float:
+    times = []
+    for _ in range(runs):
+        start = time.process_time()
+        function()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def costs() -> None:
+    """Pairs of two tiles, gathered and multiplied one by one, beside the product of the two tiles."""
+    print("| columns | a pair alone, ns | a column of a product, ns | ratio | the rule says |\n|---|---|---|---|---|")
+    rng = np.random.default_rng(0)
+    for d in (64, 128, 256, 512, 1024):
+        X = rng.standard_normal((2 * _tiles.TILE, d)).astype(np.float32)
+        X = np.concatenate([X] * 40)  # more than a cache holds
+        i, j = (rng.integers(k * _tiles.TILE, (k + 1) * _tiles.TILE, PAIRS) + 20 * _tiles.TILE for k in (0, 1))
+        room = np.empty((_tiles.TILE, _tiles.TILE), np.float32)
+
+        def alone(X: np.ndarray = X, i: np.ndarray = i, j: np.ndarray = j) -> None:
+            np.einsum("ij,ij->i", X[i], X[j])
+
+        def together(X: np.ndarray = X, room: np.ndarray = room) -> None:
+            for _ in range(20):
+                np.matmul(X[: _tiles.TILE], X[_tiles.TILE : 2 * _tiles.TILE].T, out=room)
+
+        pair = seconds(alone, 5) / PAIRS
+        column = seconds(together, 5) / (20 * room.size * d)
+        rule = _tiles.PAIR_COST + _tiles.PAIR_COST_COLUMN * d
+        print(f"| {d} | {pair * 1e9:.0f} | {column * 1e9:.4f} | {pair / column:.0f} | {rule} |", flush=True)
+
+
+def data_sets() -> Iterator[tuple[str, np.ndarray]]:
+    for d in (64, 128, 256, 512):
+        with mock.patch.dict(speed.SHAPES, {"mid": (20_000, d, 10, np.float32, 1)}):
+            X = speed.data("mid")[0]
+        for n in (5_000, 10_000, 20_000):
+            if d == 256 or n == 20_000:
+                yield f"synthetic {n:,} x {d}", X[:n]
+    if "LAPWING_DATA" in os.environ:
+        for name in ("MNIST60k", "GloVe"):
+            X = speed.data(name)[0][:20_000]
+            yield f"{name} {len(X):,} x {X.shape[1]}", X
+
+
+def searched(X: np.ndarray, bounds: bool | None, directions: int = _bounds.DIRECTIONS) -> tuple[float, bool]:
+    """Seconds of a search without bounds, with them, or as the rule chooses (None); and whether there were any."""
+    used = []
+    screens_well = _tiles.Tiles._screens_well
+
+    def chosen(tiles: Any) -> bool:
+        used.append(screens_well(tiles) if bounds is None else bounds)
+        return used[-1]
+
+    with (
+        mock.patch.object(_tiles.Tiles, "_screens_well", chosen),
+        mock.patch.object(_bounds, "DIRECTIONS", directions),
+        mock.patch.object(_tiled, "may_pay", _bounds.may_pay if bounds is None else lambda n, d: bounds),
+    ):
+        took = seconds(lambda: find(Rows(X), Search(N_NEIGHBORS)), 1)
+    return took, any(used)
+
+
+def rule() -> None:
+    print("| rows | without, s | with bounds, s | ratio | the rule, s | takes |\n|---|---|---|---|---|---|")
+    for name, X in data_sets():
+        without, bounded, ruled = (searched(X, how) for how in (False, True, None))
+        took = "bounds" if ruled[1] else "products"
+        ratio = bounded[0] / without[0]
+        print(f"| {name} | {without[0]:.2f} | {bounded[0]:.2f} | {ratio:.2f} | {ruled[0]:.2f} | {took} |", flush=True)
+
+
+def directions() -> None:
+    print("| rows | 15 | 31 | 63 |\n|---|---|---|---|")
+    for name, X in data_sets():
+        times = (searched(X, True, p)[0] for p in (15, 31, 63))
+        print(f"| {name} | {' | '.join(f'{t:.2f}' for t in times)} |", flush=True)
+
+
+if __name__ == "__main__":
+    for what in sys.argv[1:] or ["costs", "rule", "directions"]:
+        {"costs": costs, "rule": rule, "directions": directions}[what]()
