@@ -77,7 +77,12 @@ def fit(
     ] = "lpp",
     dimensions: Annotated[
         str | None,
-        typer.Option("--dimensions", "-d", metavar="D", help='How many; "all"; for tsa one per side, as 8x6.'),
+        typer.Option(
+            "--dimensions",
+            "-d",
+            metavar="D",
+            help='How many; "auto" is one less than classes; "all"; for tsa 8x6.',
+        ),
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",
     label: Label = None,
@@ -99,6 +104,12 @@ def fit(
         list[str] | None,
         typer.Option("--param", "-p", metavar="KEY=VALUE", help="Any parameter of the method. May be repeated."),
     ] = None,
+    predict: Annotated[
+        bool,
+        typer.Option(
+            "--predict", help="A nearest neighbour in the space names the class: transform writes predictions."
+        ),
+    ] = False,
     impute: Impute = None,
     one_hot: OneHot = True,
     dates: Dates = True,
@@ -114,15 +125,15 @@ def fit(
     preparing = (impute, one_hot, dates, standardize, categories)
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     estimator = to_fit(method)
-    choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []))
-    configure(estimator, dimensions, choice)
+    choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []), dimensions)
+    configure(estimator, choice)
     from ..persistence import save
 
     start = time.perf_counter()
-    blocks = _in_blocks(estimator, data, options)
+    blocks = None if predict else _in_blocks(estimator, data, options)
     if blocks is None:
         prepared = read_prepared(data, options)
-        model = _fitted(prepared.settled(estimator), prepared, choice, data, options)
+        model = _fitted(prepared.settled(estimator), prepared, choice, data, options, predict)
         shape = prepared.table.X.shape
     else:
         settle_graph(estimator, choice, label is not None)
@@ -130,8 +141,9 @@ def fit(
     with writing(output):
         save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
+    result = "class" if predict else f"{_outputs(model):,}"
     say(
-        f"{_method_name(model)}: {rows}, {features} -> {_outputs(model):,} "
+        f"{_method_name(model)}: {rows}, {features} -> {result} "
         f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
     )
 
@@ -183,11 +195,15 @@ def _reads_blocks(estimator: Any) -> bool:
     return isinstance(estimator, LinearReducer | FeatureSelector)
 
 
-def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any]) -> Any:
-    """The model, with the steps before it."""
+def _fitted(
+    estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool = False
+) -> Any:
+    """The model, with the steps before it and, where it shall predict, the nearest neighbour behind it."""
     from scipy import sparse
     from sklearn.utils import get_tags
 
+    if predict:
+        _require_classes(prepared.table, data)
     table = _with_known_labels(estimator, prepared.table, choice, data, options)
     _require_label(estimator, table.y)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
@@ -196,6 +212,10 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: d
         )
     if "image_shape" in estimator.get_params() and table.image_shape is not None:
         estimator.set_params(image_shape=table.image_shape, flatten=True)
+    if predict:
+        from ..selection import SemiSupervised
+
+        estimator = SemiSupervised(estimator)
     estimator.fit(table.X, table.y)
     if table.feature_names is not None and not prepared.steps:
         import numpy as np
@@ -208,6 +228,13 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: d
     return prepared.model(estimator)
 
 
+def _require_classes(table: Any, data: str) -> None:
+    """What a nearest neighbour can name."""
+    if table.y is None:
+        raise typer.BadParameter("it names classes, so it needs labels (--label)", param_hint="--predict")
+    check_classes(table, data)
+
+
 def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, options: dict[str, Any]) -> Any:
     """The rows and labels to fit: the graph is told of them, or the user that they are not used."""
     from sklearn.utils import get_tags
@@ -215,14 +242,11 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, op
     if table.y is None:
         return table
     column = f"labels of {options['label']!r}" if options["label"] else "labels"
-    if get_tags(estimator).target_tags.required:
-        check_classes(table, data)
-    elif are_quantities(table.y):
+    if are_quantities(table.y) and not get_tags(estimator).target_tags.required:
         say(f"the {column} are quantities, not classes, and are NOT USED")
         return replace(table, y=None)
+    check_classes(table, data)
     unknown = table.y == ("-1" if table.y.dtype.kind == "U" else -1)
-    if unknown.all():
-        raise ValueError(f"{data}: all {column} are missing; label some rows, or leave them out (--no-label)")
     if unknown.any():
         say(f"{counted(int(unknown.sum()), 'label')} of {len(table):,} unknown")
     settle_graph(estimator, choice, True, bool(unknown.any()), column)
@@ -244,7 +268,9 @@ def first_step(model: Any) -> Any:
 
 
 def last_step(model: Any) -> Any:
-    """The last estimator of a pipeline, or the model itself."""
+    """The last estimator of a pipeline, or the model itself; the reducer where a classifier follows."""
+    if hasattr(model, "reducer_"):
+        return last_step(model.reducer_)
     return last_step(model.steps[-1][1]) if hasattr(model, "steps") else model
 
 
@@ -426,6 +452,28 @@ def _import(modules: list[str] | None) -> None:
             raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
 
 
+def export(
+    model: Model,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to write it: model.onnx.")] = "model.onnx",
+    import_: Import = None,
+) -> None:
+    """Write a model as ONNX, for programs without Python: linear methods and what prepares their columns."""
+    check_output(output, model)
+    from ..persistence import to_onnx
+
+    _import(import_)
+    try:
+        with writing(output):
+            written = to_onnx(_loaded(model), output)
+    except TypeError as error:
+        raise ValueError(f"{model}: {error}; lapwing transform uses it all the same") from error
+    names = {"inputs": written.graph.input, "outputs": written.graph.output}
+    said = "; ".join(f"{kind} {', '.join(part.name for part in parts)}" for kind, parts in names.items())
+    say(f"wrote {output}: {said} ({size(output)})")
+    for entry in written.metadata_props:
+        say(f"columns of {entry.key}: {entry.value}")
+
+
 def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
     """Say what is in a model file."""
     from ..persistence import read_header
@@ -457,15 +505,18 @@ def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
 
 def _reducer(model: Any) -> Any:
     """The last of lapwing's estimators in a model, or its last step."""
+    if hasattr(model, "reducer_"):
+        return _reducer(model.reducer_)
     steps = [step for _, step in getattr(model, "steps", [])]
     ours = [_reducer(step) for step in steps if _is_ours(_reducer(step))]
     return ours[-1] if ours else last_step(model)
 
 
 def _steps(model: Any) -> list[str]:
-    return [
-        name for _, step in model.steps for name in (_steps(step) if hasattr(step, "steps") else [type(step).__name__])
-    ]
+    parts = [step for _, step in model.steps] if hasattr(model, "steps") else []
+    if hasattr(model, "reducer_"):
+        parts = [model.reducer_, model.classifier_]
+    return [name for part in parts for name in _steps(part)] or [type(model).__name__]
 
 
 def _columns(model: Any) -> dict[str, list[str]] | None:

@@ -15,7 +15,7 @@ from ._images import read_images
 from ._kinds import as_wanted, recognised
 from ._matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from ._parquet import read_parquet
-from ._table import Table, Wanted, check_finite, classes, joined, known, sampled
+from ._table import Table, Wanted, check_finite, classes, joined, known, sampled, unknown
 
 READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
     ".csv": read_csv,
@@ -68,7 +68,8 @@ def read(
     Returns
     -------
     Table
-        Labels that are whole numbers are int64, quantities float64, others text.
+        Labels that are whole numbers are int64, quantities float64, others text. -1 is an unknown label; where -1 and 1 are all
+        there are, they are two classes and become 0 and 1.
 
     Examples
     --------
@@ -102,7 +103,16 @@ def _gathered(tables: Iterator[Table], sample: int | None, random_state: Any) ->
 
 
 def _with_classes(table: Table, path: str) -> Table:
-    return table if table.y is None else replace(table, y=classes(table.y, path))
+    if table.y is None:
+        return table
+    y = classes(table.y, path)
+    names = {str(label).removesuffix(".0") for label in set(table.y[~unknown(table.y)].tolist())}
+    if "-1" not in names:
+        return replace(table, y=y)
+    if names == {"-1", "1"}:
+        y = (y + 1) // 2 if set(y.tolist()) == {-1, 1} else y  # else -1 is what is missing
+        return replace(table, y=y, note="labels -1 and 1 are read as two classes, 0 and 1")
+    return replace(table, y=y, note="the label -1 stands for an unknown class; if it is a class, give it another name")
 
 
 def batches(
