@@ -16,13 +16,14 @@ from ._data import Given
 from ._estimate import estimated_seconds
 from ._fits import shares_rows
 from ._folds import Fold, checked_keys, checked_splitter, joined, score_fold
-from ._methods import checked_methods, is_recommendable, left_out
+from ._methods import checked_methods, is_curved, is_recommendable, left_out
 from ._plan import Plan, planned
 from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
 from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, one_standard_error, tolerance
 from ._whole import Whole, distinct_graphs, fit_whole
 
 SMALL = 1_000_000  # entries of X times methods: about as long on one core as two processes take to start (4 s)
+FEW_ROWS = 500  # up to which a kernel is quick
 
 
 def compare(
@@ -187,8 +188,7 @@ def _called(unit: dict[str, Plan]) -> str:
 def _forecast(X: Any, labels: np.ndarray | None, splits: list, plans: dict[str, Plan], n_jobs: int) -> str:
     """How long it will take, in words."""
     train, test = max(splits, key=lambda split: len(split[0]))
-    quick = all(is_recommendable(plan.estimator) for plan in plans.values())  # UMAP takes its time for a few rows too
-    if quick and X.shape[0] * X.shape[1] * len(plans) < SMALL:
+    if X.shape[0] * X.shape[1] * len(plans) < SMALL and not any(_is_slow(plan.estimator, X) for plan in plans.values()):
         return "this takes a few seconds"
     seconds = estimated_seconds(X, labels, train, test, plans, len(splits), n_jobs)
     if seconds < 10:
@@ -196,6 +196,11 @@ def _forecast(X: Any, labels: np.ndarray | None, splits: list, plans: dict[str, 
     if seconds < 90:
         return f"this takes about {10 * round(seconds / 10)} seconds"
     return f"this takes about {round(seconds / 60)} minutes"
+
+
+def _is_slow(estimator: Any, X: Any) -> bool:
+    """Whether it may take long though X is small: UMAP always, kernels where there are many rows."""
+    return not is_recommendable(estimator) or (is_curved(estimator) and X.shape[0] > FEW_ROWS)
 
 
 def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:

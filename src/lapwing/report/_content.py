@@ -154,6 +154,7 @@ def _facts(comparison: Any) -> dict[str, Any]:
         "kept": comparison.key_name,
         "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
         "units": comparison.units,
+        "prepared": comparison.prepare is not None,
         "chance": comparison.n_neighbors / max(1, min(len(fold) for fold in comparison.folds) - 1),
     }
 
