@@ -109,7 +109,16 @@ def test_dates_of_every_kind():
         DatesAsNumbers().fit([["1970-01-02"], ["soon"]])
     with pytest.raises(ValueError, match="has 2 features"):
         encoder.transform([["1970-01-02"] * 2])
-    assert clone(encoder).get_params() == {}
+    assert clone(encoder).get_params() == {"formats": None}
+
+
+def test_formats_do_not_depend_on_the_rows_that_are_fitted():
+    days = [["03/01/1970"], ["13/01/1970"]]
+    assert DatesAsNumbers().fit(days[:1]).transform(days[:1]) == 59  # the month first
+    given = DatesAsNumbers(["%d/%m/%Y"]).fit(days[:1])
+    np.testing.assert_array_equal(given.transform(days).ravel(), [2, 12])
+    with pytest.raises(ValueError, match="one entry for each of the 1 columns"):
+        DatesAsNumbers(["%d/%m/%Y", None]).fit(days)
 
 
 def test_all_bad_columns_are_one_error(text):
