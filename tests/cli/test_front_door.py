@@ -217,7 +217,7 @@ def test_labels_are_used(iris, file, options, graph):
     X, y = iris
     labels = np.where((np.arange(150) % 2 == 0) & (file == "half.csv"), -1, y)
     np.testing.assert_array_equal(found.components_, LPP(graph=graph).fit(X, labels).components_)
-    assert repr(found.graph) == repr(graph)
+    assert repr(found.graph_) == repr(graph)
     assert not np.allclose(found.components_, LPP().fit(X).components_)
 
 
