@@ -100,7 +100,7 @@ def test_a_classifier_behind_the_model():
     table, model = read("z.csv", label="churned"), load("model.lapwing")
     save(Pipeline([*model.steps, ("knn", KNeighborsClassifier().fit(table.X, table.y))]), "classifier.lapwing")
     said = run("transform", "classifier.lapwing", "customers.csv", "--id", "customer_id", "-o", "predicted.csv").stderr
-    assert "400 rows, 1 component" in said
+    assert "400 predictions" in said
     header, first, *_ = Path("predicted.csv").read_text().splitlines()
     assert header == "customer_id,prediction"
     assert first in ('"C10000","no"', '"C10000","yes"')

@@ -138,6 +138,8 @@ def compare(
     table = prepared.table
     check_classes(table, data)
     _say_what_was_read(table, data, sample, seed)
+    if time is not None and table.aside[time].dtype.kind in "OU":
+        say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
     kept = {name: table.aside[column] for name, column in aside.items()}
     found = _compared(
         prepared, names, dimensions=wanted, scoring=scoring, cv=cv, random_state=seed, n_jobs=jobs, **kept

@@ -337,7 +337,13 @@ def transform(
         rows = write(output, _projected(estimator, checked, plain, update), **columns)
     notes.told()
     if output != "-":
-        written = f"{counted(rows, 'row')}, {counted(_outputs(estimator), 'component')} ({size(output)})"
+        projects = hasattr(estimator, "transform")
+        what = (
+            f"{counted(rows, 'row')}, {counted(_outputs(estimator), 'component')}"
+            if projects
+            else f"{rows:,} predictions"
+        )
+        written = f"{what} ({size(output)})"
         say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
 
 

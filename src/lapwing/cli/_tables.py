@@ -14,8 +14,8 @@ def read_prepared(data: str, options: dict[str, Any], sample: int | None = None,
     preparing = options["prepare"]
     given = {name: value for name, value in options.items() if name != "prepare"}
     table = read(data, sample=sample, random_state=seed, mixed=True, categories=preparing["categories"], **given)
-    if table.note:
-        say(table.note)
+    for note in table.notes:
+        say(note)
     try:
         prepared = prepare(table, **preparing)
     except ValueError as error:
