@@ -115,7 +115,7 @@ def _with_keys(table: Table, path: str) -> Table:
         if missing.all():
             raise ValueError(f"{path}: column {name!r} is empty")
     notes = tuple(
-        f"{gap.sum():,} row{'s' * (gap.sum() != 1)} without {name!r} left out"
+        f"{gap.sum():,} row{'s' * int(gap.sum() > 1)} without {name!r} left out"
         for name, gap in gaps.items()
         if gap.any()
     )
