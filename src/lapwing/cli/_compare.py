@@ -217,7 +217,7 @@ def _say_what_was_read(table: Any, data: str, sample: int | None, seed: int) -> 
         unknown = labels.count("-1")
         parts += [counted(len(set(labels) - {"-1"}), "class"), *([f"{unknown:,} unknown"] if unknown else [])]
     say(f"{data}: {', '.join(parts)}")
-    if len(table) < table.n_read:
+    if sample is not None and len(table) < table.n_read:
         say(f"a random sample of {len(table):,} rows is used (--sample {sample} --seed {seed})")
     elif len(table) >= MANY:
         say(f"{len(table):,} rows take a while; --sample 5000 compares on a random part")
