@@ -1,4 +1,4 @@
-"""``lapwing fit``, ``transform`` and ``inspect``: models in files."""
+"""``lapwing fit`` and ``transform``: models in files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import Progress, counted, print_json, print_table, progress, say, size
+from ._console import Progress, counted, progress, say, size
 from ._methods import to_fit
 from ._options import (
     Categories,
@@ -26,7 +26,6 @@ from ._options import (
     Header,
     Id,
     Impute,
-    Json,
     Label,
     NoLabel,
     OneHot,
@@ -141,7 +140,7 @@ def fit(
     with writing(output):
         save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
-    result = "class" if predict else f"{_outputs(model):,}"
+    result = "class" if predict else f"{n_outputs(model):,}"
     say(
         f"{_method_name(model)}: {rows}, {features} -> {result} "
         f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
@@ -222,7 +221,7 @@ def _fitted(
 
         # So that transform finds the columns by name; scikit-learn sets it only where X is a data frame.
         first_step(estimator).feature_names_in_ = np.array(table.feature_names, dtype=object)
-    if table.image_shape is not None and _is_ours(last_step(estimator)):
+    if table.image_shape is not None and is_ours(last_step(estimator)):
         shape = tuple(map(int, table.image_shape))
         last_step(estimator).image_shape_ = shape  # so that transform takes no images of another
     return prepared.model(estimator)
@@ -250,13 +249,14 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, op
     if unknown.any():
         say(f"{counted(int(unknown.sum()), 'label')} of {len(table):,} unknown")
     settle_graph(estimator, choice, True, bool(unknown.any()), column)
-    if unknown.any() and not _is_ours(last_step(estimator)) and get_tags(estimator).target_tags.required:
+    if unknown.any() and not is_ours(last_step(estimator)) and get_tags(estimator).target_tags.required:
         say(f"{_method_name(estimator)} is fitted to the {counted(int((~unknown).sum()), 'row')} whose label is known")
         return table.take(~unknown)
     return table
 
 
-def _is_ours(estimator: Any) -> bool:
+def is_ours(estimator: Any) -> bool:
+    """Whether it is a method of lapwing, or of a class that derives from one."""
     from ..reducers import Reducer
 
     return isinstance(estimator, Reducer)
@@ -290,7 +290,8 @@ def _parameter(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _outputs(estimator: Any) -> int:
+def n_outputs(estimator: Any) -> int:
+    """Columns that a model writes."""
     return len(estimator.get_feature_names_out()) if hasattr(estimator, "transform") else 1
 
 
@@ -320,8 +321,8 @@ def transform(
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
 
     start = time.perf_counter()
-    _import(import_)
-    estimator = _loaded(model)
+    imported(import_)
+    estimator = loaded(model)
     given = {name: value for name, value in options.items() if name != "prepare"}
     inputs, names = inputs_of(estimator), getattr(estimator, "feature_names_in_", None)
     kinds = None
@@ -339,7 +340,7 @@ def transform(
     if output != "-":
         projects = hasattr(estimator, "transform")
         what = (
-            f"{counted(rows, 'row')}, {counted(_outputs(estimator), 'component')}"
+            f"{counted(rows, 'row')}, {counted(n_outputs(estimator), 'component')}"
             if projects
             else f"{rows:,} predictions"
         )
@@ -347,7 +348,8 @@ def transform(
         say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
 
 
-def _loaded(path: str) -> Any:
+def loaded(path: str) -> Any:
+    """The model of a file; for data the error says what to do with it."""
     from ..persistence import ModelFileError, load
 
     try:
@@ -398,9 +400,7 @@ class Notes:
         if self._gaps:
             say(f"{counted(self._gaps, 'missing value')} imputed")
         for name, values in self._unknown.items():
-            say(
-                f"column {name!r} has values that the model does not know, which count as none: {_some(sorted(values))}"
-            )
+            say(f"column {name!r} has values that the model does not know, which count as none: {some(sorted(values))}")
 
 
 def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
@@ -440,7 +440,7 @@ def _name(column: str | None, default: str, columns: bool) -> str:
     return column if columns or not os.path.exists(column) else default
 
 
-def _import(modules: list[str] | None) -> None:
+def imported(modules: list[str] | None) -> None:
     """What the user asks for, and nothing that a file does."""
     if modules and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # at the end: a file of this folder takes the place of nothing that is installed
@@ -458,115 +458,8 @@ def _import(modules: list[str] | None) -> None:
             raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
 
 
-def export(
-    model: Model,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write it: model.onnx.")] = "model.onnx",
-    import_: Import = None,
-) -> None:
-    """Write a model as ONNX, for programs without Python: linear methods and what prepares their columns."""
-    check_output(output, model)
-    from ..persistence import to_onnx
-
-    _import(import_)
-    try:
-        with writing(output):
-            written = to_onnx(_loaded(model), output)
-    except TypeError as error:
-        raise ValueError(f"{model}: {error}; lapwing transform uses it all the same") from error
-    names = {"inputs": written.graph.input, "outputs": written.graph.output}
-    said = "; ".join(f"{kind} {', '.join(part.name for part in parts)}" for kind, parts in names.items())
-    say(f"wrote {output}: {said} ({size(output)})")
-    for entry in written.metadata_props:
-        say(f"columns of {entry.key}: {entry.value}")
-
-
-def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
-    """Say what is in a model file."""
-    from ..persistence import read_header
-
-    _import(import_)
-    whole = _loaded(model)
-    header = read_header(model)
-    estimator = _reducer(whole)
-    facts = {
-        "method": type(estimator).__name__,
-        "parameters": estimator.get_params(deep=False),
-        "steps": _steps(whole) if whole is not estimator else None,
-        "columns": _columns(whole),
-        "features": whole.n_features_in_,
-        "feature_names": getattr(whole, "feature_names_in_", None),
-        "image_shape": getattr(estimator, "image_shape_", None),
-        "outputs": _outputs(whole),
-        **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
-        "eigenvalues": getattr(estimator, "eigenvalues_", None),
-        "solver": getattr(estimator, "solver_", None),
-        "arrays": {name: list(value.shape) for name, value in vars(estimator).items() if hasattr(value, "shape")},
-        "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
-    }
-    if json:
-        print_json(facts)
-    else:
-        print_table(["", ""], _lines(facts, estimator, model), header=False)
-
-
-def _reducer(model: Any) -> Any:
-    """The last of lapwing's estimators in a model, or its last step."""
-    if hasattr(model, "reducer_"):
-        return _reducer(model.reducer_)
-    steps = [step for _, step in getattr(model, "steps", [])]
-    ours = [_reducer(step) for step in steps if _is_ours(_reducer(step))]
-    return ours[-1] if ours else last_step(model)
-
-
-def _steps(model: Any) -> list[str]:
-    parts = [step for _, step in model.steps] if hasattr(model, "steps") else []
-    if hasattr(model, "reducer_"):
-        parts = [model.reducer_, model.classifier_]
-    return [name for part in parts for name in _steps(part)] or [type(model).__name__]
-
-
-def _columns(model: Any) -> dict[str, list[str]] | None:
-    """Names of the columns that a model takes, by what they hold."""
-    from ..tables import inputs_of
-
-    inputs, names = inputs_of(model), getattr(model, "feature_names_in_", None)
-    if inputs is None or names is None:
-        return None
-    kinds = dict.fromkeys(column.kind for column in inputs)
-    return {kind: [str(n) for n, column in zip(names, inputs, strict=True) if column.kind == kind] for kind in kinds}
-
-
-def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
-    words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
-    return "; ".join(
-        f"{words[kind]}: {_some(names)}" for kind, names in (columns or {}).items() if len(columns or {}) > 1
-    )
-
-
-def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
-    defaults = type(estimator)().get_params(deep=False)
-    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(defaults[key])}
-    lines = {
-        "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
-        "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
-        "steps": " -> ".join(facts["steps"] or []),
-        "columns": _kinds_in_words(facts["columns"]),
-        "features": f"{facts['features']:,}" + _some(facts["feature_names"], ": {}"),
-        "images": " x ".join(map(str, facts["image_shape"] or ())),
-        "outputs": f"{facts['outputs']:,}",
-        "rank": facts["rank"],
-        "PCA directions": facts["n_pca"],
-        "graph": facts["graph"],
-        "connected parts": facts["n_connected_components"],
-        "eigenvalues": _some([] if facts["eigenvalues"] is None else [f"{v:.4g}" for v in facts["eigenvalues"]]),
-        "solver": facts["solver"],
-        "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
-        "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",
-    }
-    return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
-
-
-def _some(values: Any, form: str = "{}") -> str:
+def some(values: Any, form: str = "{}") -> str:
+    """The first of many, and how many there are."""
     if values is None or not len(values):
         return ""
     more = f", ... ({len(values):,} in all)" if len(values) > SHOWN else ""
