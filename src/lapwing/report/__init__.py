@@ -30,7 +30,9 @@ def write_report(path: str | os.PathLike[str], comparison: Any, X: Any = None, y
     ----------
     path : path
         Of the file; an earlier one is replaced when the new one is complete.
-    comparison, X, y
+    comparison : Comparison
+        Of :func:`lapwing.comparison.compare`.
+    X, y : default=None
         As in :func:`report_page`.
     **options
         The others of :func:`report_page`: ``feature_names``, ``ids``, ``images``, ``texts``, ``title`` and so on.

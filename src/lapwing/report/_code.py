@@ -105,13 +105,16 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
         filled["fitted"] = "SemiSupervised(model).fit(X, y).reducer_"
         code.need("lapwing.selection", "SemiSupervised")
     key = comparison.key_name
-    if criterion in SCORING and comparison.prepare is None:
+    if criterion in SCORING and (comparison.prepare is None or not partly):
+        if comparison.prepare is not None:
+            filled["model"] = f"make_pipeline(preparation, {filled['model']})"
         body = _by_scorer(code, partly, criterion, key, filled)
     else:
         body = _by_loop(code, comparison, criterion, key, filled)
-    shape = (comparison.n_samples, comparison.n_features)
+    shape = f"shape {(comparison.n_samples, comparison.n_features)}"
+    shape = shape if comparison.prepare is None else f"{comparison.n_samples} rows, as compare was given them"
     unknown = ", -1 where unknown" if partly else ""
-    parts = [f"X: array of shape {shape}", *([f"y: its labels{unknown}"] if labels is not None else [])]
+    parts = [f"X: array of {shape}", *([f"y: its labels{unknown}"] if labels is not None else [])]
     parts += [f"{key}: one value per row"] if key else []
     start = f"# {'; '.join(parts)}; rows in the same order" if loading is None else f"{loading.strip()}\n"
     if loading is None and comparison.prepare is not None:
