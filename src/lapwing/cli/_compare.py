@@ -388,7 +388,8 @@ def _advise(found: Any, fitting: str, projecting: str) -> None:
         best = max(row["accuracy"] for row in found.summary())
         if best < always:
             say(f"no method's nearest neighbour is right as often ({100 * best:.1f} % at best)")
-    say("to fit it, and to project rows with the model (fit --predict makes one that names their classes):")
+    classes = "" if found.labels is None else " (fit --predict makes one that names their classes)"
+    say(f"to fit it, and to project rows with the model{classes}:")
     say(f"  {fitting}")
     say(f"  {projecting}")
 
