@@ -77,7 +77,7 @@ def content(
             {
                 "key": key,
                 "name": MEASURES[key],
-                "shown": key != comparison.criterion and (unequal or key not in UNEQUAL),
+                "shown": key != comparison.criterion and (key != "nmi" if unequal else key not in UNEQUAL),
             }
             for key in comparison.measures
         ],
