@@ -28,6 +28,7 @@ from sklearn.preprocessing import (
 
 from ..methods import LPI
 from ..reducers import FeatureSelector, LinearReducer
+from ..selection import SemiSupervised
 from ..tables import DatesAsNumbers, column_numbers
 
 EUCLIDEAN = "euclidean"
@@ -112,6 +113,10 @@ def _pipeline(build: Builder, pipeline: Any, X: Columns) -> Columns:
         X = convert(build, step, X)
         build.steps.pop()
     return X
+
+
+def _semi_supervised(build: Builder, model: Any, X: Columns) -> Columns:
+    return convert(build, model.classifier_, convert(build, model.reducer_, X))
 
 
 def _columns(build: Builder, transformer: Any, X: Columns) -> Columns:
@@ -359,6 +364,7 @@ WRITERS: dict[type, Callable[[Builder, Any, Columns], Columns]] = {
     Pipeline: _pipeline,
     FeatureUnion: _union,
     ColumnTransformer: _columns,
+    SemiSupervised: _semi_supervised,
     FunctionTransformer: _same,
     DatesAsNumbers: _same,
     StandardScaler: _standard,
@@ -381,11 +387,13 @@ WRITERS: dict[type, Callable[[Builder, Any, Columns], Columns]] = {
     KNeighborsRegressor: _mean_of_neighbors,
     LogisticRegression: _logistic,
 }
-TEXT = (Pipeline, ColumnTransformer, FeatureUnion, SimpleImputer, OneHotEncoder)
+TEXT = (Pipeline, SemiSupervised, ColumnTransformer, FeatureUnion, SimpleImputer, OneHotEncoder)
 
 
 def text_columns(estimator: Any) -> frozenset[int]:
     """The columns of the rows that are text: those that a ColumnTransformer at the beginning gives to an encoder of words."""
+    if isinstance(estimator, SemiSupervised):
+        return text_columns(estimator.reducer_)
     if isinstance(estimator, Pipeline):
         return text_columns(estimator.steps[0][1]) if estimator.steps else frozenset()
     if isinstance(estimator, ColumnTransformer):
