@@ -206,11 +206,13 @@ def automatic(estimator, n_components):
     return clone(estimator).set_params(n_components=n_components, **rule)
 
 
+# Labels are read by the graph, which knows nothing of the map: a regime for each way that the range of B may be smaller.
+PARTLY = ("tall", "wide", "sparsified", "deficient", "deficient_sparse_wide")
 TABLE = [
     pytest.param(name, regime, labels, id=f"{name}-{regime}-{labels}")
     for name, case in CASES.items()
     for regime in o.REGIMES
-    for labels in (("labels", "some-unknown") if case.supervised else ("labels",))
+    for labels in (("labels", "some-unknown") if case.supervised and regime in PARTLY else ("labels",))
 ]
 
 
@@ -221,10 +223,16 @@ def data(regime, labels):
 
 
 @cache
+def graphs_of(name, regime, labels):
+    X, y = data(regime, labels)
+    return CASES[name].terms(o.dense(X), y)
+
+
+@cache
 def definition(name, regime, labels, ridge=0.0, per=None):
     """All eigenvalues and directions, the n x n constraint (None when orthogonal), and the centred X."""
     case, (X, y) = CASES[name], data(regime, labels)
-    X, graphs = o.dense(X), case.terms(o.dense(X), y)
+    X, graphs = o.dense(X), graphs_of(name, regime, labels)
     B = sum(c * D for c, (_, D) in graphs if c > 0) if isinstance(case.B, str) else case.B and case.B(X, y)
     terms, center = [(c, L) for c, (L, _) in graphs], case.estimator.center
     values, V = o.solve(X, terms, B, center, getattr(case.estimator, "normalize", None), ridge, per)
