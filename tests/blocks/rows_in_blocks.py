@@ -185,7 +185,7 @@ def hard(name):
     }[name](), np.sort(y) if name == "sorted by class" else y
 
 
-def documents(n=900, d=40):
+def documents(n=600, d=40):
     X = sparse.random(n, d, 0.15, format="csr", random_state=0, dtype=np.float64)
     return sparse.csr_array(X + sparse.coo_array((np.ones(n), (np.arange(n), np.arange(n) % d)), shape=(n, d)))
 

@@ -50,9 +50,11 @@ pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 @pytest.mark.parametrize(
-    ("dtype", "limit"), [(np.float64, 500), (np.float64, 20), (np.float32, 20)], indirect=["limit"]
+    ("name", "dtype", "limit"),
+    [(name, np.float64, limit) for name in SPARSE for limit in (500, 20)]
+    + [(name, np.float32, 20) for name in ("LPP", "LPI", "LaplacianScore")],
+    indirect=["limit"],
 )
-@pytest.mark.parametrize("name", SPARSE)
 def test_sparse_rows_on_disk(name, dtype, tmp_path, limit):
     X = documents().astype(dtype)
     expected = clone(SPARSE[name]).fit(X)
@@ -102,7 +104,8 @@ def test_principal_directions_of_sparse_rows_are_those_of_all(pca, tmp_path, lim
 @pytest.mark.parametrize("graph", [NEAR + Complete(), NEAR + SameClass()], ids=str)
 @pytest.mark.parametrize("limit", [500], indirect=True)
 def test_classes_of_sparse_rows(graph, tmp_path, limit):
-    X, y = documents(), np.arange(900) % 3
+    X = documents()
+    y = np.arange(X.shape[0]) % 3
     expected = LPP(2, graph=graph, pca=None).fit(X, y)
     model = LPP(2, graph=graph, pca=None).fit(sparse_blocks(X, tmp_path), y)
     assert_alike(expected, model)

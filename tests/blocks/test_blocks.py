@@ -110,10 +110,14 @@ HARD = [
 ]
 
 
+OTHER_METHODS = ["whole rank", "OLPP", "half-median", "FisherScore", "OtherClass"]
+
+
 @pytest.mark.parametrize(
-    "method", ["LPP", "whole rank", "OLPP", "half-median", "LPCA", "MMC", "LaplacianScore", "FisherScore", "OtherClass"]
+    ("name", "method"),
+    [(name, method) for name in HARD for method in SOME_METHODS]
+    + [(name, method) for name in ("constant", "offset, near", "many columns") for method in OTHER_METHODS],
 )
-@pytest.mark.parametrize("name", HARD)
 @pytest.mark.filterwarnings("ignore::lapwing.UnitsWarning")
 def test_hard_data(name, method, tmp_path):
     X, y = hard(name)
