@@ -259,7 +259,7 @@ CROWDED = {
     "one varying column": (GLPCA(), np.hstack([ONE, np.zeros((450, 4))])),
     "one column": (GLPCA(3, graph=3), ONE),
     "robust": (literal(RobustGLPCA), ONE),
-    "surface": (GLPCA(5), np.random.RandomState(0).standard_normal((500, 2))),
+    "surface": (GLPCA(5), np.random.RandomState(0).standard_normal((1000, 2))),
 }
 
 
