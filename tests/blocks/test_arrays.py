@@ -101,6 +101,16 @@ def test_principal_directions_of_sparse_rows_are_those_of_all(pca, tmp_path, lim
     assert_alike(expected, model)
 
 
+def test_units_of_sparse_rows_are_those_of_all(tmp_path, limit):
+    """The spread of a column that is far from 0 is not its size."""
+    X = documents().toarray()
+    X[:, 3] = 1000 + 5 * np.random.RandomState(0).rand(len(X))
+    X = sparse.csr_array(X)
+    expected = LPP(3, graph=NEAR, pca=None, standardize=True).fit(X)
+    model = LPP(3, graph=NEAR, pca=None, standardize=True).fit(sparse_blocks(X, tmp_path))
+    assert_alike(expected, model)
+
+
 @pytest.mark.parametrize("graph", [NEAR + Complete(), NEAR + SameClass()], ids=str)
 @pytest.mark.parametrize("limit", [500], indirect=True)
 def test_classes_of_sparse_rows(graph, tmp_path, limit):
