@@ -57,7 +57,8 @@ def found(digits):
 def test_accuracy_is_that_of_cross_validation_at_every_dimension(digits, found, method):
     X, y = digits
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
-    for i, d in enumerate(found.dimensions(method)):
+    # At every other one, by turns, so that each is tried with half of the methods.
+    for i, d in list(enumerate(found.dimensions(method)))[TRIED.index(method) % 2 :: 2]:
         model = make_pipeline(found.estimator(method, d), KNeighborsClassifier(1))
         np.testing.assert_array_equal(found.scores(method)[:, i], cross_val_score(model, X, y, cv=cv))
 

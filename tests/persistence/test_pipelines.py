@@ -6,6 +6,7 @@ import numpy as np
 import oracles as o
 import pytest
 from messy import customers
+from model_files import contents, forge
 from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.compose import ColumnTransformer, make_column_selector
@@ -27,7 +28,6 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from test_model_file import contents, forge
 
 from lapwing import LPP, MMC, FisherScore, KernelLPP
 from lapwing.graphs import KNN, SameClass
