@@ -42,7 +42,7 @@ def compiling(metric: str, is_sparse: bool) -> Iterator[None]:
     require("numba", "approximate")
     event = require("numba.core.event", "approximate")
 
-    class Said(event.Listener):  # type: ignore[misc,name-defined]
+    class Said(event.Listener):  # type: ignore[name-defined]
         kept: tuple | None = None  # whose compilation is said, all of them where this is None
         is_said = False
 
