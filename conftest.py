@@ -1,15 +1,7 @@
 """What holds for the tests of ``tests`` and for the examples in ``src``."""
 
-import os
-from pathlib import Path
-
 import pytest
 from sparse_kinds import SPARSE
-
-# pynndescent is compiled without optimisation, which takes a third less, and apart from what users compile: this lies in
-# its folder otherwise, and would be slow there.
-os.environ.setdefault("NUMBA_OPT", "0")
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parent / ".pytest_cache" / "numba"))
 
 
 @pytest.fixture(autouse=True, scope="session")
