@@ -6,7 +6,7 @@ A method of your own is a subclass of one of these; :class:`Reducer` says what i
 from ._base import Graphs, Reducer
 from ._feature import FeatureSelector
 from ._free import FreeReducer
-from ._graphs import linked, outside
+from ._graphs import as_graph, linked, outside
 from ._kernel import KernelReducer
 from ._linear import LinearReducer
 from ._multilinear import MultilinearReducer
@@ -31,6 +31,7 @@ __all__ = [
     "Rules",
     "Solved",
     "UnitsWarning",
+    "as_graph",
     "linked",
     "on_halves",
     "outside",

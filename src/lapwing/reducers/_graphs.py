@@ -60,7 +60,7 @@ class Graphs(NamedTuple):
         )
 
 
-def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool) -> Graph:
+def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool = False) -> Graph:
     """A graph from what the user wrote: None, a size, a name, a graph, or a matrix; ``usual`` ones of many rows are sampled."""
     default = (lambda k: sampled(usual(k))) if many else usual
     if graph is None:
