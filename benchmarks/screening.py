@@ -21,6 +21,7 @@ import numpy as np
 import speed
 
 from lapwing.neighbors import Search, _bounds, _tiled, _tiles, find
+from lapwing.operators import row_blocks
 from lapwing.rows import Rows
 
 PAIRS = 20_000
@@ -37,26 +38,30 @@ def seconds(function: Callable[[], Any], runs: int = 2) -> float:
 
 
 def costs() -> None:
-    """Pairs of two tiles, gathered and multiplied one by one, beside the product of the two tiles."""
     print("| columns | a pair alone, ns | a column of a product, ns | ratio | the rule says |\n|---|---|---|---|---|")
-    rng = np.random.default_rng(0)
+    measured(1024)  # the allocator learns to keep blocks of such sizes
     for d in (64, 128, 256, 512, 1024):
-        X = rng.standard_normal((2 * _tiles.TILE, d)).astype(np.float32)
-        X = np.concatenate([X] * 40)  # more than a cache holds
-        i, j = (rng.integers(k * _tiles.TILE, (k + 1) * _tiles.TILE, PAIRS) + 20 * _tiles.TILE for k in (0, 1))
-        room = np.empty((_tiles.TILE, _tiles.TILE), np.float32)
-
-        def alone(X: np.ndarray = X, i: np.ndarray = i, j: np.ndarray = j) -> None:
-            np.einsum("ij,ij->i", X[i], X[j])
-
-        def together(X: np.ndarray = X, room: np.ndarray = room) -> None:
-            for _ in range(20):
-                np.matmul(X[: _tiles.TILE], X[_tiles.TILE : 2 * _tiles.TILE].T, out=room)
-
-        pair = seconds(alone, 5) / PAIRS
-        column = seconds(together, 5) / (20 * room.size * d)
+        pair, column = measured(d)
         rule = _tiles.PAIR_COST + _tiles.PAIR_COST_COLUMN * d
         print(f"| {d} | {pair * 1e9:.0f} | {column * 1e9:.4f} | {pair / column:.0f} | {rule} |", flush=True)
+
+
+def measured(d: int) -> tuple[float, float]:
+    """Seconds of a pair of rows of two tiles, gathered and multiplied alone; and of a pair and a column in a product of tiles."""
+    rng, size = np.random.default_rng(0), _tiles.TILE
+    X = np.concatenate([rng.standard_normal((2 * size, d)).astype(np.float32)] * 40)  # more than a cache holds
+    i, j = (rng.integers(k * size, (k + 1) * size, PAIRS) + 20 * size for k in (0, 1))
+    room = np.empty((size, size), np.float32)
+
+    def alone() -> None:
+        for part in row_blocks(PAIRS, 4 * d):
+            np.einsum("ij,ij->i", X[i[part]], X[j[part]])
+
+    def together() -> None:
+        for _ in range(20):
+            np.matmul(X[:size], X[size : 2 * size].T, out=room)
+
+    return seconds(alone, 5) / PAIRS, seconds(together, 5) / (20 * room.size * d)
 
 
 def data_sets() -> Iterator[tuple[str, np.ndarray]]:
@@ -68,7 +73,7 @@ def data_sets() -> Iterator[tuple[str, np.ndarray]]:
                 yield f"synthetic {n:,} x {d}", X[:n]
     if "LAPWING_DATA" in os.environ:
         for name in ("MNIST60k", "GloVe"):
-            X = speed.data(name)[0][:20_000]
+            X = speed.data(name)[0][:12_000]
             yield f"{name} {len(X):,} x {X.shape[1]}", X
 
 

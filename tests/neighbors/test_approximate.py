@@ -290,13 +290,13 @@ class TestCompiling:
     SEARCH = """
 import numpy as np
 from numba.core import event
-from lapwing.neighbors import Search, _approximate, _compiled, find
+from lapwing.neighbors import Search, _approximate, find
 from lapwing.rows import Rows
 _approximate.FEW = 100
 compiled = event.RecordingListener()
 with event.install_listener("numba:compile", compiled):
     find(Rows(np.random.RandomState(0).randn(500, 12)), Search(5, search="approximate", recall=0.9))
-print([start.data["dispatcher"].__name__ for _, start in compiled.filter_type("numba:compile")])
+print([event.data["dispatcher"].__name__ for _, event in compiled.buffer if event.is_start])
 """
 
     @pytest.mark.usefixtures("descends")

@@ -6,6 +6,7 @@ import numpy as np
 
 from ._tiles import TILE, Operand
 
+# Set by benchmarks/screening.py (docs/speed.md).
 DIRECTIONS = 31  # coordinates that bounds are made of, beside the length of what they leave
 SAMPLE = 2000  # rows that the directions come from
 WIDE = 128  # columns from which on bounds may pay

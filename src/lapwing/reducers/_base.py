@@ -21,9 +21,7 @@ from ..rows import Rows, Units, encode_labels
 from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sized
 
 DTYPES = [np.float64, np.float32]
-MANY_ROWS = (
-    100_000  # in memory: up to here an exact search takes at most 2.5 times as long as a sampled one (docs/scaling.md)
-)
+MANY_ROWS = 100_000  # in memory: up to here an exact search takes little longer than a sampled one (docs/scaling.md)
 
 
 class Reducer(TransformerMixin, BaseEstimator):
