@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import ceil
 from numbers import Real
 from time import perf_counter
@@ -281,6 +282,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         coordinates = F.coordinates(parts, options.centre(problem), preprojection, constraint)
         forms, B = (coordinates.forms, None) if constraint is None else (coordinates.forms[:-1], coordinates.forms[-1])
         if by_trace:
+            rest = [cancelled(part, partial(F.spread, coordinates.mean)) for part in parts]
+            forms = [M if abs(np.trace(M)) > left else 0 * M for M, left in zip(forms, rest, strict=True)]
             terms = normalized(terms, forms)
             A = np.sum([term.coefficient * M for term, M in zip(terms, forms, strict=True)], axis=0)
         else:
@@ -309,6 +312,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ridge = spread(B) if ridge is None else ridge
         b = constraint.diagonal()
         diagonal = F.form_diagonal(constraint, mean) if large else np.diagonal(B)
+        floor = rounding(data.F.dtype, diagonal.sum() + data.total(b) * (mean @ mean))
+        if problem.degrees is None:
+            floor = max(floor, cancelled(constraint, partial(F.spread, mean)))
         return solve(
             A,
             B,
@@ -316,7 +322,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             ridge=ridge,
             per=min(data.n_samples, mean.size) if large else self._ridge_per(data),
             shift=data.total(np.abs(laplacian_sum(problem.minimise).diagonal())) / data.total(b) if ridge else 0.0,
-            floor=rounding(data.F.dtype, diagonal.sum() + data.total(b) * (mean @ mean)),
+            floor=floor,
             diagonal=diagonal,
             tol=1e-8 if data.half is None else 1e-3,
         )
@@ -401,6 +407,15 @@ def spread(B: np.ndarray) -> float:
     (tr B)² / ‖B‖² is how many directions of equal variance would have this trace and norm.
     """
     return float(min(1.0, np.trace(B) ** 2 / np.vdot(B, B) / SPREAD)) if B.any() else 1.0
+
+
+def cancelled(M: Structured, spread: Callable[[np.ndarray], np.ndarray]) -> float:
+    """What rounding leaves of a form of M where it should be 0, as that of a graph which links equal samples only.
+
+    ``spread`` gives the sums of squares of the samples under weights. Those of M's diagonal are what the form would be if nothing
+    cancelled.
+    """
+    return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(spread(np.abs(M.diagonal()))))
 
 
 def normalized(terms: Sequence[Term], forms: list[np.ndarray]) -> list[Term]:
