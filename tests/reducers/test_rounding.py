@@ -103,7 +103,9 @@ def test_a_constraint_that_sees_one_direction_among_rounding():
     X[10:19] = X[:9]
     X[19] = X[9] + 1e-3
     with pytest.raises(ValueError, match="n_components=2 is more than the 1 directions"):
-        literal(MFA, 2, graph=KNN(3), penalty=Pairs(must_link=[(i, i + 10) for i in range(10)])).fit(X, np.arange(20) % 2)
+        literal(MFA, 2, graph=KNN(3), penalty=Pairs(must_link=[(i, i + 10) for i in range(10)])).fit(
+            X, np.arange(20) % 2
+        )
 
 
 def test_tangents_of_patches_with_as_many_dimensions_as_points():

@@ -567,7 +567,9 @@ class TangentAlignment(_Patched):
             )
         d = check_count("n_components", self.n_components)
         if d >= self.n_neighbors - (not self.include_self):
-            less = "" if self.include_self else " - 1, since a patch lacks the sample it belongs to (include_self=False)"
+            less = (
+                "" if self.include_self else " - 1, since a patch lacks the sample it belongs to (include_self=False)"
+            )
             raise ValueError(
                 f"n_components={d} must be smaller than n_neighbors={self.n_neighbors}{less}, or every map fits the patches; use "
                 "more neighbours"

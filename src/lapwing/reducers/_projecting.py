@@ -409,7 +409,7 @@ def spread(B: np.ndarray) -> float:
     return float(min(1.0, np.trace(B) ** 2 / np.vdot(B, B) / SPREAD)) if B.any() else 1.0
 
 
-def cancelled(M: Structured, spread: Callable[[np.ndarray], np.ndarray]) -> float:
+def cancelled(M: Structured, spread: Callable[[np.ndarray], Any]) -> float:
     """What rounding leaves of a form of M where it should be 0, as that of a graph which links equal samples only.
 
     ``spread`` gives the sums of squares of the samples under weights. Those of M's diagonal are what the form would be if nothing
