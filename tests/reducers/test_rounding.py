@@ -7,7 +7,22 @@ from helpers import literal
 from scipy import sparse
 from sklearn.base import clone
 
-from lapwing import LPCA, LPP, MFA, NPE, OLPP, ONPP, TSA, KernelLPP, KernelNPE, TangentialMaps
+from lapwing import (
+    GLPCA,
+    L21PCA,
+    LPCA,
+    LPP,
+    MFA,
+    NPE,
+    OLPP,
+    ONPP,
+    TSA,
+    KernelLPP,
+    KernelNPE,
+    LaplacianEigenmaps,
+    RobustGLPCA,
+    TangentialMaps,
+)
 from lapwing.graphs import KNN, CodingLength, Pairs, SameClass, TangentAlignment
 
 BLOBS, CLASSES = o.blobs(150, 8)
@@ -106,6 +121,41 @@ def test_a_constraint_that_sees_one_direction_among_rounding():
         literal(MFA, 2, graph=KNN(3), penalty=Pairs(must_link=[(i, i + 10) for i in range(10)])).fit(
             X, np.arange(20) % 2
         )
+
+
+@pytest.mark.parametrize(
+    "method", [LPP, OLPP, NPE, LPCA, LaplacianEigenmaps, TangentialMaps, GLPCA, RobustGLPCA, L21PCA]
+)
+def test_numbers_with_few_digits_are_refused(method):
+    """float32 has whole digits from 1e-38 on, and so has what is left of 1e-31 when its mean is subtracted."""
+    X = BLOBS.astype(np.float32)
+    literal(method, 2).fit(X * np.float32(1e-20))
+    with pytest.raises(ValueError, match="so large or so small"):
+        literal(method, 2).fit(X * np.float32(1e-33) * np.float32(1e-11))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("weights", ["coding_length", "distance", "uniform"])
+@pytest.mark.parametrize("scale", [1e3, 1e9, 1e12])
+def test_flat_data_of_any_scale(scale, weights, make):
+    """Two columns of time stamps on one line: patches have one dimension, and rounding is all there is of others."""
+    ticks = np.random.RandomState(0).permutation(100) * scale
+    X = np.column_stack([1.7e6 * scale + ticks, 1.7e6 * scale + 3 * ticks])
+    fitted = LPCA(1, graph=CodingLength(5, weights=weights), standardize=False).fit(make(X))
+    np.testing.assert_allclose(np.abs(fitted.components_ @ [1, 3]) / np.sqrt(10), 1, rtol=1e-9)
+    placed = TangentialMaps(1, graph=TangentAlignment(6, weights=weights)).fit_transform(make(X))
+    assert abs(np.corrcoef(placed.ravel(), ticks)[0, 1]) > 0.999
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+@pytest.mark.parametrize("rows", [2, 3, 9, 40])
+@pytest.mark.parametrize("make", [L21PCA, lambda k: RobustGLPCA(k, graph=1)], ids=["L21PCA", "RobustGLPCA"])
+def test_more_components_than_directions(make, rows, rank):
+    rng = np.random.RandomState(rows)
+    X = rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, 6))
+    for k in range(1, min(rows, 7)):
+        Q = make(k).set_params(tol=0.05).fit(X).embedding_
+        np.testing.assert_allclose(Q.T @ Q, np.eye(k), rtol=0, atol=1e-10)
 
 
 def test_tangents_of_patches_with_as_many_dimensions_as_points():

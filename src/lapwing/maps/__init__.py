@@ -15,7 +15,7 @@ from scipy import sparse
 from ..operators import Structured
 from ._free import FreeMap
 from ._kernel import Kernel, KernelMap
-from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, is_far, rounding
+from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, in_range, is_far, rounding
 from ._moments import ColumnSums, Moments, Rest
 from ._preprojection import Preprojection, check_pca
 from ._sparse import SparseMap
@@ -42,6 +42,7 @@ __all__ = [
     "as_map",
     "check_pca",
     "form",
+    "in_range",
     "is_far",
     "multiplied",
     "rounding",

@@ -19,13 +19,19 @@ from ._preprojection import Count, Preprojection
 PILOT = 1000  # rows whose mean sums are taken about
 FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
+LEAST = {"float64": 1e-280, "float32": 1e-62}  # sums of squares from which on rounding is a share of the numbers
 SHORT = 1e-4  # of the longest direction: the squares of shorter ones have lost half of their digits
 MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
 
 
+def in_range(dtype: Any, squares: float) -> bool:
+    """Whether rows of this type, with this sum of squares, have all their digits, and so have differences of them."""
+    return bool(LEAST[np.dtype(dtype).name] < squares < np.inf)
+
+
 def rounding(dtype: Any, squares: float) -> float:
     """What the rounding of data with this sum of squares, before it is centred, can add to an eigenvalue of its scatter."""
-    if not np.isfinite(squares) or 0 < squares < 1e-280:
+    if squares and not in_range(dtype, squares):
         raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
     return float(np.finfo(dtype).eps) ** 2 * squares
 
