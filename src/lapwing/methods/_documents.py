@@ -64,8 +64,10 @@ class LPI(LinearReducer):
         L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
 
     Rows are scaled to unit length, the graph links each document to its nearest by cosine with their cosine as weight, and X
-    is centred by the mean weighted by D [1]_. A document without a term has no links and is placed at 0, with a warning. The eigenvectors y of the graph are found first and the directions a by ridge
-    regression, which for independent documents and no ridge is LPP itself (thesis, Prop. 2), and never decomposes X.
+    is centred by the mean weighted by D [1]_. The eigenvectors y of the graph are found first and the directions a by ridge
+    regression, which for independent documents and no ridge is LPP itself (thesis, Prop. 2), and never decomposes X. A document
+    without a term has no links and is placed at 0, with a warning.
+
     With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks, the directions
     are those of :class:`LPP` with its ridge, found by operators on the documents that have links.
 
@@ -235,8 +237,8 @@ def _with_terms(X: Array, y: Any, graph: Graph) -> tuple[Array, Any]:
         )
     if graph.indexes_rows:
         raise ValueError(
-            f"X has {count} empty documents (the first is row {first}), and graph={graph!r} knows documents by their row, so that "
-            "they cannot be left out; remove them from both"
+            f"X has {count} empty documents (the first is row {first}), and graph={graph!r} knows documents by their row, so "
+            "that they cannot be left out; remove them from both"
         )
     warnings.warn(
         f"documents without a term: {count} (the first is row {first}); they are not linked, and placed at 0",
