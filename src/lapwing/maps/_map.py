@@ -31,7 +31,7 @@ def in_range(dtype: Any, squares: float) -> bool:
 
 def rounding(dtype: Any, squares: float) -> float:
     """What the rounding of data with this sum of squares, before it is centred, can add to an eigenvalue of its scatter."""
-    if squares and not in_range(dtype, squares):
+    if not np.isfinite(squares) or (squares > 0 and not in_range(dtype, squares)):
         raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
     return float(np.finfo(dtype).eps) ** 2 * squares
 
