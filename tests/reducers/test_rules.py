@@ -363,14 +363,16 @@ def test_directions_beyond_the_classes_are_arbitrary():
 def test_lda():
     """graph="supervised" without ridge and truncation is linear discriminant analysis."""
     rows = X[:, X.std(axis=0) > 0]
-    model = LPP("auto", graph="supervised", pca=None, ridge=0).fit(rows, y)
+    model = LPP("auto", graph="supervised", pca=None, ridge=0, scaling="objective").fit(rows, y)
     lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage=1e-9).fit(rows, y)
     assert subspace_angles(model.components_.T, lda.scalings_[:, :9]).max() < 1e-4
     ours, theirs = pdist(model.transform(rows)), pdist(lda.transform(rows)[:, :9])  # of the same lengths, too
     np.testing.assert_allclose(ours / ours.mean(), theirs / theirs.mean(), rtol=1e-4)
 
 
-@pytest.mark.parametrize("estimator", [LPP("auto", graph="supervised"), LPP(4, scaling="objective", pca=20)], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [LPP("auto", graph="supervised", scaling="objective"), LPP(4, scaling="objective", pca=20)], ids=str
+)
 def test_lengths_by_the_objective(estimator):
     """The objective of every direction is 1, the part of the ridge included."""
     model = clone(estimator).fit(X, y)
@@ -386,10 +388,22 @@ def test_classes_that_become_points():
     """Without a ridge more features than samples make the objective zero: lengths are those of the constraint then."""
     rows, labels = np.random.RandomState(0).standard_normal((20, 50)), np.arange(20) % 3
     one, other = (
-        LPP("auto", graph="supervised", pca=None, ridge=0, scaling=s).fit(rows, labels) for s in ("auto", "constraint")
+        LPP("auto", graph="supervised", pca=None, ridge=0, scaling=s).fit(rows, labels)
+        for s in ("objective", "constraint")
     )
     ratio = np.linalg.norm(one.components_, axis=1) / np.linalg.norm(other.components_, axis=1)
     np.testing.assert_allclose(ratio, 1e3, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("n_columns", "scaling"), [(12, "objective"), (13, "unit")])
+def test_class_graphs_of_little_spread(n_columns, scaling):
+    """So many independent columns of the same variance are a spread of so many directions."""
+    rng = np.random.RandomState(0)
+    rows = rng.standard_normal((4000, n_columns))
+    rows = np.linalg.qr(rows - rows.mean(axis=0))[0]
+    labels = rng.randint(0, 3, 4000)
+    one, other = (LPP("auto", graph="supervised", scaling=s).fit(rows, labels) for s in ("auto", scaling))
+    np.testing.assert_array_equal(one.components_, other.components_)
 
 
 def test_the_objective_of_what_repels_is_no_length():

@@ -58,9 +58,9 @@ class LPP(LinearReducer):
         Length of the directions: unit vectors, such that the constraint (1) holds, or such that the objective, with the ridge
         beside it, is 1. For a graph of classes the last one is a variance of 1 within classes, which discriminant analysis has
         too. The space that the directions span is the same, the distances in it are not. ``"auto"`` is ``"objective"`` where
-        classes alone attract. Elsewhere it is ``"unit"``, unless no labels attract and a few directions of X hold most of its
-        variance, as light does in pictures of faces (three principal directions more than 58 %, while 98 % take more than 40):
-        there it is ``"constraint"`` (docs/defaults.md).
+        classes alone attract and the variance is spread over fewer than 12.5 directions. It is ``"constraint"`` where no labels
+        attract and a few directions of X hold most of its variance, as light does in pictures of faces (three principal
+        directions more than 58 %, while 98 % take more than 40). Elsewhere it is ``"unit"`` (docs/defaults.md).
     ridge : "auto" or float, default="auto"
         Adds a multiple of the identity to the constraint, so that directions of little variance do not win by chance: this
         number times the mean eigenvalue of :math:`X^\top D X`. What X does not see goes to the graph's mean eigenvalue (1 for L

@@ -34,6 +34,7 @@ LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
 # scaling="auto": so many leading directions hold more than this share of the variance, and more than so many hold 98 % of it.
 FEW, SHARE_OF_FEW, MANY = 3, 0.58, 40
 SPREAD = 50  # directions of equal variance, from which on the variance counts as spread (docs/defaults.md)
+LITTLE_SPREAD = 0.25  # scaling="auto" of class graphs is "objective" below it
 CENTRES = ("auto", "mean", "degree", False)
 SCALINGS = ("auto", "constraint", "objective", "unit")
 LEAST_OBJECTIVE = (
@@ -374,9 +375,13 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return np.sqrt(np.maximum(A + 1 - B, LEAST_OBJECTIVE))
 
     def _automatic_scaling(self, solved: Solved, graphs: Graphs) -> str:
-        """By measurement (docs/defaults.md). Where classes alone attract, it is the length that a discriminant analysis gives."""
-        graph = graphs.graph
-        if self._like_discriminants and graphs.penalty is None and graph.is_of_classes and not _repels(graph):
+        """By measurement (docs/defaults.md).
+
+        Where classes alone attract, and few directions hold the variance, it is the length that a discriminant analysis gives.
+        """
+        graph, B = graphs.graph, solved.pencil[1]
+        by_classes = self._like_discriminants and graphs.penalty is None and graph.is_of_classes and not _repels(graph)
+        if by_classes and isinstance(B, np.ndarray) and spread(B) < LITTLE_SPREAD:
             return "objective"
         return "constraint" if self._is_dominated(solved, graphs.graph) else "unit"
 
