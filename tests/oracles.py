@@ -346,6 +346,14 @@ def angle(P, Q):
     return np.max(subspace_angles(np.asarray(P, dtype=float).T, np.asarray(Q, dtype=float).T))
 
 
+def outcome(compute):
+    """What a function returns, or the message of the error, which must be a ValueError or TypeError, that it raises."""
+    try:
+        return compute()
+    except (ValueError, TypeError) as error:
+        return str(error)
+
+
 def gap_fit(estimator, X, y=None, at_most=6):
     """The estimator fitted with as many components as lead to a gap, and all else as given."""
     if estimator.pca != "auto":

@@ -15,7 +15,7 @@ from scipy import sparse
 from ..operators import Structured
 from ._free import FreeMap
 from ._kernel import Kernel, KernelMap
-from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, rounding
+from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, in_range, is_far, rounding
 from ._moments import ColumnSums, Moments, Rest
 from ._preprojection import Preprojection
 from ._sparse import SparseMap
@@ -42,6 +42,8 @@ __all__ = [
     "TensorMap",
     "as_map",
     "form",
+    "in_range",
+    "is_far",
     "multiplied",
     "rounding",
     "weighted_mean",

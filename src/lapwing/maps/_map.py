@@ -8,6 +8,8 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator
 
 from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blocks
@@ -15,16 +17,33 @@ from ..solvers import Tridiagonal, numerical_rank
 from ._preprojection import Count, Preprojection
 
 PILOT = 1000  # rows whose mean sums are taken about
+FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
 LARGE = 1500  # rows of a Gram matrix from which on it pays to find no more eigenvectors than are wanted
+LEAST = {"float64": 1e-280, "float32": 1e-62}  # sums of squares from which on rounding is a share of the numbers
+SHORT = 1e-4  # of the longest direction: the squares of shorter ones have lost half of their digits
 MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
+
+
+def in_range(dtype: Any, squares: float) -> bool:
+    """Whether rows of this type, with this sum of squares, have all their digits, and so have differences of them."""
+    return bool(LEAST[np.dtype(dtype).name] < squares < np.inf)
 
 
 def rounding(dtype: Any, squares: float) -> float:
     """What the rounding of data with this sum of squares, before it is centred, can add to an eigenvalue of its scatter."""
-    if not np.isfinite(squares) or 0 < squares < 1e-280:
+    if not np.isfinite(squares) or (squares > 0 and not in_range(dtype, squares)):
         raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
     return float(np.finfo(dtype).eps) ** 2 * squares
+
+
+def is_far(X: Any) -> bool:
+    """Whether rows, of which some are looked at, are so far from the origin that their products drown their distances."""
+    few = X[:: max(1, X.shape[0] // PILOT)].astype(np.float64)
+    with np.errstate(over="ignore"):
+        mean = np.asarray(few.mean(axis=0)).ravel()
+        squares = np.square(few.data if sparse.issparse(few) else few).sum()
+        return bool(few.shape[0] * (mean @ mean) > (1 - FAR**-2) * squares)
 
 
 class Centre(NamedTuple):
@@ -290,12 +309,33 @@ class Map:
         return Tridiagonal(gram), self._rounding(gram, self.plain_mean)
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
-        """Directions that are combinations U / sigma of the rows, written out only for the components."""
+        """Directions that are combinations U / sigma of the rows, written out only for the components.
+
+        The Gram matrix holds squares, so that of directions far shorter than the longest it has few digits. These are made
+        orthonormal again by Cholesky's factor R of their own Gram matrix.
+        """
+        C, F = U / sigma, U * sigma
+        if sigma.size and sigma.min() < SHORT * sigma.max():
+            R = np.linalg.cholesky(self._gram_of_combinations(about, C)).T
+            C, F = solve_triangular(R, C.T, trans="T").T, F @ R.T
+            return Principal(
+                DenseMap(F.astype(self.dtype, copy=False)),
+                lambda V: self.combined(about, C @ V),
+                lambda: -(C.T @ (self.centred(about) @ about)),
+            )
         return Principal(
-            DenseMap((U * sigma).astype(self.dtype, copy=False)),
+            DenseMap(F.astype(self.dtype, copy=False)),
             lambda V: self.combined(about, U @ (V / sigma[:, None])),
             lambda: -(U.T @ (self.centred(about) @ about)) / sigma,
         )
+
+    def _gram_of_combinations(self, about: np.ndarray, C: np.ndarray) -> np.ndarray:
+        """``Cᵀ (F - about) (F - about)ᵀ C``, some columns of F at a time."""
+        total = np.zeros((C.shape[1],) * 2)
+        for columns in row_blocks(*self.shape[::-1]):
+            part = self.columns(columns, about[columns]).T @ C
+            total += part.T @ part
+        return total
 
     def _onto(self, about: np.ndarray, N: np.ndarray) -> np.ndarray:
         """``(F - about) N`` in the precision of F, summed in float64."""

@@ -19,8 +19,9 @@ from ._approximate import METRICS, NNDescent
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
 from ._copies import Copies
+from ._index import require_numbers
 from ._nearest import Nearest
-from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable
+from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable, require_square
 from ._spaces import AT_ONCE, PARALLEL, Space, in_parts, paired, space
 from ._tiled import by_tiles, tiled
 
@@ -64,12 +65,12 @@ def find_fitted(both: Rows, search: Search) -> Edges:
 def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: dict | None = None) -> Edges:
     """All pairs of rows up to a distance; where there are new rows, theirs with the fitted ones."""
     radius, fitted = check_positive("radius", radius), np.arange(data.n_fitted)
+    require_square(metric, data.X)
     new, searched = np.arange(data.n_fitted, data.n), space(data, metric, metric_params)
     index, queries = searched.indexed(fitted), new if new.size else fitted
 
     def found(part: slice) -> Edges:
-        rows = searched.of(queries[part], fitted)
-        near = sparse.coo_array(index.radius_neighbors_graph(rows, radius=radius, mode="distance"))
+        near = sparse.coo_array(index.within(searched.of(queries[part], fitted), radius))
         return Edges(queries[part][near.row], near.col, near.data).where(queries[part][near.row] != near.col)
 
     return Edges.joined(in_parts(found, queries.size))
@@ -87,6 +88,7 @@ def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: di
 def _found(data: Rows, search: Search) -> Edges:
     if data.in_blocks:
         raise AssertionError(f"{search} was not announced")
+    require_square(search.metric, data.X)
     if search.metric == "cosine":
         data.require_nonzero_rows('metric="cosine"')
     if search.search is not None:
@@ -378,6 +380,7 @@ def _transformed(search: Any, X: Array, k: int) -> tuple[Edges, Any]:
     if "mode" in search.get_params():
         search.set_params(mode="distance")
     found = sparse.coo_array(search.fit_transform(X))
+    require_numbers(found.data, f"search={search!r}")
     edges = Edges(found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64))
     edges = edges.where(edges.rows != edges.cols)
     return edges.where(choose(*edges, k)), search

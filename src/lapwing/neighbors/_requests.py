@@ -137,6 +137,13 @@ def require_features(metric: Any, what: str) -> None:
         raise ValueError(f'{what} reads features, and with metric="precomputed" X holds distances; use another')
 
 
+def require_square(metric: Any, X: Any) -> None:
+    if is_named(metric, "precomputed") and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f'metric="precomputed" needs X to be a square matrix of distances, and it has shape {X.shape}; use another metric'
+        )
+
+
 def require_samplable(search: Search, has_features: bool = True) -> None:
     if is_named(search.metric, "precomputed") or not has_features:
         raise ValueError(

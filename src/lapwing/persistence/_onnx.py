@@ -265,8 +265,12 @@ def _indicators(build: Builder, X: Columns, j: int, categories: np.ndarray) -> C
 
 def _projection(build: Builder, estimator: Any, X: Columns) -> Columns:
     """``(X - mean_) @ components_.T`` as it stands: a bias in place of the subtraction would cancel digits in float32."""
-    name = build.add("LpNormalization", X.name, axis=1, p=2) if isinstance(estimator, LPI) else X.name
-    return _linear(build, Columns(name, X.width), estimator.mean_, estimator.components_)
+    if not isinstance(estimator, LPI):
+        return _linear(build, X, estimator.mean_, estimator.components_)
+    unit = Columns(build.add("LpNormalization", X.name, axis=1, p=2), X.width)
+    projected = _linear(build, unit, estimator.mean_, estimator.components_)
+    sums = build.add("MatMul", build.add("Abs", X.name), build.constant("ones", np.ones((X.width, 1))))
+    return Columns(build.add("Mul", projected.name, build.add("Sign", sums)), projected.width)  # empty documents: 0
 
 
 def _linear(build: Builder, X: Columns, mean: Any, components: np.ndarray) -> Columns:

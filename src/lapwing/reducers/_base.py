@@ -86,6 +86,10 @@ class Reducer(TransformerMixin, BaseEstimator):
             self._forget()  # a fit that fails leaves nothing behind
             if isinstance(error, FloatingPointError):
                 raise ValueError(OUT_OF_RANGE) from error
+            if isinstance(error, RecursionError):
+                raise ValueError(
+                    "graph= or penalty= has too many graphs inside one another; add them up one after the other, by sum([...])"
+                ) from error
             raise
         return self
 

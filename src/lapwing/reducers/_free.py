@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import check_choice, check_count
 from ..blocks import stacked
 from ..graphs import affine_extension, barycentric_weights
-from ..maps import FreeMap
+from ..maps import FreeMap, in_range
 from ..neighbors import Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, laplacian_sum
@@ -206,7 +206,7 @@ def _check_features(data: Rows) -> None:
     if data.F.is_constant:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
     with np.errstate(over="ignore"):
-        if not 1e-280 < np.sum(data.norms**2) < np.inf:
+        if not in_range(data.X.dtype, np.sum(data.norms**2)):
             raise ValueError(OUT_OF_RANGE)
 
 

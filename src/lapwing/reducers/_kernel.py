@@ -139,8 +139,13 @@ class KernelReducer(ProjectingReducer):
         options = {"kernel_params": self.kernel_params} if callable(self.kernel) else kernel.options
         nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
         rows = X.astype(np.float64, copy=False)
-        self.nystroem_ = nystroem.fit(rows)
-        return as_map(kernel.finite(nystroem.transform(rows)))
+        self.nystroem_ = nystroem.fit(kernel.moved(rows)[0])
+        nystroem.components_ = rows[nystroem.component_indices_]
+        return as_map(self._features(X))
+
+    def _features(self, X: Array) -> np.ndarray:
+        """By landmarks."""
+        return self._kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
 
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         X = data.X
@@ -158,7 +163,7 @@ class KernelReducer(ProjectingReducer):
         """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the landmarks' features."""
         X = X if self.scale_ is None else divided(X, self.scale_)
         if self.landmarks is not None:
-            return ((self.nystroem_.transform(X) - self.mean_) @ self.components_.T).astype(X.dtype)
+            return ((self._features(X) - self.mean_) @ self.components_.T).astype(X.dtype)
         Z = np.empty((X.shape[0], len(self.dual_coef_)), dtype=X.dtype)
         for rows in row_blocks(X.shape[0], self.dual_coef_.shape[1]):
             Z[rows] = self._kernel(X[rows], self.X_fit_) @ self.dual_coef_.T - self.intercept_

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
@@ -127,6 +128,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         coordinates = F.coordinates(matrices, centre, decided.preprojection)
         forms, B = coordinates.forms[: len(parts)], None if constraint is None else coordinates.forms[-1]
         if by_trace:
+            rest = [cancelled(part, partial(F.spread, coordinates.mean)) for part in parts]
+            forms = [M if abs(np.trace(M)) > left else 0 * M for M, left in zip(forms, rest, strict=True)]
             terms = normalized(terms, forms)
             A = np.sum([term.coefficient * M for term, M in zip(terms, forms, strict=True)], axis=0)
         else:
@@ -150,6 +153,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         total = F.total(constraint.diagonal())
         diagonal = F.form_diagonal(constraint, mean) if large else np.diagonal(B)
         per = data.n_samples if self._rules.of_kernel else None
+        floor = rounding(data.F.dtype, diagonal.sum() + total * (mean @ mean))
+        if problem.degrees is None:
+            floor = max(floor, cancelled(constraint, partial(F.spread, mean)))
         return solve(
             A,
             B,
@@ -157,7 +163,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             ridge=ridge,
             per=min(data.n_samples, mean.size) if large else per,
             shift=F.total(np.abs(laplacian_sum(problem.minimise).diagonal())) / total if ridge else 0.0,
-            floor=rounding(data.F.dtype, diagonal.sum() + total * (mean @ mean)),
+            floor=floor,
             diagonal=diagonal,
             tol=1e-8 if data.half is None else 1e-3,
         )
@@ -206,6 +212,15 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         """What a method reports beside the projection."""
+
+
+def cancelled(M: Structured, spread: Callable[[np.ndarray], Any]) -> float:
+    """What rounding leaves of a form of M where it should be 0, as that of a graph which links equal samples only.
+
+    ``spread`` gives the sums of squares of the samples under weights. Those of M's diagonal are what the form would be if nothing
+    cancelled.
+    """
+    return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(spread(np.abs(M.diagonal()))))
 
 
 def normalized(terms: Sequence[Term], forms: list[np.ndarray]) -> list[Term]:
