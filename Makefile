@@ -5,7 +5,7 @@ READY := .venv/ready
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo docs test lint bench bench-scale defaults reproduce reproduce-quick clean
+.PHONY: demo docs test fuzz lint bench bench-scale defaults reproduce reproduce-quick clean
 
 demo: $(READY)
 	$(BIN)/lapwing demo out
@@ -25,6 +25,11 @@ reproduce-quick: $(READY)
 
 test: $(READY)
 	$(THREADS) $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The properties of tests/properties with fresh seeds, up to 10,000 examples each, for so many minutes in all.
+MINUTES ?= 30
+fuzz: $(READY)
+	$(THREADS) LAPWING_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -n 2 --dist worksteal tests/properties
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -53,13 +53,9 @@ def both_known(a, b):
 
 def comparable(y, i, j, among):
     """Whether the search of row i may return row j."""
-    known = y is not None and both_known(y[i], y[j])
-    allowed = {
-        "all": True,
-        "same_class": known and y[i] == y[j],
-        "other_class": known and y[i] != y[j],
-    }
-    return i != j and allowed[among]
+    if i == j or among == "all":
+        return i != j
+    return y is not None and both_known(y[i], y[j]) and (y[i] == y[j]) == (among == "same_class")
 
 
 def nearest(d, y, i, k, among="all"):
@@ -126,7 +122,8 @@ def radius_weights(X, y, r, *, weights="heat", t="auto", metric="euclidean"):
 
 def same_class_weights(y):
     """Thesis eq. 2.37: 1 / n_c, i = j included."""
-    return by_pairs(len(y), lambda i, j: 1 / list(y).count(y[i]) if y[i] != -1 and y[i] == y[j] else 0.0)
+    sizes = [list(y).count(label) for label in y]
+    return by_pairs(len(y), lambda i, j: 1 / sizes[i] if y[i] != -1 and y[i] == y[j] else 0.0)
 
 
 def same_class_heat_weights(X, y, t="auto"):
@@ -145,7 +142,8 @@ def other_class_weights(y):
 def complete_weights(X, y, weights="uniform", among="all"):
     """All pairs, i = j included."""
     member = [among == "all" or y[i] != -1 for i in range(len(X))]
-    weight = {"uniform": lambda i, j: 1 / sum(member), "dot": lambda i, j: X[i] @ X[j]}[weights]
+    share = 1 / sum(member)
+    weight = {"uniform": lambda i, j: share, "dot": lambda i, j: X[i] @ X[j]}[weights]
     return by_pairs(len(X), lambda i, j: weight(i, j) if member[i] and member[j] else 0.0)
 
 
@@ -346,6 +344,14 @@ def angle(P, Q):
     """Largest principal angle between the spans of the rows of P and Q, which have equal dimension."""
     assert P.shape == Q.shape
     return np.max(subspace_angles(np.asarray(P, dtype=float).T, np.asarray(Q, dtype=float).T))
+
+
+def outcome(compute):
+    """What a function returns, or the message of the error, which must be a ValueError or TypeError, that it raises."""
+    try:
+        return compute()
+    except (ValueError, TypeError) as error:
+        return str(error)
 
 
 def gap_fit(estimator, X, y=None, at_most=6):

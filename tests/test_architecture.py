@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "clustering": {"methods", "rows"},
     "selection": {"graphs", "reducers", "rows"},
     "comparison": {"graphs", "maps", "methods", "metrics", "operators", "reducers", "report", "rows", "selection"},
-    "persistence": {"graphs", "maps", "methods", "reducers", "tables"},
+    "persistence": {"graphs", "maps", "methods", "reducers", "selection", "tables"},
     "plots": set(),
     "report": {"graphs", "metrics", "plots", "rows", "selection"},
     "tables": set(),
@@ -44,6 +44,7 @@ MAY_IMPORT = {
         "persistence",
         "reducers",
         "report",
+        "selection",
         "tables",
     },
 }

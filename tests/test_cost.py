@@ -16,12 +16,6 @@ from lapwing.graphs import KNN, Precomputed, Radius, SameClass
 PARTS = {"search", "graph", "map", "forms", "solve", "other"}
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    """Samples that take a twentieth of a second are enough to see whether it works."""
-    monkeypatch.setattr("lapwing.cost.LONG", 0.05)
-
-
 @pytest.mark.parametrize("name", lapwing.__all__)
 def test_every_estimator_has_an_estimate(name):
     estimator = getattr(lapwing, name)()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import in_parts
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sparse_kinds import in_parts
 
 from lapwing.operators import canonical
 from lapwing.rows import KernelRows, Rows, lengths, unit_rows

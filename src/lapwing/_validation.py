@@ -1,7 +1,8 @@
-"""Parameters that are numbers or choices: what is wrong, and what would be right."""
+"""Parameters that are numbers or choices: what is wrong, what would be right, and where it was written."""
 
 from __future__ import annotations
 
+import inspect
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,15 +18,9 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
     """One of ``choices``."""
-    check_choices(**{name: (value, choices)})
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(repr(choice) for choice in choices)}")
     return value
-
-
-def check_choices(**given: tuple[Any, Any]) -> None:
-    """Each value one of its choices."""
-    for name, (value, choices) in given.items():
-        if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-            raise ValueError(f"{name}={value!r} must be one of {', '.join(repr(choice) for choice in choices)}")
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -53,3 +48,11 @@ def check_clusters(n_clusters: Any, n_samples: int) -> int:
     if k > n_samples:
         raise ValueError(f"n_clusters={k} is more than there are samples, n_samples={n_samples}; use fewer")
     return k
+
+
+def outside() -> int:
+    """The stack level, for the caller's warning, of the line that called into this package."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("lapwing."):
+        frame, level = frame.f_back, level + 1
+    return level

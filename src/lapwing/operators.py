@@ -89,13 +89,6 @@ class Structured:
         return self.sparse is None and (not self.factors or all(self._is_thin(U) for U, _ in self.factors))
 
     @property
-    def thin(self) -> Structured:
-        """The part that a pass over blocks of rows is enough for: the diagonal, and factors of few columns."""
-        if not self.factors:
-            return self if self.sparse is None else Structured(self.n, diag=self.diag)
-        return Structured(self.n, None, tuple((U, c) for U, c in self.factors if self._is_thin(U)), self.diag)
-
-    @property
     def wide(self) -> Structured:
         """The rest: the sparse part, and factors of about as many columns as rows."""
         if not self.factors:

@@ -14,10 +14,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ._validation import equal_within
-from .maps import Deviations, DividedMap, SparseMap, as_map, weighted_mean
+from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted_mean
 from .operators import Array, canonical, row_blocks
 
-FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
 
 # From the deviations of columns, of all rows or of a few, to what the columns are divided by, if they are.
@@ -36,6 +35,7 @@ class Rows:
         Rows behind these are new: they are placed among the others, and nothing is learnt from them.
     """
 
+    has_features = True  # whether X holds them, not a kernel
     in_blocks = False  # whether rows stand for more than themselves
     counts: np.ndarray | None = None  # how many, where they do
     scale: np.ndarray | None = None  # what the columns were divided by, where they were
@@ -79,11 +79,6 @@ class Rows:
     def is_half(self) -> bool:
         return self.half is not None
 
-    @property
-    def has_features(self) -> bool:
-        """Whether X holds features, not a kernel."""
-        return True
-
     @cached_property
     def classes(self) -> np.ndarray:
         """Labels as 0 ... c - 1, and -1 where unknown."""
@@ -103,7 +98,7 @@ class Rows:
 
     def total(self, values: np.ndarray) -> float:
         """The sum over samples of what is given for rows."""
-        return float(values.sum())
+        return self.F.total(values)
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -126,9 +121,7 @@ class Rows:
     @cached_property
     def centred(self) -> Array:
         """X, moved to its mean where it is so far from the origin that products of its rows drown their distances."""
-        few = self.X[: self.n_fitted : max(1, self.n_fitted // 1000)]
-        mean = np.asarray(few.mean(axis=0, dtype=np.float64)).ravel()
-        if few.shape[0] * (mean @ mean) <= (1 - FAR**-2) * np.sum(lengths(few) ** 2):
+        if not is_far(self.X if self.n_fitted == self.n else self.X[: self.n_fitted]):
             return self.X
         if not isinstance(self.F, SparseMap):
             return (self.X - self.mean).astype(self.X.dtype)
@@ -136,6 +129,11 @@ class Rows:
         moved = self.X.copy()
         moved.data[full] = (moved.data - self.mean[moved.indices])[full]
         return moved
+
+    @cached_property
+    def centred_mean(self) -> np.ndarray:
+        """The mean of the rows of :attr:`centred`."""
+        return self.mean if self.centred is self.X else weighted_mean(self.centred[: self.n_fitted])
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
@@ -170,22 +168,31 @@ class Rows:
 
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Inner products of pairs of rows of X, without an (edges, features) array."""
-        products = np.empty(rows.size)
-        for block, a, b in self._pairs(rows, cols):
-            products[block] = row_sums(a, b)
-        return products
+        return _dots(self.X, rows, cols)
+
+    def centred_dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Inner products of pairs of rows of :attr:`centred`, for what does not depend on the origin."""
+        return _dots(self.centred, rows, cols)
 
     def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Cosines of the angles between pairs of rows of X."""
         products = np.empty(rows.size)
-        for block, a, b in self._pairs(rows, cols):
+        for block, a, b in _pairs(self.X, rows, cols):
             products[block] = row_sums(unit_rows(a), unit_rows(b))
         return products
 
-    def _pairs(self, rows: np.ndarray, cols: np.ndarray) -> Iterator[tuple[slice, Array, Array]]:
-        """The rows of each pair in float64, some pairs at a time."""
-        for block in row_blocks(rows.size, 2 * row_width(self.X)):
-            yield block, self.X[rows[block]].astype(np.float64), self.X[cols[block]].astype(np.float64)
+
+def _pairs(X: Array, rows: np.ndarray, cols: np.ndarray) -> Iterator[tuple[slice, Array, Array]]:
+    """The rows of each pair in float64, some pairs at a time."""
+    for block in row_blocks(rows.size, 2 * row_width(X)):
+        yield block, X[rows[block]].astype(np.float64), X[cols[block]].astype(np.float64)
+
+
+def _dots(X: Array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    products = np.empty(rows.size)
+    for block, a, b in _pairs(X, rows, cols):
+        products[block] = row_sums(a, b)
+    return products
 
 
 class DividedRows(Rows):
@@ -196,7 +203,6 @@ class DividedRows(Rows):
         self._given, self.scale = self.__dict__.pop("X"), scale
         self.recall = rows.recall
         self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
-        self.recall = rows.recall
 
     def __getattr__(self, name: str) -> Any:
         """X, which takes a copy, when it is asked for."""
@@ -209,6 +215,8 @@ class DividedRows(Rows):
 
 class KernelRows(Rows):
     """Rows that are known by their kernel matrix alone."""
+
+    has_features = False
 
     def __init__(self, K: np.ndarray, y: Any = None):
         super().__init__(K, y)
@@ -225,15 +233,13 @@ class KernelRows(Rows):
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return self.X[rows, cols].astype(np.float64)
 
+    centred_dots = dots  # a kernel has the origin that it has
+
     def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return self.dots(rows, cols) / (self.norms[rows] * self.norms[cols])
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         return kernel_distances(self.X[np.ix_(rows, rows)]) ** 2
-
-    @property
-    def has_features(self) -> bool:
-        return False
 
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:

@@ -127,7 +127,8 @@ def assert_idle(client, but=0):
 # The same as in memory
 
 
-@pytest.mark.parametrize("name", METHODS)
+# What a cluster computes does not know the method: sums, links and their rows, classes, patches, and a choice of columns.
+@pytest.mark.parametrize("name", ["LPP", "LPP sampled", "LPP classes", "NPE", "MMC", "LPCA", "LaplacianScore"])
 def test_a_cluster_finds_what_one_machine_finds(client, name):
     X, y = data()
     expected = clone(METHODS[name]).fit(X, y)
@@ -177,7 +178,8 @@ def test_sparse_blocks(kind, says):
     meta = {"meta": kind((0, 0), dtype=np.float64)} if says else {"dtype": np.float64}
     D_ = pieces(blocks, **meta)
     sampled = KNN(5, metric="cosine", weights="dot", queries=150)
-    for model in (LPI(3), LPI(3, graph=sampled), LPP(3, graph=sampled, pca=None), LaplacianScore(4, graph=sampled)):
+    models = (LPI(3, graph=sampled), LPI(3), LPP(3, graph=sampled, pca=None), LaplacianScore(4, graph=sampled))
+    for model in models if kind is sparse.csr_array else models[:1]:  # which read all kinds alike
         expected = clone(model).fit(X)
         found = clone(model).fit(D_)
         assert_same(found, expected)

@@ -100,7 +100,7 @@ def test_a_classifier_behind_the_model():
     table, model = read("z.csv", label="churned"), load("model.lapwing")
     save(Pipeline([*model.steps, ("knn", KNeighborsClassifier().fit(table.X, table.y))]), "classifier.lapwing")
     said = run("transform", "classifier.lapwing", "customers.csv", "--id", "customer_id", "-o", "predicted.csv").stderr
-    assert "400 rows, 1 component" in said
+    assert "400 predictions" in said
     header, first, *_ = Path("predicted.csv").read_text().splitlines()
     assert header == "customer_id,prediction"
     assert first in ('"C10000","no"', '"C10000","yes"')
@@ -217,7 +217,7 @@ def test_labels_are_used(iris, file, options, graph):
     X, y = iris
     labels = np.where((np.arange(150) % 2 == 0) & (file == "half.csv"), -1, y)
     np.testing.assert_array_equal(found.components_, LPP(graph=graph).fit(X, labels).components_)
-    assert repr(found.graph) == repr(graph)
+    assert repr(found.graph_) == repr(graph)
     assert not np.allclose(found.components_, LPP().fit(X).components_)
 
 

@@ -12,8 +12,8 @@ from lapwing.graphs import KNN, OtherClass, Pairs, Repulsion, SameClass
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("supervised", SameClass()),
-        ("Semi", KNN(5) + SameClass()),
+        ("supervised", "supervised"),
+        ("Semi", "semi"),
         ("none", None),
         ("knn", KNN()),
         ("7", 7),

@@ -139,9 +139,8 @@ def test_coordinates_hold_the_whole_problem(kind, share, centre, constrained):
     at = np.array([np.flatnonzero(place == p)[0] for p in range(F.shape[0])])
     A = Structured(A.n, factors=A.factors, diag=-dense_A.sum(axis=1)[at])
     weights = B.diag if centre == "weighted" else None
-    found = F.coordinates(
-        [A], Centre(weights, centre == "origin", constrained), Preprojection(share), B if constrained else None
-    )
+    given = Centre(weights, centre == "origin", constrained)
+    found = F.coordinates([A, B] if constrained else [A], given, Preprojection(share))
     means = {"weighted": np.average(X, axis=0, weights=np.diagonal(dense_B)), "plain": X.mean(axis=0), "origin": 0.0}
     np.testing.assert_allclose(found.mean, means[centre] * np.ones(X.shape[1]), atol=10 * tolerance(kind))
     p = found.forms[0].shape[0]
@@ -196,10 +195,10 @@ def test_constant_rows(kind):
 def test_sparse_rows_that_are_too_large_have_operators(monkeypatch):
     X = rows(40, 20)
     F, B = SparseMap(sparse.csr_array(X)), diagonal(RNG.uniform(1, 2, 40))
-    dense = F.coordinates([B], Centre(B.diag), WHOLE, B).forms[0]
+    dense = F.coordinates([B, B], Centre(B.diag), WHOLE).forms[0]
     monkeypatch.setattr(SparseMap, "limit", 10)
     assert F.is_large
-    operator = F.coordinates([B], Centre(B.diag), WHOLE, B).forms[0]
+    operator = F.coordinates([B, B], Centre(B.diag), WHOLE).forms[0]
     np.testing.assert_allclose(operator @ np.eye(20), dense, atol=1e-10)
 
 
@@ -209,8 +208,8 @@ def test_a_linear_kernel_is_the_linear_map(centre):
     B, A = diagonal(RNG.uniform(1, 2, 20)), o.knn_weights(X, None, 3)
     A = Structured(20, sparse=sparse.csr_array(-A), diag=A.sum(axis=1))
     given = Centre(B.diag if centre == "weighted" else None, centre == "origin", True)
-    linear = DenseMap(X).coordinates([A], given, Preprojection(6), B)
-    kernel = KernelMap(X @ X.T, "linear", np.float64).coordinates([A], given, Preprojection(6), B)
+    linear = DenseMap(X).coordinates([A, B], given, Preprojection(6))
+    kernel = KernelMap(X @ X.T, "linear", np.float64).coordinates([A, B], given, Preprojection(6))
     for one, other in zip(linear.forms, kernel.forms, strict=True):
         np.testing.assert_allclose(np.linalg.eigvalsh(one), np.linalg.eigvalsh(other), rtol=1e-7, atol=1e-9)
     signs = np.linalg.lstsq(X.T @ kernel.back(np.eye(6)).T, linear.back(np.eye(6)).T, rcond=None)[0]
@@ -219,7 +218,7 @@ def test_a_linear_kernel_is_the_linear_map(centre):
 
 def test_an_indefinite_kernel_is_refused():
     with pytest.raises(ValueError, match="positive semi-definite"):
-        KernelMap(-np.eye(4), "mine", np.float64).coordinates([identity(4)], Centre(), WHOLE, identity(4))
+        KernelMap(-np.eye(4), "mine", np.float64).coordinates([identity(4)], Centre(), WHOLE)
 
 
 def test_forms_of_tensors():

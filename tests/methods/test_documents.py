@@ -38,20 +38,8 @@ def documents(n=90, d=60, seed=0):
 X, Y = documents()
 
 
-def refused(estimator):
-    """These checks fit documents without a term, which LPI refuses on purpose."""
-    names = (
-        "check_estimator_sparse_array",
-        "check_estimator_sparse_matrix",
-        "check_estimator_sparse_tag",
-        "check_estimators_dtypes",
-    )
-    return dict.fromkeys(names, "fits empty documents")
-
-
-@parametrize_with_checks(
-    [literal(LPI), literal(LPI, 1, graph=KNN(3) + SameClass())], expected_failed_checks=refused
-)  # y required
+@pytest.mark.filterwarnings("ignore:documents without a term")
+@parametrize_with_checks([literal(LPI), literal(LPI, 1, graph=KNN(3) + SameClass())])  # y required
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -99,8 +87,37 @@ def test_length_of_a_document_does_not_matter():
     longer = X * np.linspace(1, 9, 90)[:, None]
     np.testing.assert_allclose(clone(fitted).fit(longer).components_, fitted.components_, atol=1e-7)
     np.testing.assert_allclose(fitted.transform(longer), fitted.transform(X), atol=1e-10)
-    empty = sparse.csr_array((1, 60))
-    np.testing.assert_allclose(fitted.transform(empty)[0], -fitted.mean_ @ fitted.components_.T)
+
+
+EMPTY = sparse.vstack([X[:5], sparse.csr_array((2, 60)), X[5:]]).tocsr()
+FULL = np.r_[:5, 7:92]
+
+
+@pytest.mark.parametrize("graph", [6, None, "supervised", KNN(6) + SameClass(), KNN(3, metric="cosine", queries=50)])
+@pytest.mark.parametrize("make", [sparse.csr_array, lambda A: A.toarray()], ids=["sparse", "dense"])
+def test_empty_documents(make, graph):
+    labels = np.insert(Y, 5, [-1, 2])
+    expected = literal(LPI, 3, graph=graph).fit(make(X), Y)
+    with pytest.warns(UserWarning, match=r"documents without a term: 2 \(the first is row 5\)") as caught:
+        fitted = literal(LPI, 3, graph=graph).fit(make(EMPTY), labels)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(fitted.components_, expected.components_)
+    Z = fitted.transform(make(EMPTY))
+    assert not Z[5:7].any()
+    np.testing.assert_allclose(Z[FULL], expected.transform(make(X)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:documents without a term")
+def test_few_documents_with_a_term():
+    nothing = sparse.csr_array((30, 60))
+    fitted = LPI(1).fit(sparse.vstack([X[:6], nothing]).tocsr())
+    assert fitted.graph_.n_neighbors == 5
+    with pytest.raises(ValueError, match="n_neighbors=8 must be smaller than the number of samples, 6"):
+        LPI(1, graph=8).fit(sparse.vstack([X[:6], nothing]).tocsr())
+    with pytest.raises(ValueError, match="1 documents with a term"):
+        LPI(1).fit(sparse.vstack([X[:1], nothing]).tocsr())
+    with pytest.raises(ValueError, match="knows documents by their row"):
+        LPI(1, graph=np.ones((92, 92))).fit(EMPTY)
 
 
 def test_neighbours_in_the_space_of_an_svd():
@@ -127,7 +144,7 @@ def test_text_pipeline_and_search():
     ("options", "data", "message"),
     [
         ({}, -X, "[Nn]egative values.*use LPP"),
-        ({}, sparse.vstack([X, sparse.csr_array((2, 60))]).tocsr(), r"2 empty documents \(the first is row 90"),
+        ({}, sparse.csr_array((90, 60)), "0 documents with a term"),
         ({"ridge": 0}, X, "ridge=0"),
         ({"ridge": 0.0}, X, "ridge=0"),
         ({"ridge": -1.0}, X, "ridge=-1.0"),

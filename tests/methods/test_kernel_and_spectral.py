@@ -429,7 +429,7 @@ def test_threads():
             fits.append(
                 (
                     LaplacianEigenmaps(3, graph=10).fit(S).embedding_,
-                    literal(KernelLPP, 3, graph=10).fit(S).transform(S[:50]),
+                    literal(KernelLPP, 3, graph=10).fit(S[:400]).transform(S[:50]),
                 )
             )
     assert subspace_angles(fits[0][0], fits[1][0]).max() < 1e-8

@@ -57,9 +57,16 @@ def allowed(i, n, among="all", y=None):
 
 def neighbors(X, k, metric="euclidean", rows=None, among="all", y=None):
     """The set of neighbours of each row that has any."""
-    X = X.toarray() if sparse.issparse(X) else X
-    n, D = len(X), distances(X, metric)
-    found = {i: nearest({j: D[i, j] for j in allowed(i, n, among, y)}, k) for i in (range(n) if rows is None else rows)}
+    X = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)
+    labels = None if y is None else tuple(np.asarray(y).tolist())
+    found = _neighbors(X.tobytes(), X.shape, X.dtype, k, metric, among, labels)
+    return {i: own for i, own in found.items() if rows is None or i in set(rows)}
+
+
+@cache
+def _neighbors(content, shape, dtype, k, metric, among, y):
+    n, D = shape[0], _distances(content, shape, dtype, metric)
+    found = {i: nearest({j: D[i, j] for j in allowed(i, n, among, y)}, k) for i in range(n)}
     return {i: own for i, own in found.items() if own}
 
 
@@ -67,7 +74,10 @@ def as_sets(edges):
     """The same of edges; no pair is there twice."""
     pairs = list(zip(edges.rows.tolist(), edges.cols.tolist(), strict=True))
     assert len(set(pairs)) == len(pairs)
-    return {i: {j for own, j in pairs if own == i} for i in {i for i, _ in pairs}}
+    found = {i: set() for i, _ in pairs}
+    for i, j in pairs:
+        found[i].add(j)
+    return found
 
 
 def ladder(n, d, step=3e-10, seed=0):

@@ -94,8 +94,11 @@ class TestRule:
         with config_context(working_memory=memory):
             check(DATA[name])
 
-    @pytest.mark.parametrize("among", ["all", "same_class", "other_class"])
-    @pytest.mark.parametrize("name", DATA)
+    @pytest.mark.parametrize(
+        ("name", "among"),
+        [(name, "all") for name in DATA]
+        + [(name, among) for name in ("random", "lattice", "repeated") for among in ("same_class", "other_class")],
+    )
     def test_the_number_of_threads_changes_no_bit(self, name, among):
         found = []
         for threads in (1, 2):

@@ -16,8 +16,7 @@ import sklearn.datasets
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
-from sklearn.model_selection import LeaveOneOut, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Bunch
 
 from lapwing.papers import datasets
@@ -239,7 +238,8 @@ def test_image_shapes_and_views_are_those_of_the_files():
 def test_labels_belong_to_rows(name, version, accuracy):
     """Leave-one-out accuracy of the nearest neighbour, as published with the files."""
     X, y = real(name, version, return_X_y=True)
-    score = cross_val_score(KNeighborsClassifier(1), X.astype(float), y, cv=LeaveOneOut()).mean()
+    nearest = NearestNeighbors(n_neighbors=1).fit(X.astype(float)).kneighbors(return_distance=False)[:, 0]
+    score = np.mean(y[nearest] == y)
     assert score == pytest.approx(accuracy, abs=6e-4)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import oracles as o
 import pytest
 from messy import customers
+from model_files import contents, forge
 from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.compose import ColumnTransformer, make_column_selector
@@ -27,12 +28,12 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from test_model_file import contents, forge
 
 from lapwing import LPP, MMC, FisherScore, KernelLPP
 from lapwing.graphs import KNN, SameClass
 from lapwing.persistence import ModelFileError, can_save, load, save, to_onnx
 from lapwing.persistence._others import STORABLE
+from lapwing.selection import SemiSupervised
 from lapwing.tables import DatesAsNumbers, prepare, read
 
 pytest.importorskip("safetensors")
@@ -81,6 +82,8 @@ FINAL = [
     make_pipeline(LPP(3), MiniBatchKMeans(3, random_state=0, n_init=1)),
     make_pipeline(MMC(2), LogisticRegression()),
     make_pipeline(LPP(2), KNeighborsRegressor(4)),
+    SemiSupervised(make_pipeline(StandardScaler(), LPP(2, graph="semi")), KNeighborsClassifier(3)),
+    make_pipeline(StandardScaler(), SemiSupervised("passthrough")),
 ]
 KEPT_ONLY = [  # which ONNX has not
     make_pipeline(KernelLPP(3), NearestCentroid()),
@@ -329,7 +332,7 @@ def test_onnx(model, tmp_path):
 
 
 @pytest.mark.parametrize("y", [Y, WORDS[Y].astype(str)], ids=["numbers", "words"])
-@pytest.mark.parametrize("model", [*FINAL[:1], *FINAL[3:4]], ids=named)
+@pytest.mark.parametrize("model", [*FINAL[:1], *FINAL[3:4], *FINAL[5:]], ids=named)
 def test_onnx_of_classifiers(model, y):
     pytest.importorskip("onnx")
     rows = NEW.astype(np.float32)

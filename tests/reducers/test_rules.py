@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.linalg import subspace_angles
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
@@ -33,7 +34,7 @@ from lapwing.clustering import NormalizedCut
 from lapwing.graphs import KNN, OtherClass, Pairs, Repulsion, SameClass
 from lapwing.problem import degree_sum, laplacian_sum
 from lapwing.reducers import _base
-from lapwing.reducers._projecting import spread
+from lapwing.reducers._rules import spread
 from lapwing.rows import Rows
 
 DIGITS, Y = load_digits(return_X_y=True)
@@ -258,6 +259,14 @@ def test_the_rest_keeps_its_coefficients(estimator):
     raw, terms = graphs.graph.terms(Rows(X, y)), estimator.problem(X, y).minimise
     for one, other in zip(raw, terms, strict=False):
         assert one.coefficient == other.coefficient
+
+
+def test_as_many_components_as_classes_of_large_sparse_rows(monkeypatch):
+    """A method without a ridge keeps a number of directions, which goes by the number of components."""
+    monkeypatch.setattr("lapwing.maps.SparseMap.limit", 20)
+    monkeypatch.setattr("lapwing.reducers._rules.LARGE_DIRECTIONS", 10)
+    fitted = MMC("auto").fit(sparse.csr_array(X), y)
+    assert (len(fitted.components_), fitted.n_pca_) == (9, 18)
 
 
 def test_degree_forces_it():

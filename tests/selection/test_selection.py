@@ -60,8 +60,8 @@ def grid_scores(estimator, X, y, dimensions, classifier, **options):
 def test_equals_grid_search(reducer):
     D = 3
     before = repr(reducer)
-    found = nested_scores(reducer, X, Y, dimensions=D, cv=3)
-    scores, mean, std, best = grid_scores(reducer, X, Y, range(1, D + 1), KNeighborsClassifier(1), cv=3)
+    found = nested_scores(reducer, X, Y, dimensions=D, cv=2)
+    scores, mean, std, best = grid_scores(reducer, X, Y, range(1, D + 1), KNeighborsClassifier(1), cv=2)
     np.testing.assert_array_equal(found.dimensions, range(1, D + 1))
     np.testing.assert_array_equal(found.scores, scores)
     np.testing.assert_allclose(found.mean, mean)
@@ -241,7 +241,7 @@ BOOTSTRAPPED = [
 def test_bootstrap_by_hand(reducer):
     """Draws hold rows several times, and every graph copes."""
     data, y = load_iris(return_X_y=True)
-    found = bootstrap_error(reducer, data, y, n_bootstraps=6, random_state=0)
+    found = bootstrap_error(reducer, data, y, n_bootstraps=3, random_state=0)
     random = np.random.RandomState(0)
     model = make_pipeline(reducer, KNeighborsClassifier(1))
     for error in found.errors:

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.solvers import LanczosError, seeded_eigsh
-from lapwing.solvers._lanczos import largest
+from lapwing.solvers._lanczos import krylov, largest
 
 
 def diagonal(values):
@@ -33,6 +33,17 @@ def test_errors_say_what_failed():
         seeded_eigsh(diagonal(np.zeros(50)), 2)
 
 
+def test_what_is_deflated_does_not_leak_where_it_is_huge():
+    """As an inverse is along the null space."""
+    constant, values = np.full((200, 1), 200**-0.5), np.linspace(1, 2, 200)
+
+    def apply(v):
+        return values * v + 1e8 * constant[:, 0] * (constant[:, 0] @ v)
+
+    _, vectors = krylov(apply, np.random.RandomState(0).standard_normal(200), constant, 5, 1000, 1e-12)
+    assert np.abs(constant.T @ vectors).max() < 1e-14
+
+
 def test_vectors_that_are_not_orthogonal_are_refused(monkeypatch):
     from lapwing.solvers import _lanczos
 
@@ -47,10 +58,10 @@ def test_a_search_that_always_finds_more_gives_up(monkeypatch):
 
     axes, count = iter(np.eye(600)), iter(range(1, 100))
 
-    def krylov(apply, start, deflated, k, restarts, tol):
+    def more(apply, start, deflated, k, restarts, tol):
         value = float(next(count))
         return np.full(k, value), np.array([next(axes) for _ in range(k)]).T
 
-    monkeypatch.setattr(_lanczos, "krylov", krylov)
+    monkeypatch.setattr(_lanczos, "krylov", more)
     with pytest.raises(LanczosError, match="repeat too often for Lanczos to find the first 3"):
         largest(lambda v: v, np.empty((600, 0)), 3, 100)

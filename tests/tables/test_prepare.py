@@ -109,7 +109,16 @@ def test_dates_of_every_kind():
         DatesAsNumbers().fit([["1970-01-02"], ["soon"]])
     with pytest.raises(ValueError, match="has 2 features"):
         encoder.transform([["1970-01-02"] * 2])
-    assert clone(encoder).get_params() == {}
+    assert clone(encoder).get_params() == {"formats": None}
+
+
+def test_formats_do_not_depend_on_the_rows_that_are_fitted():
+    days = [["03/01/1970"], ["13/01/1970"]]
+    assert DatesAsNumbers().fit(days[:1]).transform(days[:1]) == 59  # the month first
+    given = DatesAsNumbers(["%d/%m/%Y"]).fit(days[:1])
+    np.testing.assert_array_equal(given.transform(days).ravel(), [2, 12])
+    with pytest.raises(ValueError, match="one entry for each of the 1 columns"):
+        DatesAsNumbers(["%d/%m/%Y", None]).fit(days)
 
 
 def test_all_bad_columns_are_one_error(text):
@@ -170,8 +179,13 @@ def test_parquet(tmp_path):
 def test_aside(text):
     table = read(text("a,who,when\n1,x,2020\n2,y,\n3,x,2021\n"), mixed=True, aside=["who", "when"])
     assert table.feature_names == ["a"]
-    assert table.take([2, 0]).aside["who"].tolist() == ["x", "x"]
-    assert table.aside["when"].tolist() == ["2020", "", "2021"]
+    assert table.take([1, 0]).aside["who"].tolist() == ["x", "x"]
+    assert table.aside["when"].tolist() == [2020, 2021]  # the row without one is left out
+    assert table.notes == ("1 row without 'when' left out",)
+    table = read(text("a,when\n1,02.01.2020\n2,01.02.2020\n3,31.01.2020\n"), mixed=True, aside=["when"])
+    assert np.argsort(table.aside["when"]).tolist() == [0, 2, 1]  # by time, not as text
+    with pytest.raises(ValueError, match="column 'when' is empty"):
+        read(text("a,when\n1,\n2,\n"), mixed=True, aside=["when"])
 
 
 # Preparing

@@ -16,8 +16,9 @@ from typer.core import TyperGroup
 
 from ._compare import compare, demo
 from ._console import say
+from ._inspect import export, inspect
 from ._methods import methods
-from ._model import fit, inspect, transform
+from ._model import fit, transform
 from ._reproduce import reproduce
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
@@ -94,7 +95,7 @@ def _main(
 
 
 # In the order of the help.
-for command in (compare, fit, transform, inspect, methods, demo, reproduce):
+for command in (compare, fit, transform, inspect, export, methods, demo, reproduce):
     app.command()(command)
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from importlib.util import find_spec
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
@@ -33,6 +34,7 @@ from ._options import (
     as_given,
     check_output,
     listed,
+    quoted,
     reading,
     writing,
 )
@@ -118,9 +120,12 @@ def compare(
     zero_based: ZeroBased = False,
 ) -> None:
     """Try several methods and dimensions by cross-validation; print a table and write a report."""
+    start = perf_counter()
     check_output(output, data)
     if atlas is not None:
         check_output(atlas, data, output)
+    if label is not None and label in (group, time):
+        raise typer.BadParameter(f"{label!r} is the label, so it cannot divide the rows", param_hint="--group, --time")
     if group is not None and time is not None:
         raise typer.BadParameter("give --group, or --time", param_hint="--time")
     preparing = (impute, one_hot, dates, standardize, categories)
@@ -133,19 +138,22 @@ def compare(
     table = prepared.table
     check_classes(table, data)
     _say_what_was_read(table, data, sample, seed)
+    if time is not None and table.aside[time].dtype.kind in "OU":
+        say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
     kept = {name: table.aside[column] for name, column in aside.items()}
     found = _compared(
         prepared, names, dimensions=wanted, scoring=scoring, cv=cv, random_state=seed, n_jobs=jobs, **kept
     )
-    again = [*as_given(options), *(part for column in aside.values() for part in ("--drop", column))]
-    lines = _fit_lines(found, data, again)
+    dropped = [part for column in aside.values() for part in ("--drop", quoted(column))]
+    lines = _fit_lines(found, data, [*as_given(options), *dropped])
     if json:
         print_json(_facts(found, data, output, lines))
     else:
         _print(found)
-        _advise(found, lines)
-    loading = _loading(data, options, aside, sample, seed)
-    _write_report(output, found, table, data, loading, lines[found.choice[0]])
+        transform = ["lapwing", "transform", "model.lapwing", _file(data), *dropped, *as_given(options, False)]
+        _advise(found, lines[found.choice[0]], shlex.join([*transform, "-o", "projected.csv"]))
+    loading = _loading(data, options, prepared, aside, sample, seed)
+    _write_report(output, found, table, data, start, loading, lines[found.choice[0]])
     if atlas is not None:
         _write_atlas(atlas, found, table)
 
@@ -161,6 +169,7 @@ def demo(
 
     digits = load_digits()
     table = Table(digits.data, digits.target, image_shape=digits.images.shape[1:], n_read=len(digits.data))
+    start = perf_counter()
     os.makedirs(folder, exist_ok=True)
     output = os.path.join(folder, "report.html")
     _say_what_was_read(table, "digits", None, 0)
@@ -168,7 +177,7 @@ def demo(
     found = _compared(Prepared(table, [], []), names, n_jobs=jobs)
     _print(found)
     loading = "from sklearn.datasets import load_digits\n\nX, y = load_digits(return_X_y=True)"
-    _write_report(output, found, table, "digits", loading)
+    _write_report(output, found, table, "digits", start, loading)
 
 
 def _names(given: list[str]) -> list[str]:
@@ -178,8 +187,10 @@ def _names(given: list[str]) -> list[str]:
     names = {key(name): name for name in [*METHODS, *(["UMAP"] if find_spec("umap") else [])]}
     unknown = [name for name in given if key(name) not in names]
     if unknown:
+        more = "UMAP" if find_spec("umap") else "UMAP where umap-learn is installed"
         raise typer.BadParameter(
-            f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}", param_hint="--methods"
+            f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}, and {more}",
+            param_hint="--methods",
         )
     return [names[key(name)] for name in given]
 
@@ -206,7 +217,7 @@ def _say_what_was_read(table: Any, data: str, sample: int | None, seed: int) -> 
         unknown = labels.count("-1")
         parts += [counted(len(set(labels) - {"-1"}), "class"), *([f"{unknown:,} unknown"] if unknown else [])]
     say(f"{data}: {', '.join(parts)}")
-    if len(table) < table.n_read:
+    if sample is not None and len(table) < table.n_read:
         say(f"a random sample of {len(table):,} rows is used (--sample {sample} --seed {seed})")
     elif len(table) >= MANY:
         say(f"{len(table):,} rows take a while; --sample 5000 compares on a random part")
@@ -228,6 +239,7 @@ def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
     from .. import comparison
 
     X, y = prepared.table.X, prepared.table.y
+    rows, prepare = (X, None) if prepared.transformer is None else (prepared.given, prepared.transformer)
     chosen = comparison.default_methods(X, y) if names is None else comparison.named_methods(names, X, y)
     slow = comparison.left_out(X, y) if names is None else {}
     for name, why in slow.items():
@@ -240,7 +252,7 @@ def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
             update(done, total, message)
 
         methods = {name: prepared.settled(method) for name, method in chosen.items()}
-        found = comparison.compare(X, y, methods=methods, progress=tell, **options)
+        found = comparison.compare(rows, y, methods=methods, prepare=prepare, progress=tell, **options)
     if found.units:
         say(
             f"The columns are in different units (the largest deviation is {found.units:,.0f} times the median one); methods of "
@@ -259,7 +271,9 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _loading(data: str, options: dict[str, Any], aside: dict[str, str], sample: int | None, seed: int) -> str:
+def _loading(
+    data: str, options: dict[str, Any], prepared: Any, aside: dict[str, str], sample: int | None, seed: int
+) -> str:
     """Python that reads the table as the command did."""
     names = ("label", "labels", "id", "drop", "header", "resize", "grey", "zero_based")
     usual: dict[str, Any] = {
@@ -290,16 +304,16 @@ def _loading(data: str, options: dict[str, Any], aside: dict[str, str], sample: 
     lines = [
         "from lapwing.tables import prepare, read",
         "",
-        f"table = prepare(read({arguments}){more}).table",
-        "X, y = table.X, table.y",
+        f"prepared = prepare(read({arguments}){more})",
+        "table = prepared.table",
+        *(["X, preparation = prepared.given, prepared.transformer"] if prepared.steps else ["X = table.X"]),
+        *(["y = table.y"] if prepared.table.y is not None else []),
     ]
-    if options["label"] is None and not options["labels"]:
-        lines[-1] = "X = table.X"
     return "\n".join([*lines, *(f"{key} = table.aside[{column!r}]" for key, column in aside.items())])
 
 
 def _write_report(
-    output: str, found: Any, table: Any, data: str, loading: str | None = None, fitting: str | None = None
+    output: str, found: Any, table: Any, data: str, start: float, loading: str | None = None, fitting: str | None = None
 ) -> None:
     from ..report import write_report
 
@@ -318,7 +332,7 @@ def _write_report(
             loading=loading,
             fitting=fitting,
         )
-    say(f"wrote {output}")
+    say(f"wrote {output} after {perf_counter() - start:.0f} s")
 
 
 def _write_atlas(path: str, found: Any, table: Any) -> None:
@@ -362,7 +376,7 @@ def _mean(found: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
     return {"method": records[0]["method"], "dimension": records[0]["dimension"], **row}
 
 
-def _advise(found: Any, lines: dict[str, str]) -> None:
+def _advise(found: Any, fitting: str, projecting: str) -> None:
     """What the star means, what to know about it, and how to go on."""
     within = "ten points" if found.criterion in ("recall", "trustworthiness", "continuity") else "one standard error"
     say(f"* the simplest with the fewest dimensions within {within} of the best")
@@ -374,8 +388,14 @@ def _advise(found: Any, lines: dict[str, str]) -> None:
         best = max(row["accuracy"] for row in found.summary())
         if best < always:
             say(f"no method's nearest neighbour is right as often ({100 * best:.1f} % at best)")
-    say("to fit it:")
-    say(f"  {lines[found.choice[0]]}")
+    classes = "" if found.labels is None else " (fit --predict makes one that names their classes)"
+    say(f"to fit it, and to project rows with the model{classes}:")
+    say(f"  {fitting}")
+    say(f"  {projecting}")
+
+
+def _file(data: str) -> str:
+    return "FILE" if data == "-" else data
 
 
 def _fit_lines(found: Any, data: str, again: list[str]) -> dict[str, str]:
@@ -388,14 +408,15 @@ def _fitting(found: Any, method: str, dimension: int, data: str) -> list[str]:
     from ..methods import METHODS
 
     estimator = found.estimator(method, dimension)
-    command = ["lapwing", "fit", "FILE" if data == "-" else data, "--method"]
+    command = ["lapwing", "fit", _file(data), "--method"]
     name = type(estimator).__name__
     if name not in METHODS:
         return [*command, _slug(method), "-d", str(dimension)]
     command += [name.lower(), "-d", str(dimension)]
     parameters = estimator.get_params(deep=False)
     if "graph" in parameters:
-        command += ["--graph", "none" if parameters["graph"] is None else repr(parameters["graph"])]
+        graph = parameters["graph"]
+        command += ["--graph", "none" if graph is None else graph if isinstance(graph, str) else repr(graph)]
     usual = METHODS[name]().get_params(deep=False)
     for parameter, value in parameters.items():
         if parameter not in ("n_components", "graph", "standardize") and repr(value) != repr(usual[parameter]):

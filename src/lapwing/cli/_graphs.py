@@ -25,13 +25,14 @@ SIGNS = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "
 
 
 def parsed(text: str) -> Any:
-    """The graph that a text stands for: a graph, a number of neighbours, or None for the method's own graph."""
-    from ..graphs import KNN, SameClass
+    """What a text stands for: a graph, its name, a number of neighbours, or None for the method's own graph."""
+    from ..graphs import KNN
 
-    words = {"supervised": SameClass, "semi": lambda: KNN(5) + SameClass(), "none": lambda: None, "knn": KNN}
     plain = text.strip().lower()
-    if plain in words:
-        return words[plain]()
+    if plain in ("supervised", "semi"):
+        return plain
+    if plain in ("none", "knn"):
+        return None if plain == "none" else KNN()
     if plain.isascii() and plain.isdigit() and int(plain):
         return int(plain)
     if len(text) > LONGEST:

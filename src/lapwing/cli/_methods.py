@@ -71,6 +71,8 @@ def to_fit(name: str) -> Any:
     """An unfitted estimator: one of lapwing's methods, or one that ``compare`` holds them to, such as PCA."""
     from ..methods import METHODS
 
+    if key(name) == "umap":
+        raise typer.BadParameter("UMAP has no place in a model file, so it is only compared", param_hint="--method")
     if key(name) not in map(key, METHODS):
         from .. import comparison
         from ..persistence import can_save

@@ -1,4 +1,4 @@
-"""``lapwing fit``, ``transform`` and ``inspect``: models in files."""
+"""``lapwing fit`` and ``transform``: models in files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import Progress, counted, print_json, print_table, progress, say, size
+from ._console import Progress, counted, progress, say, size
 from ._methods import to_fit
 from ._options import (
     Categories,
@@ -26,7 +26,6 @@ from ._options import (
     Header,
     Id,
     Impute,
-    Json,
     Label,
     NoLabel,
     OneHot,
@@ -77,7 +76,12 @@ def fit(
     ] = "lpp",
     dimensions: Annotated[
         str | None,
-        typer.Option("--dimensions", "-d", metavar="D", help='How many; "all"; for tsa one per side, as 8x6.'),
+        typer.Option(
+            "--dimensions",
+            "-d",
+            metavar="D",
+            help='How many; "auto" is one less than classes; "all"; for tsa 8x6.',
+        ),
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",
     label: Label = None,
@@ -99,6 +103,12 @@ def fit(
         list[str] | None,
         typer.Option("--param", "-p", metavar="KEY=VALUE", help="Any parameter of the method. May be repeated."),
     ] = None,
+    predict: Annotated[
+        bool,
+        typer.Option(
+            "--predict", help="A nearest neighbour in the space names the class: transform writes predictions."
+        ),
+    ] = False,
     impute: Impute = None,
     one_hot: OneHot = True,
     dates: Dates = True,
@@ -114,15 +124,15 @@ def fit(
     preparing = (impute, one_hot, dates, standardize, categories)
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     estimator = to_fit(method)
-    choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []))
-    configure(estimator, dimensions, choice)
+    choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []), dimensions)
+    configure(estimator, choice)
     from ..persistence import save
 
     start = time.perf_counter()
-    blocks = _in_blocks(estimator, data, options)
+    blocks = None if predict else _in_blocks(estimator, data, options)
     if blocks is None:
         prepared = read_prepared(data, options)
-        model = _fitted(prepared.settled(estimator), prepared, choice, data, options)
+        model = _fitted(prepared.settled(estimator), prepared, choice, data, options, predict)
         shape = prepared.table.X.shape
     else:
         settle_graph(estimator, choice, label is not None)
@@ -130,8 +140,9 @@ def fit(
     with writing(output):
         save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
+    result = "class" if predict else f"{n_outputs(model):,}"
     say(
-        f"{_method_name(model)}: {rows}, {features} -> {_outputs(model):,} "
+        f"{_method_name(model)}: {rows}, {features} -> {result} "
         f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
     )
 
@@ -183,11 +194,15 @@ def _reads_blocks(estimator: Any) -> bool:
     return isinstance(estimator, LinearReducer | FeatureSelector)
 
 
-def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any]) -> Any:
-    """The model, with the steps before it."""
+def _fitted(
+    estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool = False
+) -> Any:
+    """The model, with the steps before it and, where it shall predict, the nearest neighbour behind it."""
     from scipy import sparse
     from sklearn.utils import get_tags
 
+    if predict:
+        _require_classes(prepared.table, data)
     table = _with_known_labels(estimator, prepared.table, choice, data, options)
     _require_label(estimator, table.y)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
@@ -196,16 +211,27 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: d
         )
     if "image_shape" in estimator.get_params() and table.image_shape is not None:
         estimator.set_params(image_shape=table.image_shape, flatten=True)
+    if predict:
+        from ..selection import SemiSupervised
+
+        estimator = SemiSupervised(estimator)
     estimator.fit(table.X, table.y)
     if table.feature_names is not None and not prepared.steps:
         import numpy as np
 
         # So that transform finds the columns by name; scikit-learn sets it only where X is a data frame.
         first_step(estimator).feature_names_in_ = np.array(table.feature_names, dtype=object)
-    if table.image_shape is not None and _is_ours(last_step(estimator)):
+    if table.image_shape is not None and is_ours(last_step(estimator)):
         shape = tuple(map(int, table.image_shape))
         last_step(estimator).image_shape_ = shape  # so that transform takes no images of another
     return prepared.model(estimator)
+
+
+def _require_classes(table: Any, data: str) -> None:
+    """What a nearest neighbour can name."""
+    if table.y is None:
+        raise typer.BadParameter("it names classes, so it needs labels (--label)", param_hint="--predict")
+    check_classes(table, data)
 
 
 def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, options: dict[str, Any]) -> Any:
@@ -215,24 +241,22 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, op
     if table.y is None:
         return table
     column = f"labels of {options['label']!r}" if options["label"] else "labels"
-    if get_tags(estimator).target_tags.required:
-        check_classes(table, data)
-    elif are_quantities(table.y):
+    if are_quantities(table.y) and not get_tags(estimator).target_tags.required:
         say(f"the {column} are quantities, not classes, and are NOT USED")
         return replace(table, y=None)
+    check_classes(table, data)
     unknown = table.y == ("-1" if table.y.dtype.kind == "U" else -1)
-    if unknown.all():
-        raise ValueError(f"{data}: all {column} are missing; label some rows, or leave them out (--no-label)")
     if unknown.any():
         say(f"{counted(int(unknown.sum()), 'label')} of {len(table):,} unknown")
     settle_graph(estimator, choice, True, bool(unknown.any()), column)
-    if unknown.any() and not _is_ours(last_step(estimator)) and get_tags(estimator).target_tags.required:
+    if unknown.any() and not is_ours(last_step(estimator)) and get_tags(estimator).target_tags.required:
         say(f"{_method_name(estimator)} is fitted to the {counted(int((~unknown).sum()), 'row')} whose label is known")
         return table.take(~unknown)
     return table
 
 
-def _is_ours(estimator: Any) -> bool:
+def is_ours(estimator: Any) -> bool:
+    """Whether it is a method of lapwing, or of a class that derives from one."""
     from ..reducers import Reducer
 
     return isinstance(estimator, Reducer)
@@ -244,7 +268,9 @@ def first_step(model: Any) -> Any:
 
 
 def last_step(model: Any) -> Any:
-    """The last estimator of a pipeline, or the model itself."""
+    """The last estimator of a pipeline, or the model itself; the reducer where a classifier follows."""
+    if hasattr(model, "reducer_"):
+        return last_step(model.reducer_)
     return last_step(model.steps[-1][1]) if hasattr(model, "steps") else model
 
 
@@ -264,7 +290,8 @@ def _parameter(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _outputs(estimator: Any) -> int:
+def n_outputs(estimator: Any) -> int:
+    """Columns that a model writes."""
     return len(estimator.get_feature_names_out()) if hasattr(estimator, "transform") else 1
 
 
@@ -294,8 +321,8 @@ def transform(
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
 
     start = time.perf_counter()
-    _import(import_)
-    estimator = _loaded(model)
+    imported(import_)
+    estimator = loaded(model)
     given = {name: value for name, value in options.items() if name != "prepare"}
     inputs, names = inputs_of(estimator), getattr(estimator, "feature_names_in_", None)
     kinds = None
@@ -311,11 +338,18 @@ def transform(
         rows = write(output, _projected(estimator, checked, plain, update), **columns)
     notes.told()
     if output != "-":
-        written = f"{counted(rows, 'row')}, {counted(_outputs(estimator), 'component')} ({size(output)})"
+        projects = hasattr(estimator, "transform")
+        what = (
+            f"{counted(rows, 'row')}, {counted(n_outputs(estimator), 'component')}"
+            if projects
+            else f"{rows:,} predictions"
+        )
+        written = f"{what} ({size(output)})"
         say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
 
 
-def _loaded(path: str) -> Any:
+def loaded(path: str) -> Any:
+    """The model of a file; for data the error says what to do with it."""
     from ..persistence import ModelFileError, load
 
     try:
@@ -366,9 +400,7 @@ class Notes:
         if self._gaps:
             say(f"{counted(self._gaps, 'missing value')} imputed")
         for name, values in self._unknown.items():
-            say(
-                f"column {name!r} has values that the model does not know, which count as none: {_some(sorted(values))}"
-            )
+            say(f"column {name!r} has values that the model does not know, which count as none: {some(sorted(values))}")
 
 
 def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
@@ -408,7 +440,7 @@ def _name(column: str | None, default: str, columns: bool) -> str:
     return column if columns or not os.path.exists(column) else default
 
 
-def _import(modules: list[str] | None) -> None:
+def imported(modules: list[str] | None) -> None:
     """What the user asks for, and nothing that a file does."""
     if modules and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # at the end: a file of this folder takes the place of nothing that is installed
@@ -426,90 +458,8 @@ def _import(modules: list[str] | None) -> None:
             raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
 
 
-def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
-    """Say what is in a model file."""
-    from ..persistence import read_header
-
-    _import(import_)
-    whole = _loaded(model)
-    header = read_header(model)
-    estimator = _reducer(whole)
-    facts = {
-        "method": type(estimator).__name__,
-        "parameters": estimator.get_params(deep=False),
-        "steps": _steps(whole) if whole is not estimator else None,
-        "columns": _columns(whole),
-        "features": whole.n_features_in_,
-        "feature_names": getattr(whole, "feature_names_in_", None),
-        "image_shape": getattr(estimator, "image_shape_", None),
-        "outputs": _outputs(whole),
-        **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
-        "eigenvalues": getattr(estimator, "eigenvalues_", None),
-        "solver": getattr(estimator, "solver_", None),
-        "arrays": {name: list(value.shape) for name, value in vars(estimator).items() if hasattr(value, "shape")},
-        "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
-    }
-    if json:
-        print_json(facts)
-    else:
-        print_table(["", ""], _lines(facts, estimator, model), header=False)
-
-
-def _reducer(model: Any) -> Any:
-    """The last of lapwing's estimators in a model, or its last step."""
-    steps = [step for _, step in getattr(model, "steps", [])]
-    ours = [_reducer(step) for step in steps if _is_ours(_reducer(step))]
-    return ours[-1] if ours else last_step(model)
-
-
-def _steps(model: Any) -> list[str]:
-    return [
-        name for _, step in model.steps for name in (_steps(step) if hasattr(step, "steps") else [type(step).__name__])
-    ]
-
-
-def _columns(model: Any) -> dict[str, list[str]] | None:
-    """Names of the columns that a model takes, by what they hold."""
-    from ..tables import inputs_of
-
-    inputs, names = inputs_of(model), getattr(model, "feature_names_in_", None)
-    if inputs is None or names is None:
-        return None
-    kinds = dict.fromkeys(column.kind for column in inputs)
-    return {kind: [str(n) for n, column in zip(names, inputs, strict=True) if column.kind == kind] for kind in kinds}
-
-
-def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
-    words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
-    return "; ".join(
-        f"{words[kind]}: {_some(names)}" for kind, names in (columns or {}).items() if len(columns or {}) > 1
-    )
-
-
-def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
-    defaults = type(estimator)().get_params(deep=False)
-    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(defaults[key])}
-    lines = {
-        "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
-        "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
-        "steps": " -> ".join(facts["steps"] or []),
-        "columns": _kinds_in_words(facts["columns"]),
-        "features": f"{facts['features']:,}" + _some(facts["feature_names"], ": {}"),
-        "images": " x ".join(map(str, facts["image_shape"] or ())),
-        "outputs": f"{facts['outputs']:,}",
-        "rank": facts["rank"],
-        "PCA directions": facts["n_pca"],
-        "graph": facts["graph"],
-        "connected parts": facts["n_connected_components"],
-        "eigenvalues": _some([] if facts["eigenvalues"] is None else [f"{v:.4g}" for v in facts["eigenvalues"]]),
-        "solver": facts["solver"],
-        "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
-        "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",
-    }
-    return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
-
-
-def _some(values: Any, form: str = "{}") -> str:
+def some(values: Any, form: str = "{}") -> str:
+    """The first of many, and how many there are."""
     if values is None or not len(values):
         return ""
     more = f", ... ({len(values):,} in all)" if len(values) > SHOWN else ""

@@ -140,20 +140,20 @@ def width_and_height(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def as_given(options: dict[str, Any]) -> list[str]:
-    """The arguments of the command line that ``reading`` had; its inverse."""
+def as_given(options: dict[str, Any], preparing: bool = True) -> list[str]:
+    """The arguments of the command line that ``reading`` had, its inverse; or of them those that say how to read."""
     switches = {"header": ("--header", "--no-header"), "grey": ("--grey", "--colour"), "labels": (None, "--no-label")}
     arguments = []
     for name in ("label", "id"):
         arguments += [] if options[name] is None else [f"--{name}", options[name]]
     for column in options["drop"]:
-        arguments += ["--drop", _quoted(column)]
+        arguments += ["--drop", quoted(column)]
     for name, (on, off) in switches.items():
         switch = None if options[name] is None else on if options[name] else off
         arguments += [] if switch is None else [switch]
     arguments += [] if options["resize"] is None else ["--resize", "{}x{}".format(*options["resize"])]
     arguments += ["--zero-based"] if options["zero_based"] else []
-    return [*arguments, *_preparing(options["prepare"])]
+    return [*arguments, *(_preparing(options["prepare"]) if preparing else [])]
 
 
 def _preparing(options: dict[str, Any]) -> list[str]:
@@ -161,10 +161,10 @@ def _preparing(options: dict[str, Any]) -> list[str]:
     arguments = [] if options["impute"] is None else ["--impute" if options["impute"] else "--no-impute"]
     arguments += [f"--no-{name.replace('_', '-')}" for name in ("one_hot", "dates") if not options[name]]
     arguments += [] if options["standardize"] == "auto" else ["--standardize", options["standardize"]]
-    return [*arguments, *(part for column in options["categories"] for part in ("--categories", _quoted(column)))]
+    return [*arguments, *(part for column in options["categories"] for part in ("--categories", quoted(column)))]
 
 
-def _quoted(column: str) -> str:
+def quoted(column: str) -> str:
     """So that ``listed`` gives it back."""
     line = StringIO()
     csv.writer(line, lineterminator="").writerow([column])

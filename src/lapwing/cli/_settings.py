@@ -20,10 +20,23 @@ class Choice:
     graph: Any  # as parsed, where it was given
     asked: str | None  # which option decided about the graph
     parameters: dict[str, Any]
+    dimensions: str | None = None
+
+    @property
+    def sized(self) -> bool:
+        """Whether the user said how many dimensions there shall be."""
+        return self.dimensions is not None or "n_components" in self.parameters
 
     @classmethod
-    def given(cls, estimator: Any, graph: str | None, neighbors: int | None, parameters: dict[str, Any]) -> Choice:
-        """The choice of ``--graph``, ``--neighbors`` and ``--param``."""
+    def given(
+        cls,
+        estimator: Any,
+        graph: str | None,
+        neighbors: int | None,
+        parameters: dict[str, Any],
+        dimensions: str | None = None,
+    ) -> Choice:
+        """The choice of ``--graph``, ``--neighbors``, ``--param`` and ``--dimensions``."""
         has_graph = "graph" in estimator.get_params()
         by_parameter = next((f"-p {key}" for key in parameters if key.partition("__")[0] == "graph"), None)
         for option, value in (("--graph", graph), ("--neighbors", neighbors)):
@@ -36,21 +49,21 @@ class Choice:
         if isinstance(parameters.get("graph"), str):
             parameters = {**parameters, "graph": parsed(parameters["graph"])}
         asked = "--graph" if graph is not None else f"-k {neighbors}" if neighbors is not None else by_parameter
-        return cls(found, asked, parameters)
+        return cls(found, asked, parameters, dimensions)
 
 
-def configure(estimator: Any, dimensions: str | None, choice: Choice) -> None:
+def configure(estimator: Any, choice: Choice) -> None:
     """Set dimensions, graph and parameters; what the method has not is an error."""
-    parameters = choice.parameters
+    parameters, dimensions = choice.parameters, choice.dimensions
     if choice.graph is not None:
         estimator.set_params(graph=choice.graph)
-    if any(key.startswith("graph__") for key in parameters) and (choice.graph is None or isinstance(choice.graph, int)):
-        estimator.set_params(graph=estimator.default_graph(choice.graph or estimator.n_neighbors))
+    if any(key.startswith("graph__") for key in parameters):
+        estimator.set_params(graph=_as_graph(estimator))
     if dimensions is not None:
         name = _dimensions_name(estimator)
         if name in parameters:
             raise typer.BadParameter(f"give -d, or -p {name}=...", param_hint="--dimensions")
-        estimator.set_params(**{name: _number(dimensions)})
+        estimator.set_params(**{name: _number(dimensions, estimator)})
     known = estimator.get_params()
     for key in parameters:
         if key not in known:
@@ -71,11 +84,27 @@ def _dimensions_name(estimator: Any) -> str:
     return "n_components" if "n_components" in known else "n_features_to_select"
 
 
-def _number(text: str) -> Any:
+def _as_graph(estimator: Any) -> Any:
+    """The graph that its parameter stands for."""
+    from ..reducers import as_graph
+
+    return as_graph("graph", estimator.graph, estimator.default_graph, estimator.n_neighbors)
+
+
+def _number(text: str, estimator: Any) -> Any:
+    from ..reducers import ProjectingReducer
+
     if text == "all":
         return None
+    if text == "auto" and isinstance(estimator, ProjectingReducer):
+        return text  # one less than classes
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
-        raise typer.BadParameter(f'{text!r} is neither a number, nor "all", nor like 8x6', param_hint="--dimensions")
+        why = (
+            f"{type(estimator).__name__} has no rule for it; give a number"
+            if text == "auto"
+            else ('it is neither a number, nor "auto", nor "all", nor like 8x6')
+        )
+        raise typer.BadParameter(f"{text!r}: {why}", param_hint="--dimensions")
     numbers = tuple(map(int, text.split("x")))
     return numbers[0] if len(numbers) == 1 else numbers
 
@@ -95,6 +124,8 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
     """
     from sklearn.utils import get_tags
 
+    from ..reducers import ProjectingReducer
+
     if not labelled or get_tags(estimator).target_tags.required:
         return
     if choice.asked is not None:
@@ -103,9 +134,11 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
         way = f" ({_uses('semi')})" if "graph" in estimator.get_params() else ""
         say(f"the {column} are NOT USED: {type(estimator).__name__} looks at the features alone{way}")
     else:
-        estimator.set_params(graph=parsed("semi" if partly else "supervised"))
+        estimator.set_params(graph="semi" if partly else "supervised")
+        if not partly and not choice.sized and isinstance(estimator, ProjectingReducer):
+            estimator.set_params(n_components="auto")  # all that classes tell apart
         kind = "semi-supervised" if partly else "supervised"
-        say(f"the {column} are used: {kind} graph {estimator.graph!r} (--graph none leaves them out)")
+        say(f"the {column} are used: {kind} graph {_as_graph(estimator)!r} (--graph none leaves them out)")
 
 
 def _uses(word: str = "supervised") -> str:

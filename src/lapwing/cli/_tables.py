@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ._console import say
 
 
 def read_prepared(data: str, options: dict[str, Any], sample: int | None = None, seed: int = 0) -> Any:
-    """The data, its columns prepared, with labels that are -1 and 1 as two classes; what was done is said."""
+    """The data, its columns prepared; what was done is said."""
     from ..tables import prepare, read
 
     preparing = options["prepare"]
     given = {name: value for name, value in options.items() if name != "prepare"}
     table = read(data, sample=sample, random_state=seed, mixed=True, categories=preparing["categories"], **given)
-    if table.y is not None and set(table.y.tolist()) == {-1, 1}:
-        say("labels -1 and 1 are read as two classes, 0 and 1")
-        table = replace(table, y=(table.y + 1) // 2)
+    for note in table.notes:
+        say(note)
     try:
         prepared = prepare(table, **preparing)
     except ValueError as error:
@@ -27,13 +25,10 @@ def read_prepared(data: str, options: dict[str, Any], sample: int | None = None,
     return prepared
 
 
-def read_table(data: str, options: dict[str, Any], sample: int | None = None, seed: int = 0) -> Any:
-    """The prepared data alone."""
-    return read_prepared(data, options, sample, seed).table
-
-
 def check_classes(table: Any, data: str) -> None:
-    """Labels, where they are used, name classes."""
+    """Labels, where they are used, name classes, and some are known."""
+    if table.y is not None and (table.y == ("-1" if table.y.dtype.kind == "U" else -1)).all():
+        raise ValueError(f"{data}: all labels are missing; label some rows, or leave them out (--no-label)")
     if are_quantities(table.y):
         import numpy as np
 

@@ -11,15 +11,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..operators import Array
+from ..selection import is_automatic, reducer_of
 from ._fits import SharedFits
 from ._methods import is_curved
 from ._plan import Plan
 from ._scores import Judge
 
-LEAST, MOST = (
-    200,
-    600,
-)  # rows that the methods are fitted to, and twice as many: how much longer these take tells how they grow
+# Rows that the methods are fitted to, and twice as many: how much longer these take tells how they grow.
+LEAST, MOST = 200, 600
 
 
 def estimated_seconds(
@@ -45,9 +44,10 @@ def estimated_seconds(
             times = [pilot[name] for pilot in pilots if name in pilot]
             if not times:
                 continue  # a method that cannot be fitted takes no time
-            fit = _grown(times, len(train) / sizes[-1], _steepest(plan.estimator))
-            n_fits = min(len(plan.groups(plan.dimensions)), len(plan.dimensions))
-            total += n_splits * (n_fits * fit + len(plan.dimensions) * judge) + 2 * fit
+            fit = _grown(times, len(train) / sizes[-1], 3.0 if is_curved(plan.estimator) else 2.0)
+            if (landmarks := getattr(plan.estimator, "landmarks", None)) is not None:
+                fit = _with_landmarks(X, labels, order[: 2 * landmarks], {name: plan}) * len(train) / (2 * landmarks)
+            total += n_splits * (_n_fits(plan) * fit + len(plan.dimensions) * judge) + 2 * fit
     return total / max(1, n_jobs)
 
 
@@ -78,11 +78,16 @@ def _judging(X: Array, labels: np.ndarray | None, train: np.ndarray, test: np.nd
     return (perf_counter() - start) / 2
 
 
-def _steepest(estimator: Any) -> float:
-    """The highest power of the number of rows that its time grows by."""
-    if getattr(estimator, "landmarks", None) is not None:
-        return 1.0
-    return 3.0 if is_curved(estimator) else 2.0
+def _n_fits(plan: Plan) -> int:
+    """How many fits score all dimensions of a fold, at most."""
+    if is_automatic(reducer_of(plan.at(plan.dimensions[0]))):
+        return len(plan.dimensions)
+    return len(plan.groups(plan.dimensions))
+
+
+def _with_landmarks(X: Array, labels: np.ndarray | None, train: np.ndarray, plan: dict[str, Plan]) -> float:
+    """Seconds of one fit with all landmarks: fewer would say little, their number being what counts; the rows add to it."""
+    return next(iter(_pilot(X, labels, train, plan).values()), 0.0)
 
 
 def _within(plan: Plan, d: int, n: int) -> Any:

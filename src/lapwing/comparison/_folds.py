@@ -15,9 +15,12 @@ from .._validation import check_count
 from ..operators import Array
 from ..reducers import UnitsWarning
 from ..selection import LabelledSplit, TimeSplit
+from ._data import Given
 from ._fits import SharedFits, why_it_failed
 from ._plan import Plan
 from ._scores import Judge
+
+SHOWN = 8  # classes that an error names
 
 
 def checked_splitter(
@@ -31,14 +34,15 @@ def checked_splitter(
     n_splits = check_count("cv", cv, 2)
     if time is not None:
         return TimeSplit(n_splits), time
+    if groups is not None:
+        _check_groups(groups, n_splits, labels, classes)
     if labels is None or classes is None:
         folds = KFold if groups is None else GroupKFold
         return folds(n_splits, shuffle=True, random_state=seed), groups
     counts = np.bincount(labels[labels >= 0])
     if counts.min() < n_splits:
-        small = ", ".join(
-            f"{name!s} ({count})" for name, count in zip(classes, counts, strict=True) if count < n_splits
-        )
+        few = [f"{name!s} ({count})" for name, count in zip(classes, counts, strict=True) if count < n_splits]
+        small = ", ".join(few[:SHOWN]) + (f" and {len(few) - SHOWN} more" if len(few) > SHOWN else "")
         raise ValueError(
             f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {small}; use fewer "
             "folds (2 at least), add rows, merge classes, or set those labels to -1 (unknown)"
@@ -46,6 +50,24 @@ def checked_splitter(
     folds = StratifiedKFold if groups is None else StratifiedGroupKFold
     splitter = folds(n_splits, shuffle=True, random_state=seed)
     return (LabelledSplit(splitter) if (labels < 0).any() else splitter), groups
+
+
+def _check_groups(groups: np.ndarray, n_splits: int, labels: np.ndarray | None, classes: np.ndarray | None) -> None:
+    """Enough groups to hold some out, and no class that is held out whole."""
+    if (found := len(np.unique(groups))) < n_splits:
+        raise ValueError(
+            f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
+            f"{found} folds, or other groups"
+        )
+    if labels is None or classes is None:
+        return
+    alone = [str(name) for code, name in enumerate(classes) if len(np.unique(groups[labels == code])) < 2]
+    if alone:
+        more = f" and {len(alone) - SHOWN} more" if len(alone) > SHOWN else ""
+        raise ValueError(
+            f"rows of these classes are all in one group: {', '.join(alone[:SHOWN])}{more}; with that group held out nothing is "
+            "left to learn them from, so use other groups"
+        )
 
 
 def checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
@@ -75,7 +97,7 @@ class Fold(NamedTuple):
 
 
 def score_fold(
-    X: Array,
+    given: Given,
     labels: np.ndarray | None,
     train: np.ndarray,
     test: np.ndarray,
@@ -86,7 +108,7 @@ def score_fold(
 ) -> Fold:
     y_train, y_test = (None, None) if labels is None else (labels[train], labels[test])
     with threadpool_limits(1):  # one thread per fold: as fast on many folds, and the same bits whatever n_jobs
-        X_train, X_test = X[train], X[test]
+        X_train, X_test = given.divided(train, test)
         judge = Judge(X_test, y_train, y_test, n_neighbors, seed, retrieval)
         fold = Fold({}, {}, judge(X_train, X_test)[0], judge.majority(), {}, {})
         fits = SharedFits(X_train, y_train)

@@ -42,11 +42,11 @@ _ESTIMATORS: dict[str, Any] = {
     "shrinkage LDA": _shrinkage_lda(),
     **{name: cls() for name, cls in _LINEAR.items()},
     "KernelLPP": KernelLPP(),
-    "LPP + classes": LPP(graph=SameClass()),
+    "LPP + classes": LPP(graph="supervised"),
     "LPP + repulsion": LPP(graph=KNN(5) + SameClass() - 0.5 * Repulsion(15)),
     "OLPP + repulsion": OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
     "NCA": NeighborhoodComponentsAnalysis(random_state=0, max_iter=30),
-    "KernelLPP + classes": KernelLPP(graph=SameClass()),
+    "KernelLPP + classes": KernelLPP(graph="supervised"),
     "kernel PCA + LDA": make_pipeline(StandardScaler(), KernelPCA(100, kernel="rbf", random_state=0), _shrinkage_lda()),
 }
 #: The methods that :func:`compare` knows by name: all linear ones, some that are curved, and some to hold them to. Those that
@@ -122,8 +122,8 @@ def _known(name: str, X: Array, y: Any) -> Any:
         method.set_params(svd_solver="covariance_eigh")  # as nested as "full", and many times faster
     if isinstance(method, KernelReducer) and X.shape[0] > 2 * LANDMARKS:
         method.set_params(landmarks=LANDMARKS, random_state=0)
-    if y is not None and isinstance(getattr(method, "graph", None), SameClass) and not known_labels(y).all():
-        method.set_params(graph=KNN(5) + SameClass())  # rows without a label take part by their neighbours
+    if y is not None and getattr(method, "graph", None) == "supervised" and not known_labels(y).all():
+        method.set_params(graph="semi")  # rows without a label take part by their neighbours
     return method
 
 

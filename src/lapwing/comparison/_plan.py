@@ -12,12 +12,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
-from ..graphs import Graph
+from ..graphs import Graph, SameClass
 from ..maps import as_map
 from ..operators import Array
 from ..reducers import LinearReducer, Reducer
 from ..rows import Rows
 from ..selection import is_automatic, reducer_of, serving, why_not_nested
+from ._data import Given
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
 SHOWN = (2, 3)  # dimensions of the pictures
@@ -61,10 +62,10 @@ class Plan(NamedTuple):
 
 
 def planned(
-    estimators: dict[str, Any], dimensions: Any, X: Array, labels: np.ndarray | None, splits: list
+    estimators: dict[str, Any], dimensions: Any, given: Given, X: Array, labels: np.ndarray | None, splits: list
 ) -> dict[str, Plan]:
     with threadpool_limits(1):  # as the folds: small matrices, and the same bits whatever the machine
-        room = _room(X, splits)
+        room = _room(given, X, splits)
     wanted = _checked_dimensions(dimensions, room.most)
     data = Rows(X, labels)
     return {
@@ -99,6 +100,7 @@ def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: boo
 def _counts_classes(reducer: Any) -> bool:
     """Whether classes alone say what it finds, so that there is nothing beyond one direction less than classes."""
     graph = getattr(reducer, "graph", None)
+    graph = SameClass() if isinstance(graph, str) and graph == "supervised" else graph
     by_classes = isinstance(graph, Graph) and graph.is_of_classes and len(graph.attracting()) == len(graph.signed())
     constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
     return isinstance(reducer, LinearDiscriminantAnalysis) or (by_classes and constrained)
@@ -145,11 +147,11 @@ def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
     return found
 
 
-def _room(X: Array, splits: list) -> _Room:
+def _room(given: Given, X: Array, splits: list) -> _Room:
     if as_map(X).is_large:
         least = min(len(train) for train, _ in splits)
         return _Room(min(least, X.shape[1]) - 2, None, as_map(X[:least]).is_large)
-    ranks = [as_map(X[train]).spectrum[0].size for train, _ in splits]
+    ranks = [as_map(given.divided(train, test)[0]).spectrum[0].size for train, test in splits]
     if 0 in ranks:
         raise ValueError(
             f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is no "

@@ -15,7 +15,7 @@ from ..reducers import RATIO
 from ..selection import reducer_of
 from ._methods import is_curved, is_recommendable, simplicity
 from ._plan import Plan
-from ._scores import MEASURES, are_unequal, one_standard_error, tolerance
+from ._scores import MEASURES, are_unequal, one_standard_error, reaches, tolerance
 
 ALL_FEATURES = "all features"  # the data as given, to which every method is held
 ALWAYS_THE_SAME = "always the largest class"
@@ -73,7 +73,9 @@ class Comparison:
     random_state : int
     n_samples, n_features, n_neighbors : int
     X : array or sparse matrix
-        The data compared.
+        The data compared; where they were prepared, as the transformer gives them when it learns from all rows.
+    prepare : transformer or None
+        What each fold fitted to its training rows first.
     """
 
     records: list[dict[str, Any]]
@@ -100,6 +102,7 @@ class Comparison:
     n_features: int
     n_neighbors: int
     X: Any = field(repr=False)
+    prepare: Any
     _plans: dict[str, Plan] = field(repr=False)
 
     @property
@@ -233,8 +236,8 @@ def choose(plans: dict[str, Plan], scores: dict[str, np.ndarray], criterion: str
     level = [
         (is_curved(plans[name].estimator), d, simplicity(plans[name].estimator), -mean, name)
         for name in usable
-        for d, mean in zip(plans[name].dimensions, means[name], strict=True)
-        if mean >= least
+        for d, mean, level in zip(plans[name].dimensions, means[name], reaches(means[name], least), strict=True)
+        if level
     ]
     _, dimension, _, _, method = min([setting for setting in level if setting[1] < n_features] or level)
     return method, dimension

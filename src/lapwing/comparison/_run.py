@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.utils import check_array
 
 from .._validation import check_count
 from ..rows import class_codes
+from ._data import Given
 from ._estimate import estimated_seconds
 from ._fits import shares_rows
 from ._folds import Fold, checked_keys, checked_splitter, joined, score_fold
-from ._methods import checked_methods, left_out
+from ._methods import checked_methods, is_curved, is_recommendable, left_out
 from ._plan import Plan, planned
 from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
 from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, one_standard_error, tolerance
 from ._whole import Whole, distinct_graphs, fit_whole
 
 SMALL = 1_000_000  # entries of X times methods: about as long on one core as two processes take to start (4 s)
+FEW_ROWS = 500  # up to which a kernel is quick
 
 
 def compare(
@@ -36,6 +36,7 @@ def compare(
     cv: Any = 5,
     groups: Any = None,
     time: Any = None,
+    prepare: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Callable[[int, int, str], Any] | None = None,
@@ -51,7 +52,7 @@ def compare(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        As given: scale columns of different units first.
+        Numbers; with ``prepare`` whatever that takes, such as text, dates and gaps.
     y : array-like of shape (n_samples,), default=None
         Class labels, -1 where unknown. Without them only neighbourhoods are measured.
     methods : mapping of name to estimator, sequence of names, or None, default=None
@@ -72,6 +73,10 @@ def compare(
         Which rows belong together (one patient, one speaker): they are held out together.
     time : array-like of shape (n_samples,), default=None
         When each row was recorded: rows are scored by models of earlier ones (:class:`~lapwing.selection.TimeSplit`).
+    prepare : transformer or None, default=None
+        What makes numbers of X, such as a ``ColumnTransformer`` with imputers, encoders and scalers. In each fold it learns from
+        the training rows alone, without labels; the methods are fitted to what it gives, and the models of the result to what it
+        gives of all rows (:attr:`Comparison.X`).
     random_state : int, default=0
         Of the folds and of k-means.
     n_jobs : int or None, default=None
@@ -102,8 +107,11 @@ def compare(
     >>> found.estimator("LPP")
     LPP(n_components=10, pca=...)
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=4)
-    X = _with_short_indices(X) if sparse.issparse(X) else X
+    given = Given(X, prepare)
+    X = given.whole()
+    if X.shape[0] < 4:
+        raise ValueError(f"X has {X.shape[0]} samples; a comparison needs 4 or more, to hold some out")
+    given = given if prepare is not None else Given(X, None)
     labels, classes = (None, None) if y is None else class_codes(y, X.shape[0])
     seed = check_count("random_state", random_state, 0)
     criterion = checked_criterion(scoring, labels)
@@ -113,7 +121,7 @@ def compare(
     splits = list(splitter.split(X, labels, key))
     if len(splits) < 2:
         raise ValueError(f"cv={cv!r} gives {len(splits)} split; two or more are needed for a standard error")
-    plans = planned(estimators, dimensions, X, labels, splits)
+    plans = planned(estimators, dimensions, given, X, labels, splits)
     n_neighbors = min(N_NEIGHBORS, (min(len(test) for _, test in splits) - 1) // 2)
     if n_neighbors < 1:
         raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {X.shape[0]}; use fewer folds")
@@ -126,7 +134,7 @@ def compare(
     # Within ``with`` both runs share X on disk; two runs outside it would give that file up twice.
     with Parallel(n_jobs=n_jobs, return_as="generator") as run:
         tasks = (
-            delayed(score_fold)(X, labels, train, test, unit, n_neighbors, seed, criterion in RETRIEVAL)
+            delayed(score_fold)(given, labels, train, test, unit, n_neighbors, seed, criterion in RETRIEVAL)
             for train, test in splits
             for unit in units
         )
@@ -158,6 +166,7 @@ def compare(
         n_features=X.shape[1],
         n_neighbors=n_neighbors,
         X=X,
+        prepare=prepare,
         _plans=plans,
     )
 
@@ -179,7 +188,7 @@ def _called(unit: dict[str, Plan]) -> str:
 def _forecast(X: Any, labels: np.ndarray | None, splits: list, plans: dict[str, Plan], n_jobs: int) -> str:
     """How long it will take, in words."""
     train, test = max(splits, key=lambda split: len(split[0]))
-    if X.shape[0] * X.shape[1] * len(plans) < SMALL:
+    if X.shape[0] * X.shape[1] * len(plans) < SMALL and not any(_is_slow(plan.estimator, X) for plan in plans.values()):
         return "this takes a few seconds"
     seconds = estimated_seconds(X, labels, train, test, plans, len(splits), n_jobs)
     if seconds < 10:
@@ -189,18 +198,15 @@ def _forecast(X: Any, labels: np.ndarray | None, splits: list, plans: dict[str, 
     return f"this takes about {round(seconds / 60)} minutes"
 
 
+def _is_slow(estimator: Any, X: Any) -> bool:
+    """Whether it may take long though X is small: UMAP always, kernels where there are many rows."""
+    return not is_recommendable(estimator) or (is_curved(estimator) and X.shape[0] > FEW_ROWS)
+
+
 def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
     """``n_jobs``, but one where it leaves the choice to the machine and the work is small."""
     small = X.shape[0] * X.shape[1] * n_methods < SMALL
     return 1 if small and n_jobs is not None and n_jobs < 0 else n_jobs
-
-
-def _with_short_indices(X: Any) -> Any:
-    """A CSR matrix with indices of 32 bits where these are enough: some of scikit-learn takes no others."""
-    if X.indices.dtype == X.indptr.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    short = (index.astype(np.int32) for index in (X.indices, X.indptr))
-    return type(X)((X.data, *short), shape=X.shape)
 
 
 def _scored(plans: dict[str, Plan], folds: list[Fold], n_features: int, classes: np.ndarray | None) -> dict[str, Any]:

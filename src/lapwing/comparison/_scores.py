@@ -190,4 +190,9 @@ def one_standard_error(scores: np.ndarray, level: float = LEVEL) -> int:
     """The first dimension whose mean over the folds, in rows, is within one standard error of the best, or within ``level``."""
     means = scores.mean(axis=0)
     best = int(np.argmax(means))
-    return int(np.argmax(means >= means[best] - max(level, standard_error(scores[:, best]))))
+    return int(np.argmax(reaches(means, means[best] - max(level, standard_error(scores[:, best])))))
+
+
+def reaches(means: np.ndarray, least: float) -> np.ndarray:
+    """Which of them are at least so good, as they are printed: to a tenth of a percent."""
+    return np.round(means, 3) >= np.round(least, 3)

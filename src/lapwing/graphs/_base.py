@@ -72,6 +72,7 @@ class Graph:
     is_laplacian: Any = True  # whether the rows of its matrix add up to 0, so that moving all samples costs nothing
     is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
+    _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
         """The graph on the rows of X, as signed terms ``(coefficient, laplacian, degrees)``.
@@ -86,8 +87,9 @@ class Graph:
 
     def terms(self, data: Rows) -> list[Term]:
         """What :meth:`build` returns."""
-        if self._parts() is not None:
-            return [term.scaled(coefficient) for coefficient, leaf in self.signed() for term in leaf.terms(data)]
+        signed = self.signed()
+        if signed != [(1.0, self)]:
+            return [term.scaled(coefficient) for coefficient, leaf in signed for term in leaf.terms(data)]
         W = _listed(self, data)
         if W is None:
             raise NotImplementedError(f"{type(self).__name__} must write adjacency(data) or terms(data)")
@@ -116,7 +118,7 @@ class Graph:
         open_: Signed = [(1.0, self)]
         while open_:
             coefficient, graph = open_.pop()
-            parts = graph._parts()
+            parts = graph._parts and graph._parts()
             if parts is None:
                 found.append((coefficient, graph))
             else:
@@ -131,10 +133,6 @@ class Graph:
     def is_of_classes(self) -> bool:
         """Whether the labels alone say what attracts, so that samples of a class are all alike to it."""
         return all(leaf.reads_labels and not leaf.reads_features for leaf in self.attracting() or [Graph()])
-
-    def _parts(self) -> Signed | None:
-        """One level of :meth:`signed`; None where the graph is no sum."""
-        return None
 
     def searches(self) -> list[Search]:
         """The neighbour searches that building it takes."""
@@ -377,9 +375,8 @@ class Intersection(_Operation):
 
     def _parts(self) -> Signed | None:
         right = _graph("right", self.right)
-        if _graph("left", self.left)._parts() is None:
-            return None
-        return [(coefficient, Intersection(leaf, right)) for coefficient, leaf in self.left.signed()]
+        signed = _graph("left", self.left).signed()
+        return None if signed == [(1.0, self.left)] else [(c, Intersection(leaf, right)) for c, leaf in signed]
 
     @property
     def is_laplacian(self) -> bool:

@@ -186,8 +186,8 @@ class KNN(_Weighted):
         return self._linked(both, find_fitted(both, self._search))
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
-        check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
         search = self._search
+        check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
         edges = find(data, search)
         values = edge_weights(self.weights, data, edges, self._heat)
         W = directed(edges, values, data, search, self.symmetry)

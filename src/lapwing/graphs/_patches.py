@@ -239,11 +239,12 @@ def patch_grams(data: Rows, rows: np.ndarray, kernel: bool = False) -> Iterator[
             r = rows[part]
             yield part, X[r[:, :, None], r[:, None, :]] - means[r][:, :, None] - means[r][:, None, :] + means.mean()
     elif sparse.issparse(X):
-        cross, square = X @ data.mean, data.mean @ data.mean
+        mean = data.centred_mean
+        cross, square = data.centred @ mean, mean @ mean
         for part in row_blocks(len(rows), m * m):
             r = rows[part]
             i, j = (np.broadcast_to(a, (len(r), m, m)).ravel() for a in (r[:, :, None], r[:, None, :]))
-            yield part, (data.dots(i, j) - cross[i] - cross[j] + square).reshape(len(r), m, m)
+            yield part, (data.centred_dots(i, j) - cross[i] - cross[j] + square).reshape(len(r), m, m)
     else:
         for part in row_blocks(len(rows), m * max(m, X.shape[1])):
             points = X[rows[part]].astype(np.float64)
@@ -503,7 +504,8 @@ class TangentAlignment(_Patched):
     n_neighbors : int, default=12
         K.
     n_components : int, default=None
-        Dimension of the tangent spaces, less than K; None is the ``n_components`` of the estimator.
+        Dimension of the tangent spaces, less than K (and than K - 1 without ``include_self``); None is the ``n_components`` of
+        the estimator.
     weights : {"coding_length", "distance", "uniform"}, default="coding_length"
         As in :class:`CodingLength`.
     include_self : bool, default=True
@@ -564,10 +566,13 @@ class TangentAlignment(_Patched):
                 "that has n_components"
             )
         d = check_count("n_components", self.n_components)
-        if d >= self.n_neighbors:
+        if d >= self.n_neighbors - (not self.include_self):
+            less = (
+                "" if self.include_self else " - 1, since a patch lacks the sample it belongs to (include_self=False)"
+            )
             raise ValueError(
-                f"n_components={d} must be smaller than n_neighbors={self.n_neighbors}, or every map fits the patches; use more "
-                "neighbours"
+                f"n_components={d} must be smaller than n_neighbors={self.n_neighbors}{less}, or every map fits the patches; use "
+                "more neighbours"
             )
         return d
 

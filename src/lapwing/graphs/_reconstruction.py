@@ -140,6 +140,6 @@ def _local_grams(data: Rows, rows: np.ndarray, neighbors: np.ndarray) -> np.ndar
     products = np.empty((b, k + 1, k + 1))
     for i in range(k + 1):
         for j in range(i, k + 1):
-            products[:, i, j] = products[:, j, i] = data.dots(points[:, i], points[:, j])
+            products[:, i, j] = products[:, j, i] = data.centred_dots(points[:, i], points[:, j])
     own, cross = products[:, :1, :1], products[:, 1:, :1]
     return products[:, 1:, 1:] - cross - cross.transpose(0, 2, 1) + own

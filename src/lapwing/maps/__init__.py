@@ -15,9 +15,9 @@ from scipy import sparse
 from ..operators import Structured
 from ._free import FreeMap
 from ._kernel import Kernel, KernelMap
-from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, rounding
+from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, in_range, is_far, rounding
 from ._moments import ColumnSums, Moments, Rest
-from ._preprojection import Preprojection, check_pca
+from ._preprojection import Preprojection
 from ._sparse import SparseMap
 from ._summary import SummaryMap
 from ._tensor import TensorMap, multiplied
@@ -37,11 +37,13 @@ __all__ = [
     "Preprojection",
     "Rest",
     "SparseMap",
+    "Spectrum",
     "SummaryMap",
     "TensorMap",
     "as_map",
-    "check_pca",
     "form",
+    "in_range",
+    "is_far",
     "multiplied",
     "rounding",
     "weighted_mean",

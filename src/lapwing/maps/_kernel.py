@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from .._validation import check_choice, check_positive
 from ..operators import Array, Structured
-from ._map import Centre, Coordinates, DenseMap, Map, leading
+from ._map import Centre, Coordinates, DenseMap, Map, is_far, leading
 from ._preprojection import Preprojection
 
 
@@ -51,6 +51,7 @@ class Kernel:
         if self.is_precomputed:
             return X
         X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))  # a kernel has no digits to lose
+        X, Y = self.moved(X, Y)
         try:
             if callable(self.kernel):
                 K = pairwise_kernels(X, Y, metric=self.kernel, **(self.params or {}))
@@ -61,6 +62,24 @@ class Kernel:
                 f"kernel={self.kernel!r} cannot be evaluated (a callable is given two rows): {error}"
             ) from error
         return self.finite(K.toarray() if sparse.issparse(K) else np.asarray(K))
+
+    def moved(self, X: Array, Y: Array | None = None) -> tuple[Array, Array | None]:
+        """Both with the same row subtracted, for a kernel of differences that is found by products of rows far from the origin.
+
+        Of sparse rows only columns without zeros can be far, and only these are moved.
+        """
+        near = X if Y is None else Y
+        if not (isinstance(self.kernel, str) and self.kernel == "rbf" and is_far(near)):
+            return X, Y
+        given = [A for A in (X, Y) if A is not None]
+        if not sparse.issparse(near):
+            mean = near.mean(axis=0)
+            moved = [A - mean for A in given]
+        else:
+            full = np.all([np.bincount(A.indices, minlength=A.shape[1]) == A.shape[0] for A in given], axis=0)
+            mean = np.where(full, near.mean(axis=0), 0.0)
+            moved = [sparse.csr_array((A.data - mean[A.indices], A.indices, A.indptr), A.shape) for A in given]
+        return moved[0], None if Y is None else moved[1]
 
     def finite(self, K: np.ndarray) -> np.ndarray:
         if not np.isfinite(K).all():
@@ -94,28 +113,26 @@ class KernelMap(Map):
         super().__init__(K.astype(np.float64, copy=False))
         self.K, self.name, self.dtype = self.X, name, np.dtype(dtype)
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
         """In principal coordinates; ``mean`` is in them, too."""
         K = self.K
-        about_origin = centre.at_origin and preprojection.is_whole and constraint is not None and centre.is_seen
+        about_origin = centre.at_origin and preprojection.is_whole and centre.is_seen
         means = np.zeros(len(K)) if about_origin else K.mean(axis=0)
         gram = K - means
         gram -= means[:, None] - means.mean()
-        values, U, _ = leading(gram, preprojection.count, self._floor(gram))
+        values, U, _ = leading(*np.linalg.eigh(gram), self._floor(gram), preprojection.count)
         F, dual = DenseMap(U * np.sqrt(values)), U / np.sqrt(values)
         shift = np.zeros(F.shape[1])
         if centre.at_origin:
             shift = (means.mean() - means) @ dual  # where the origin of the features is, seen from their mean
         elif centre.weights is not None:
             shift = F.mean(centre.weights)
-        matrices = [*matrices] if constraint is None else [*matrices, constraint]
         return Coordinates(F.forms(matrices, shift), shift, lambda V: (dual @ V).T, F.shape[1], means)
+
+    def spread(self, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Over all features, which are not known one by one; about their plain mean."""
+        means = self.K.mean(axis=0)
+        return np.atleast_1d(weights @ (np.diagonal(self.K) - 2 * means + means.mean()))
 
     def _floor(self, gram: np.ndarray) -> float:
         trace = float(np.trace(gram))

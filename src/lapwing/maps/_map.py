@@ -8,6 +8,8 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator
 
 from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blocks
@@ -15,22 +17,39 @@ from ..solvers import Tridiagonal, numerical_rank
 from ._preprojection import Count, Preprojection
 
 PILOT = 1000  # rows whose mean sums are taken about
+FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
 LARGE = 1500  # rows of a Gram matrix from which on it pays to find no more eigenvectors than are wanted
+LEAST = {"float64": 1e-280, "float32": 1e-62}  # sums of squares from which on rounding is a share of the numbers
+SHORT = 1e-4  # of the longest direction: the squares of shorter ones have lost half of their digits
 MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
+
+
+def in_range(dtype: Any, squares: float) -> bool:
+    """Whether rows of this type, with this sum of squares, have all their digits, and so have differences of them."""
+    return bool(LEAST[np.dtype(dtype).name] < squares < np.inf)
 
 
 def rounding(dtype: Any, squares: float) -> float:
     """What the rounding of data with this sum of squares, before it is centred, can add to an eigenvalue of its scatter."""
-    if not np.isfinite(squares) or 0 < squares < 1e-280:
+    if not np.isfinite(squares) or (squares > 0 and not in_range(dtype, squares)):
         raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
     return float(np.finfo(dtype).eps) ** 2 * squares
+
+
+def is_far(X: Any) -> bool:
+    """Whether rows, of which some are looked at, are so far from the origin that their products drown their distances."""
+    few = X[:: max(1, X.shape[0] // PILOT)].astype(np.float64)
+    with np.errstate(over="ignore"):
+        mean = np.asarray(few.mean(axis=0)).ravel()
+        squares = np.square(few.data if sparse.issparse(few) else few).sum()
+        return bool(few.shape[0] * (mean @ mean) > (1 - FAR**-2) * squares)
 
 
 class Centre(NamedTuple):
     """What is subtracted from the rows: the mean under ``weights``, the plain mean where these are None, or nothing.
 
-    ``is_seen`` says whether the constraint changes with it: a diagonal matrix sees the origin, Laplacians do not.
+    ``is_seen`` says whether there is a constraint that changes with it: a diagonal matrix sees the origin, Laplacians do not.
     """
 
     weights: np.ndarray | None = None
@@ -171,12 +190,12 @@ class Map:
             for (_, c), UtF in zip(factors, products, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
             if M.sparse is not None or len(factors) < len(M.factors):
-                self._add_wide(total, M.wide, shift)
+                self._add_wide(total, M, shift)
         return [(total + total.T) / 2 for total in totals]
 
     def _add_wide(self, total: np.ndarray, M: Structured, shift: np.ndarray | None) -> None:
         """Edges join far rows, so this takes all rows of a few columns; L F cancels where F is smooth, so not in float32."""
-        n, p = self.shape
+        M, (n, p) = M.wide, self.shape
         for columns in row_blocks(p, n // 4):
             product = M @ self.columns(columns, None if shift is None else shift[columns])
             for rows, block in self.blocks(shift):
@@ -268,12 +287,14 @@ class Map:
         """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
         if about is self.plain_mean and min(self.shape) >= LARGE and not preprojection.is_whole:
             reduced, floor = self._reduced
-            return largest(reduced.values, reduced.vectors, floor, preprojection.count)
+            return leading(reduced.values, reduced.vectors, floor, preprojection.count)
         if about is self.plain_mean:
             values, vectors, floor = self._decomposed
-            return largest(values, lambda p: vectors[:, -p:], floor, preprojection.count)
-        gram = self.gram_about(about) if self.is_wide else self.scatter(about)
-        return leading(gram, preprojection.count, self._rounding(gram, about))
+        else:
+            gram = self.gram_about(about) if self.is_wide else self.scatter(about)
+            floor = self._rounding(gram, about)
+            values, vectors = np.linalg.eigh(gram)
+        return leading(values, vectors, floor, preprojection.count)
 
     @cached_property
     def _decomposed(self) -> tuple[np.ndarray, np.ndarray, float]:
@@ -288,12 +309,33 @@ class Map:
         return Tridiagonal(gram), self._rounding(gram, self.plain_mean)
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
-        """Directions that are combinations U / sigma of the rows, written out only for the components."""
+        """Directions that are combinations U / sigma of the rows, written out only for the components.
+
+        The Gram matrix holds squares, so that of directions far shorter than the longest it has few digits. These are made
+        orthonormal again by Cholesky's factor R of their own Gram matrix.
+        """
+        C, F = U / sigma, U * sigma
+        if sigma.size and sigma.min() < SHORT * sigma.max():
+            R = np.linalg.cholesky(self._gram_of_combinations(about, C)).T
+            C, F = solve_triangular(R, C.T, trans="T").T, F @ R.T
+            return Principal(
+                DenseMap(F.astype(self.dtype, copy=False)),
+                lambda V: self.combined(about, C @ V),
+                lambda: -(C.T @ (self.centred(about) @ about)),
+            )
         return Principal(
-            DenseMap((U * sigma).astype(self.dtype, copy=False)),
+            DenseMap(F.astype(self.dtype, copy=False)),
             lambda V: self.combined(about, U @ (V / sigma[:, None])),
             lambda: -(U.T @ (self.centred(about) @ about)) / sigma,
         )
+
+    def _gram_of_combinations(self, about: np.ndarray, C: np.ndarray) -> np.ndarray:
+        """``Cᵀ (F - about) (F - about)ᵀ C``, some columns of F at a time."""
+        total = np.zeros((C.shape[1],) * 2)
+        for columns in row_blocks(*self.shape[::-1]):
+            part = self.columns(columns, about[columns]).T @ C
+            total += part.T @ part
+        return total
 
     def _onto(self, about: np.ndarray, N: np.ndarray) -> np.ndarray:
         """``(F - about) N`` in the precision of F, summed in float64."""
@@ -311,26 +353,20 @@ class Map:
             return np.zeros(self.shape[1])
         return self.plain_mean if centre.weights is None else self.mean(centre.weights)
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
-        """The forms of the matrices, and last of the constraint, in the coordinates that the problem is solved in.
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
+        """The forms of the matrices, of which the constraint comes last, in the coordinates that the problem is solved in.
 
         These are the columns of F, or, where directions are to be left out or the constraint does not reveal the rank of F,
         its principal coordinates.
         """
-        whole = preprojection.share is None and constraint is not None and centre.is_seen
-        matrices = [*matrices] if constraint is None else [*matrices, constraint]
+        whole = preprojection.share is None and centre.is_seen
         mean = self.mean_at(centre)
         if whole and (self.is_large or not self.is_wide):
             return Coordinates(self.whole_forms(matrices, mean), mean, np.transpose, None)
         # Where the constraint sees the origin, what reveals the rank must see it too.
         about = mean if whole and centre.at_origin else self.plain_mean
-        if self._in_one_pass(matrices, centre, preprojection):
+        narrow = not self.is_wide and all(M.is_thin for M in matrices)
+        if narrow and not (centre.at_origin and centre.is_seen) and not self._is_truncated(preprojection):
             return self._passed_once(matrices, centre, preprojection, mean)
         found = self.principal(preprojection, about)
         F = found.coordinates
@@ -345,21 +381,19 @@ class Map:
         """The forms in the columns of F themselves."""
         return self.forms(matrices, mean)
 
-    def _in_one_pass(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> bool:
-        """Whether scatter and forms can be had together: of matrices without a wide part, about one mean."""
-        about_mean = not (centre.at_origin and centre.is_seen)
-        return about_mean and not self.is_wide and all(M.is_thin for M in matrices)
+    def _is_truncated(self, preprojection: Preprojection) -> bool:
+        """Whether so few directions are asked for that the scatter is not decomposed whole."""
+        return False
 
     def _passed_once(
         self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection, mean: np.ndarray
     ) -> Coordinates:
+        """Scatter and forms together, of matrices without a wide part and about one mean."""
         plain = self.plain_mean
         C, *forms = self.forms([identity(self.shape[0]), *matrices], plain)
-        _, N, spectrum = leading(C, preprojection.count, self._rounding(C, plain))
+        _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
         forms = [N.T @ M @ N for M in forms]
-        if (
-            centre.weights is not None
-        ):  # the constraint, last, is about another mean; what attracts does not see the mean
+        if centre.weights is not None:  # the constraint, last, is about another mean; what attracts does not see it
             offset = N.T @ (mean - plain)
             forms[-1] -= centre.weights.sum() * np.outer(offset, offset)
         return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
@@ -378,20 +412,16 @@ def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None
     return np.flatnonzero(seen) if seen.mean() < MOST_LINKED else None
 
 
-def leading(gram: np.ndarray, count: Count, floor: float) -> Leading:
-    """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors: as many as ``count`` says; and all values.
+def leading(values: np.ndarray, vectors: Any, floor: float, count: Count) -> Leading:
+    """Of the eigenvalues of a Gram matrix the largest, descending, and their eigenvectors, as many as ``count`` says; and all.
 
-    ``count`` is given the eigenvalues that are not rounding and the sum of all.
+    ``values`` are ascending; ``vectors`` are theirs, in columns, or a function that finds those of the p largest. ``count`` is
+    given the eigenvalues that are not rounding, those up to ``floor``, and the sum of all.
     """
-    values, vectors = np.linalg.eigh(gram)
-    return largest(values, lambda p: vectors[:, -p:], floor, count)
-
-
-def largest(values: np.ndarray, vectors: Callable[[int], np.ndarray], floor: float, count: Count) -> Leading:
-    """The same of a Gram matrix that is decomposed; ``vectors`` gives those of the p largest values, which are ascending."""
     spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     p = count(*spectrum)
-    return values[::-1][:p], vectors(p)[:, ::-1], spectrum
+    found = vectors(p) if callable(vectors) else vectors[:, -p:]
+    return values[::-1][:p], found[:, ::-1], spectrum
 
 
 class DenseMap(Map):
@@ -401,19 +431,13 @@ class DenseMap(Map):
         """Some of the rows."""
         return DenseMap(self.X[rows])
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
         """As for every F; where many rows have no links, from the others alone, but for the principal directions."""
-        linked = None if constraint is None or self.is_wide else _linked([*matrices, constraint], centre)
-        if linked is None or constraint is None:
-            return super().coordinates(matrices, centre, preprojection, constraint)
+        linked = None if self.is_wide else _linked(matrices, centre)
+        if linked is None:
+            return super().coordinates(matrices, centre, preprojection)
         whole, rows = preprojection.share is None and centre.is_seen, self.taken(linked)
-        forms = [M.among(linked) for M in (*matrices, constraint)]
+        forms = [M.among(linked) for M in matrices]
         weights = None if centre.weights is None else centre.weights[linked]
         mean = self.mean_at(centre) if weights is None else rows.mean(weights)
         if whole:
@@ -448,8 +472,8 @@ class DenseMap(Map):
         if flat.size:  # columns that are large beside their spread are summed about their first entry
             weights = np.ones(len(X)) if weights is None else weights
             total = np.zeros(flat.size)
-            for rows in row_blocks(*self.shape):
-                total += weights[rows] @ np.subtract(X[rows, flat], X[0, flat], dtype=np.float64)
+            for rows, block in self.blocks():
+                total += weights[rows] @ (block[:, flat] - X[0, flat])
             mean[flat] = X[0, flat] + total / size
         return mean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -75,13 +75,3 @@ class Preprojection:
                 'n_components, or use pca="auto"'
             )
         return min(kept, rank)
-
-
-def check_pca(pca: Any) -> None:
-    """Raise unless ``pca`` is "auto", None, a number of directions or a share of the variance."""
-    whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
-    share = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
-    if not (pca is None or whole or share or (isinstance(pca, str) and pca == "auto")):
-        raise ValueError(
-            f'pca={pca!r} must be "auto", None (the whole rank), a number of directions, or an energy in (0, 1]'
-        )

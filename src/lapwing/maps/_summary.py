@@ -75,19 +75,12 @@ class SummaryMap(Map):
     def spread(self, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return self.form_diagonal(Structured(weights.size, diag=weights), mean)
 
-    def coordinates(
-        self,
-        matrices: Sequence[Structured],
-        centre: Centre,
-        preprojection: Preprojection,
-        constraint: Structured | None,
-    ) -> Coordinates:
+    def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
         """In principal coordinates, of forms that are small beside what it took to make the summary."""
-        whole = preprojection.is_whole and constraint is not None and centre.is_seen
+        whole = preprojection.is_whole and centre.is_seen
         mean, plain = self.mean_at(centre), self.plain_mean
         (C,) = self.forms([identity(self.shape[0])], mean if centre.at_origin and whole else plain)
-        _, N, spectrum = leading(C, preprojection.count, self._rounding(C, plain))
-        matrices = [*matrices] if constraint is None else [*matrices, constraint]
+        _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
         forms = [N.T @ M @ N for M in self.forms(matrices, mean)]
         n_pca = None if whole else N.shape[1]
         return Coordinates(forms, mean, lambda V: (N @ V).T, n_pca, spectrum=spectrum)

@@ -32,6 +32,11 @@ class TensorMap:
             Y[rows] = multiplied(np.subtract(self.X[rows], self.mean, dtype=np.float64), modes)
         return Y
 
+    def spread(self, modes: Modes, weights: np.ndarray) -> float:
+        """The sum of squares of the projected samples, under weights."""
+        Y = self.projected(modes).reshape(len(self.X), -1)
+        return float(weights @ np.einsum("ij,ij->i", Y, Y))
+
     def forms(self, matrices: Sequence[Structured], modes: Modes, m: int) -> list[np.ndarray]:
         r""":math:`\sum_{ij} M_{ij} Y_i^{(m)} Y_j^{(m)\top}` for each n x n matrix M, :math:`Y_i^{(m)}` being the projected
         sample i with mode m as its rows.

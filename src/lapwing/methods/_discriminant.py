@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass
-from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import Graphs, LinearReducer, as_graph, linked
+from ..maps import Map
+from ..problem import ORTHOGONAL, Problem, degree_sum
+from ..reducers import Decided, Graphs, LinearReducer, Rules, Solved
 from ..rows import Rows
-from ..solvers import Solution
+from ._locality import LPP
 from .about import About
 
 
-class _Supervised(LinearReducer):
+class _Supervised:
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
@@ -27,7 +28,7 @@ def _margin() -> Graph:
     return SameClass() * 2 - Complete(among="labelled")
 
 
-class MMC(_Supervised):
+class MMC(_Supervised, LinearReducer):
     r"""Maximum Margin Criterion.
 
     .. math:: \max_V \operatorname{tr}(V^\top (S_b - S_w) V) \quad\text{subject to}\quad V^\top V = I     \tag{1}
@@ -63,7 +64,7 @@ class MMC(_Supervised):
 
     about = About("classes", "S_w − S_b", "orthogonal", ("dense", "sparse"))
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[float, float]] = (0.99, 1.0)  # the margin does not overfit as neighbourhoods do
+    _rules: ClassVar[Rules] = Rules(energies=(0.99, 1.0))  # the margin does not overfit as neighbourhoods do
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class MMC(_Supervised):
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
 
-class LPDP(_Supervised):
+class LPDP(_Supervised, LinearReducer):
     r"""Locality Preserving Discriminant Projections: LPP with the margin of :class:`MMC`.
 
     .. math::
@@ -156,15 +157,15 @@ class LPDP(_Supervised):
         return Problem(local + margin, degree_sum(local))  # (1)
 
 
-class MFA(_Supervised):
+class MFA(_Supervised, LPP):
     r"""Marginal Fisher Analysis.
 
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top L X V)
         \quad\text{subject to}\quad V^\top X^\top L^p X V = I                           \tag{1}
 
-    L links each sample to its nearest of the same class, :math:`L^p` each class to its closest samples of other
-    classes [1]_.
+    It is :class:`LPP` with a penalty: L links each sample to its nearest of the same class, :math:`L^p` each class to its closest
+    samples of other classes [1]_.
 
     Parameters
     ----------
@@ -197,41 +198,16 @@ class MFA(_Supervised):
     """
 
     about = About("classes", "L of the nearest of the same class", "L of the closest pairs across classes")
-    _energies: ClassVar[tuple[float, float]] = (0.0, 0.98)
-    _directions: ClassVar[float] = 2.0
-
-    def __init__(
-        self,
-        n_components: int | str | None = 2,
-        *,
-        graph: Any = None,
-        penalty: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
-        scaling: str = "auto",
-        ridge: Any = "auto",
-        normalize: str | None = "auto",
-        standardize: str | bool = "auto",
-    ):
-        super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
-        )
-        self.penalty = penalty
-        self.scaling = scaling
-        self.ridge = ridge
+    _rules: ClassVar[Rules] = Rules(energies=(0.0, 0.98), directions=2.0)
+    _penalty: ClassVar[tuple[Any, int]] = (ClosestPairs, 20)
+    _needs_penalty: ClassVar[bool] = True
+    _takes_sparse_blocks: ClassVar[bool] = False
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary", among="same_class")
 
-    def _resolved_penalty(self, penalty: Any, many: bool) -> Graph:
-        return as_graph("penalty", penalty, ClosestPairs, 20)
 
-    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
-        assert graphs.penalty is not None
-        return Problem(self._terms(data, graphs), laplacian_sum(linked("penalty", graphs.penalty, data)))  # (1)
-
-
-class DNE(_Supervised):
+class DNE(_Supervised, LinearReducer):
     r"""Discriminant Neighborhood Embedding.
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
@@ -277,12 +253,15 @@ class DNE(_Supervised):
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
-    def _selected(self, solution: Solution) -> Solution:
-        if self.n_components is not None:
-            return solution
+    def _solved(self, F: Map, data: Rows, problem: Problem, decided: Decided) -> Solved:
+        solved = super()._solved(F, data, problem, decided)
+        if self.n_components is not None or decided.k is not None:
+            return solved
+        solution = solved.solution
         negative = solution.values < -1e-10 * np.abs(solution.values).max()
         if not negative.any():
             raise ValueError(
                 "n_components=None keeps the directions of negative eigenvalue, and there are none here; give a number"
             )
-        return solution._replace(values=solution.values[negative], vectors=solution.vectors[:, negative])
+        kept = solution._replace(values=solution.values[negative], vectors=solution.vectors[:, negative])
+        return solved._replace(solution=kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter
@@ -21,7 +22,7 @@ from ..maps import Coordinates, Map, Preprojection, SparseMap
 from ..neighbors import BlockRows, Threads, find
 from ..operators import Array, canonical
 from ..problem import Problem, laplacian_sum
-from ..reducers import LARGE_RIDGE, Graphs, LinearReducer, Solved, queried
+from ..reducers import LARGE_RIDGE, Decided, Graphs, LinearReducer, Options, Rules, Solved, outside
 from ..rows import Rows, lengths, unit_rows
 from ..solvers import solve
 from ._locality import locality
@@ -64,7 +65,9 @@ class LPI(LinearReducer):
 
     Rows are scaled to unit length, the graph links each document to its nearest by cosine with their cosine as weight, and X
     is centred by the mean weighted by D [1]_. The eigenvectors y of the graph are found first and the directions a by ridge
-    regression, which for independent documents and no ridge is LPP itself (thesis, Prop. 2), and never decomposes X.
+    regression, which for independent documents and no ridge is LPP itself (thesis, Prop. 2), and never decomposes X. A document
+    without a term has no links and is placed at 0, with a warning.
+
     With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks, the directions
     are those of :class:`LPP` with its ridge, found by operators on the documents that have links.
 
@@ -114,7 +117,7 @@ class LPI(LinearReducer):
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
-    _auto_ridge: ClassVar[float] = LARGE_RIDGE
+    _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE)
 
     def __init__(
         self,
@@ -153,9 +156,17 @@ class LPI(LinearReducer):
             )
         super()._check_parameters()
 
+    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+        """A default must not ask for more neighbours than there are documents with a term."""
+        data, graphs = super()._prepared(X, y)
+        few = any(search.n_neighbors >= data.n_samples for search in graphs.graph.searches())
+        return data, self._graphs(data.n_samples) if few else graphs
+
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
+        X, y = _with_terms(X, y, graphs.graph)
         documents, (n, d) = _documents(X), X.shape
-        alone = all(queried(leaf, n) for _, leaf in graphs.graph.signed())
+        signed = graphs.graph.signed() if graphs.queries is not None else [(1.0, Graph())]
+        alone = all(any(search.is_sampled(n) for search in leaf.searches()) for _, leaf in signed)
         if alone and sparse.issparse(X) and d > SparseMap.limit:  # documents without links take no part
             labels = y if graphs.graph.reads_labels else None
             return BlockRows(HeldBlocks(documents), labels, graphs.graph.searches())
@@ -195,7 +206,8 @@ class LPI(LinearReducer):
         directions = _ridge_regression(F, mean, degrees, graph.vectors, ridge)
         data.times["forms"] = perf_counter() - start
         coordinates = Coordinates([], mean, np.transpose, None)
-        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), Preprojection())
+        decided = Decided(Options.of(self), self.n_components, ridge, Preprojection())
+        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), decided)
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         self.recall_ = data.measured.get("recall")
@@ -208,8 +220,35 @@ class LPI(LinearReducer):
         return tags
 
     def _projected(self, X: Array) -> np.ndarray:
-        """``(X / |X| - mean_) @ components_.T``; an empty document is placed at the origin of the terms."""
-        return super()._projected(unit_rows(X))
+        """``(X / |X| - mean_) @ components_.T``; an empty document is placed at 0."""
+        norms = lengths(X)
+        projected = super()._projected(unit_rows(X, norms))
+        projected[norms == 0] = 0.0
+        return projected
+
+
+def _with_terms(X: Array, y: Any, graph: Graph) -> tuple[Array, Any]:
+    """The documents that have a term, and their labels: an empty one has no direction, and so no neighbours."""
+    empty = lengths(X) == 0
+    if not empty.any():
+        return X, y
+    count, first = int(empty.sum()), int(np.argmax(empty))
+    if empty.size - count < 2:
+        raise ValueError(
+            f"X has {empty.size - count} documents with a term (n_features={X.shape[1]}), but 2 is the least; pass more"
+        )
+    if graph.indexes_rows:
+        raise ValueError(
+            f"X has {count} empty documents (the first is row {first}), and graph={graph!r} knows documents by their row, so "
+            "that they cannot be left out; remove them from both"
+        )
+    warnings.warn(
+        f"documents without a term: {count} (the first is row {first}); they are not linked, and placed at 0",
+        UserWarning,
+        stacklevel=outside(),
+    )
+    labelled = y is not None and np.ndim(y) > 0 and len(y) == empty.size
+    return X[np.flatnonzero(~empty)], np.asarray(y)[~empty] if labelled else y
 
 
 def _documents(X: Array, first: int = 0) -> Array:
@@ -223,8 +262,8 @@ def _documents(X: Array, first: int = 0) -> Array:
     empty = np.flatnonzero(lengths(X) == 0)
     if empty.size:
         raise ValueError(
-            f"X has {empty.size} empty documents (the first is row {first + empty[0]}; n_features={X.shape[1]}); remove them "
-            "first"
+            f"X has {empty.size} empty documents (the first is row {first + empty[0]}; n_features={X.shape[1]}), which are not "
+            "left out where X is read in blocks; remove them first"
         )
     return unit_rows(X)
 

@@ -11,7 +11,7 @@ from .._validation import check_count
 from ..graphs import CodingLength, Graph, Local, TangentAlignment, local_subspaces
 from ..operators import diagonal
 from ..problem import ORTHOGONAL, Problem, degree_sum
-from ..reducers import FreeReducer, Graphs, LinearReducer, Solved
+from ..reducers import FreeReducer, Graphs, LinearReducer, Rules, Solved
 from ..rows import Rows, divided
 from .about import About
 
@@ -62,7 +62,7 @@ class LPCA(LinearReducer):
 
     about = About("patches", "−L of weighted patches: their scatter is maximised", "orthogonal")
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    _rules: ClassVar[Rules] = Rules(energies=(1.0, 1.0))
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return CodingLength(n_neighbors)

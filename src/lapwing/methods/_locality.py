@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..graphs import KNN, Graph
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import Graphs, LinearReducer, linked
+from ..reducers import Graphs, LinearReducer, Rules, linked
 from ..rows import Rows
 from .about import About
 
@@ -213,7 +213,7 @@ class OLPP(LinearReducer):
 
     about = About("neighbours", NEIGHBORS, "orthogonal", ("dense",))
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[float, float]] = (0.0, 1.0)  # the fewer directions the better, until it is PCA
+    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # the fewer directions the better, until it is PCA
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)

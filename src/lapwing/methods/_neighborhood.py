@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ..graphs import Graph, Reconstruction
 from ..operators import identity
 from ..problem import ORTHOGONAL, Problem
-from ..reducers import Graphs, LinearReducer
+from ..reducers import Graphs, LinearReducer, Rules
 from ..rows import Rows
 from .about import About
 
@@ -118,7 +118,7 @@ class ONPP(LinearReducer):
 
     about = About("neighbours", RECONSTRUCTION, "orthogonal", ("unlabelled",))
     _orthogonal: ClassVar[bool] = True
-    _energies: ClassVar[tuple[float, float]] = (0.0, 1.0)  # the fewer directions the better, until it is PCA
+    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # the fewer directions the better, until it is PCA
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)

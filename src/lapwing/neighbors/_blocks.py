@@ -43,7 +43,7 @@ class BlockRows(Rows):
 
     def __init__(self, blocks: Blocks, y: Any, searches: Sequence[Search], units: Units | None = None):
         n = blocks.shape[0]
-        wanted = {search.key: search.checked(n) for search in searches}
+        wanted = {search.key: search for search in (given.checked(n) for given in searches)}
         self._of_all = None if y is None else _small(encode_labels(blocks.labels(y), n))
         queried = [search.queried(n) for search in wanted.values()]
         numbers = np.unique(np.concatenate([*queried, np.empty(0, np.intp)]))
@@ -83,9 +83,6 @@ class BlockRows(Rows):
     def class_sizes(self) -> np.ndarray:
         assert isinstance(self._moments, Moments)
         return self._moments.counts[:-1]
-
-    def total(self, values: np.ndarray) -> float:
-        return float(values @ self.X.counts) if isinstance(self.X, SummaryMap) else super().total(values)
 
     @property
     def class_means(self) -> np.ndarray:

@@ -19,8 +19,9 @@ from ._approximate import METRICS, NNDescent
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
 from ._copies import Copies
+from ._index import require_numbers
 from ._nearest import Nearest
-from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable
+from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable, require_square
 from ._spaces import AT_ONCE, PARALLEL, Space, in_parts, paired, space
 from ._tiled import by_tiles, tiled
 
@@ -33,11 +34,11 @@ def find(data: Rows, search: Search) -> Edges:
     Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
     """
     search, start = search.checked(data.n_samples), perf_counter()
-    if is_named(search.search, "approximate") and search.recall is None:
+    if search.search == "approximate" and search.recall is None:
         search = search._replace(recall=data.recall)
     edges = data.once(search.key, lambda: _found(data, search))
     data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
-    if data.half is None or not search.is_sampled(data.n_samples):
+    if data.half is None or search.queries is None:
         return edges
     searched, place = np.unique(edges.rows, return_inverse=True)
     half = np.random.RandomState(0).permutation(searched.size) % 2
@@ -64,12 +65,12 @@ def find_fitted(both: Rows, search: Search) -> Edges:
 def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: dict | None = None) -> Edges:
     """All pairs of rows up to a distance; where there are new rows, theirs with the fitted ones."""
     radius, fitted = check_positive("radius", radius), np.arange(data.n_fitted)
+    require_square(metric, data.X)
     new, searched = np.arange(data.n_fitted, data.n), space(data, metric, metric_params)
     index, queries = searched.indexed(fitted), new if new.size else fitted
 
     def found(part: slice) -> Edges:
-        rows = searched.of(queries[part], fitted)
-        near = sparse.coo_array(index.radius_neighbors_graph(rows, radius=radius, mode="distance"))
+        near = sparse.coo_array(index.within(searched.of(queries[part], fitted), radius))
         return Edges(queries[part][near.row], near.col, near.data).where(queries[part][near.row] != near.col)
 
     return Edges.joined(in_parts(found, queries.size))
@@ -87,11 +88,12 @@ def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: di
 def _found(data: Rows, search: Search) -> Edges:
     if data.in_blocks:
         raise AssertionError(f"{search} was not announced")
-    if is_named(search.metric, "cosine"):
+    require_square(search.metric, data.X)
+    if search.metric == "cosine":
         data.require_nonzero_rows('metric="cosine"')
     if search.search is not None:
         return _by_transformer(data, search)
-    if search.is_sampled(data.n):
+    if search.queries is not None:
         require_samplable(search, data.has_features and search.metric is not KERNEL)
     queries, members, classes = search.queried(data.n), np.arange(data.n), None
     if search.among != "all":
@@ -104,11 +106,9 @@ def _found(data: Rows, search: Search) -> Edges:
 
 def is_by_features(data: Rows, search: Search) -> bool:
     """Whether distances come from features, pair by pair: not from a matrix of all of them, and not by chi-square."""
-    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
+    if not data.has_features or search.metric in (KERNEL, "precomputed", "chi2"):
         return False
-    return search.is_sampled(data.n) or not is_named(
-        space(data, search.metric, search.metric_params).metric, "precomputed"
-    )
+    return search.queries is not None or space(data, search.metric, search.metric_params).metric != "precomputed"
 
 
 def _in_groups(
@@ -174,30 +174,23 @@ def _with_open(
     if not open_.size:
         return edges
     searched = space(data, search.metric, search.metric_params)
-    if (
-        is_named(searched.metric, "euclidean")
-        and searched.algorithm == "auto"
-        and not sparse.issparse(data.X)
-        and np.isfinite(near).any()
-    ):
-        order = np.argsort(open_)
-
-        def settled(some: np.ndarray, among: np.ndarray) -> Edges:
-            within = near[order[np.searchsorted(open_[order], some)]]
-            return _settled(data, searched, some, among, search.n_neighbors, within)
-
+    limit = near if np.isfinite(near).any() else None
+    by_products = searched.metric == "euclidean" and searched.algorithm == "auto" and not sparse.issparse(data.X)
+    if by_products and limit is not None:
+        reach = np.full(data.n, np.inf)
+        reach[open_] = near
+        settled = partial(_settled, data, searched, search.n_neighbors, reach)
         again = _in_groups(settled, search.among, open_, members, classes)
     else:
-        limit = near if np.isfinite(near).any() else None
         rest = Nearest(search._replace(queries=None), data.X[open_], open_, classes, within=limit, shows=True)
         again = rest.update(data.X if members.size == data.n else data.X[members], members).edges()
     return Edges.joined([edges, again]).by_row()
 
 
-def _settled(data: Rows, searched: Space, queries: np.ndarray, members: np.ndarray, k: int, near: np.ndarray) -> Edges:
+def _settled(data: Rows, searched: Space, k: int, reach: np.ndarray, queries: np.ndarray, members: np.ndarray) -> Edges:
     """The k nearest of queries that have more within reach: those by products, in float64, and of these by differences."""
     X, n, squares, parts = searched.X, members.size, data.squared_norms, []
-    limit = near**2 + 2 * np.broadcast_to(searched.rounding, X.shape[0]).max()
+    limit = reach[queries] ** 2 + 2 * np.broadcast_to(searched.rounding, X.shape[0]).max()
     for some in row_blocks(queries.size, n):
         own, D = queries[some], np.empty((queries[some].size, n))
         for block in row_blocks(n, X.shape[1]):
@@ -229,7 +222,7 @@ def _candidates(
     """
     if by_tiles(data, search, queries, members, classes):
         return tiled(data, search, queries, members, classes, whole)
-    if search.is_sampled(data.n):
+    if search.queries is not None:
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
     searched, k = space(data, search.metric, search.metric_params), search.n_neighbors
     if classes is None:
@@ -280,7 +273,7 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         return Edges.joined([]), queries[:0], np.empty(0)
     if members.size - inside == k:
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
-    is_angle = is_named(searched.metric, "cosine")
+    is_angle = searched.metric == "cosine"
     index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
     whole = itself and members.size <= AT_ONCE
 
@@ -387,6 +380,7 @@ def _transformed(search: Any, X: Array, k: int) -> tuple[Edges, Any]:
     if "mode" in search.get_params():
         search.set_params(mode="distance")
     found = sparse.coo_array(search.fit_transform(X))
+    require_numbers(found.data, f"search={search!r}")
     edges = Edges(found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64))
     edges = edges.where(edges.rows != edges.cols)
     return edges.where(choose(*edges, k)), search

@@ -11,9 +11,10 @@ from scipy import sparse
 from ..operators import Array, canonical, row_blocks
 from ..rows import lengths, unit_rows
 from ._choice import TIE, Candidates
+from ._index import Index
 from ._products import QUERIES, ROWS, Chunk, Room, Threads, with_ones
 from ._requests import Edges, Search, groups, is_named
-from ._spaces import PARALLEL, TREE_DIMENSIONS, in_parts, index, is_by_products, is_euclidean, paired, progressing
+from ._spaces import PARALLEL, TREE_DIMENSIONS, in_parts, is_by_products, is_euclidean, paired, progressing
 
 FIRST = 64  # rows compared in full, to get a first k-th distance that later rows are screened by
 FOUND = 1 << 20  # the most neighbours that scikit-learn is asked for at a time
@@ -145,7 +146,7 @@ class Nearest:
         """Take in the m nearest of the block, but for the queries that may have more as near as the last, which are returned."""
         m, metric = min(m, block.shape[0]), self.search.metric
         few = not sparse.issparse(block) and block.shape[1] <= TREE_DIMENSIONS and is_euclidean(metric)
-        search = index(block, metric, self.search.metric_params, "kd_tree" if few else "auto")
+        search = Index(block, metric, self.search.metric_params, "kd_tree" if few else "auto")
 
         def asked(some: slice) -> np.ndarray:
             part = rows[some]

@@ -46,7 +46,7 @@ class Search(NamedTuple):
         )
 
     def checked(self, n: int) -> Search:
-        """With its parameters checked, for n rows."""
+        """With its parameters checked, for n rows; ``queries`` of all of them are None."""
         check_choice("among", self.among, AMONG)
         if self.queries is not None:
             check_count("queries", self.queries)
@@ -62,7 +62,8 @@ class Search(NamedTuple):
                 f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
                 f"neighbour; use n_neighbors={n - 1} or less"
             )
-        return self._replace(n_neighbors=int(self.n_neighbors))
+        queries = None if self.queries is None or self.queries >= n else self.queries
+        return self._replace(n_neighbors=int(self.n_neighbors), queries=queries)
 
     def _check_recall(self) -> None:
         given = isinstance(self.recall, Real) and not isinstance(self.recall, bool)
@@ -79,15 +80,14 @@ class Search(NamedTuple):
 
     def queried(self, n: int) -> np.ndarray:
         """The rows whose neighbours are searched, ascending."""
-        if not self.is_sampled(n):
+        if self.queries is None or self.queries >= n:
             return np.arange(n)
-        assert self.queries is not None
         return np.sort(sample_without_replacement(n, self.queries, random_state=self.random_state)).astype(np.intp)
 
     def scale(self, data: Rows) -> float:
         """How many rows each that is searched for stands for."""
         n = data.n_samples
-        if self.queries is None or not self.is_sampled(n):
+        if self.queries is None or self.queries >= n:
             return 1.0
         return n / self.queries * (2 if data.is_half else 1)
 
@@ -135,6 +135,13 @@ def is_named(metric: Any, *names: str) -> bool:
 def require_features(metric: Any, what: str) -> None:
     if is_named(metric, "precomputed"):
         raise ValueError(f'{what} reads features, and with metric="precomputed" X holds distances; use another')
+
+
+def require_square(metric: Any, X: Any) -> None:
+    if is_named(metric, "precomputed") and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f'metric="precomputed" needs X to be a square matrix of distances, and it has shape {X.shape}; use another metric'
+        )
 
 
 def require_samplable(search: Search, has_features: bool = True) -> None:

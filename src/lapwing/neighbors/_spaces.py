@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors, sort_graph_by_row_values
+from sklearn.neighbors import sort_graph_by_row_values
 
 from ..blocks import Progress
 from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ..rows import Rows, kernel_distances, lengths, row_width, unit_rows
 from ._chi2 import check_histograms, chi2_distances, chi2_paired
 from ._choice import TIE
+from ._index import Index
 from ._requests import KERNEL, is_named
 
 ROUNDING = 1e-13  # of squared distances that are found by products, as a share of the squared norms
@@ -28,7 +29,7 @@ Found = TypeVar("Found")
 
 
 def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
-    return is_named(metric, "euclidean", "l2") and not metric_params
+    return metric in ("euclidean", "l2") and not metric_params
 
 
 def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
@@ -98,14 +99,14 @@ class Space(NamedTuple):
         """Some rows, as an index of the members takes them."""
         return self.X[rows][:, members] if is_named(self.metric, "precomputed") else self.X[rows]
 
-    def indexed(self, members: np.ndarray) -> NearestNeighbors:
+    def indexed(self, members: np.ndarray) -> Index:
         if isinstance(self.metric, str) and self.metric == "chi2":
             raise ValueError(
                 f'metric="chi2" on {self.X.shape[0]} samples can search the nearest, not all within a radius; use KNN, or at '
                 "most 5,000 samples"
             )
         X = self.X if members.size == self.X.shape[0] else self.of(members, members)
-        return index(X, self.metric, self.metric_params, self.algorithm)
+        return Index(X, self.metric, self.metric_params, self.algorithm)
 
 
 def in_parts(find: Callable[[slice], Found], n: int, most: int | None = None, shows: bool = True) -> list[Found]:
@@ -132,22 +133,13 @@ def progressing(n: int, shows: bool) -> Any:
     return Progress("searching", n) if shows else nullcontext(lambda done: None)
 
 
-def index(X: Array, metric: Any, metric_params: dict | None, algorithm: str = "auto") -> NearestNeighbors:
-    params = dict(metric_params or {})
-    p = params.pop("p", 2)
-    try:
-        return NearestNeighbors(metric=metric, metric_params=params or None, p=p, algorithm=algorithm).fit(X)
-    except TypeError as error:
-        raise ValueError(f"metric={metric!r}, metric_params={metric_params!r}: {error}") from error
-
-
 def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
     """The rows of a sample, as they are searched in a metric."""
     if data.in_blocks:
         return space(data.linked, metric, metric_params)
     if metric is KERNEL or not data.has_features:
         return _kernel_space(data, metric, metric_params)
-    if isinstance(metric, str) and metric in ("euclidean", "l2") and not metric_params:
+    if metric in ("euclidean", "l2") and not metric_params:
         return _euclidean_space(data)
     if is_named(metric, "chi2"):
         return _chi2_space(data)

@@ -16,6 +16,7 @@ null, true, 1, 1.5, "text", [...]  the same
 {"slice": [...]}, {"dtype": NAME}  slice, type of numbers
 {"function": NAME}                 one of the functions in ``_others.FUNCTIONS``
 {"sparse": "csr_array", ...}       SciPy sparse array or matrix, in row or column format
+{"sum": [G, [H, 0.5], ...]}        G + 0.5 * H + ..., of many graphs
 {"class": NAME, ...}               an estimator or a graph, by its parameters and its fitted attributes; of scikit-learn's,
                                    "default" names the parameters that have their defaults
 =================================  ==============================================================================
@@ -32,6 +33,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..graphs import Combination
 from ..maps import SparseMap
 from ..reducers import KernelReducer, ProjectingReducer, Reducer
 from ._classes import class_of, is_known, name_of
@@ -55,7 +57,17 @@ DTYPES = {
     )
 }
 NEWER = ("a newer lapwing", "another version of scikit-learn")
+LONG_SUM = 50  # graphs, from which on a sum is a list: JSON inside JSON has a limit
 ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
+
+
+def _summands(graph: Any) -> tuple[Any, list[tuple[Any, Any]]]:
+    """The first graph of a sum, and what is added to it, one after the other."""
+    others = []
+    while type(graph) is Combination:
+        others.append((graph.right, graph.scale))
+        graph = graph.left
+    return graph, others[::-1]
 
 
 class Encoder:
@@ -99,6 +111,10 @@ class Encoder:
 
     def encode_object(self, value: Any, place: str = "") -> dict:
         """An estimator or a graph: its class, its parameters, and what it has learnt."""
+        first, others = _summands(value)
+        if len(others) > LONG_SUM:
+            parts = zip(self._items([right for right, _ in others], place), (scale for _, scale in others), strict=True)
+            return {"sum": [self.encode(first, f"{place}.first"), *([right, float(scale)] for right, scale in parts)]}
         params = value.get_params(deep=False)
         prefix = f"{place}." if place else ""
         if type(value) in STORABLE:
@@ -192,6 +208,7 @@ class Decoder:
             "dtype": lambda node: DTYPES[node["dtype"]],
             "function": lambda node: FUNCTIONS[node["function"]],
             "sparse": self._sparse,
+            "sum": self._sum,
             "class": self._object,
         }
 
@@ -224,6 +241,13 @@ class Decoder:
         array = np.empty(len(items), dtype=object)
         array[:] = items
         return array
+
+    def _sum(self, node: dict) -> Any:
+        first, *others = node["sum"]
+        graph = self.decode(first)
+        for right, scale in others:
+            graph = Combination(graph, self.decode(right), float(scale))
+        return graph
 
     def _sparse(self, node: dict) -> Any:
         parts = tuple(self._arrays[node[part]] for part in PARTS)

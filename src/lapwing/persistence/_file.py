@@ -50,7 +50,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     ----------
     estimator : estimator of lapwing, fitted, or your own, of a class that derives from one of lapwing's
         Or a pipeline of such and of scikit-learn's scalers, imputers, encoders, selectors and projections, a
-        ``ColumnTransformer`` among them, with a nearest-neighbour classifier or k-means at the end. Parameters must be numbers,
+        ``ColumnTransformer`` among them, with a nearest-neighbour classifier or k-means at the end, or a
+        :class:`~lapwing.selection.SemiSupervised` of them. Parameters must be numbers,
         text, arrays or graphs; a function or another library's object is refused, with the name of its step.
     path : path-like
         Such as ``"model.lapwing"``.

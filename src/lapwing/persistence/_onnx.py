@@ -28,6 +28,7 @@ from sklearn.preprocessing import (
 
 from ..methods import LPI
 from ..reducers import FeatureSelector, LinearReducer
+from ..selection import SemiSupervised
 from ..tables import DatesAsNumbers, column_numbers
 
 EUCLIDEAN = "euclidean"
@@ -112,6 +113,10 @@ def _pipeline(build: Builder, pipeline: Any, X: Columns) -> Columns:
         X = convert(build, step, X)
         build.steps.pop()
     return X
+
+
+def _semi_supervised(build: Builder, model: Any, X: Columns) -> Columns:
+    return convert(build, model.classifier_, convert(build, model.reducer_, X))
 
 
 def _columns(build: Builder, transformer: Any, X: Columns) -> Columns:
@@ -260,8 +265,12 @@ def _indicators(build: Builder, X: Columns, j: int, categories: np.ndarray) -> C
 
 def _projection(build: Builder, estimator: Any, X: Columns) -> Columns:
     """``(X - mean_) @ components_.T`` as it stands: a bias in place of the subtraction would cancel digits in float32."""
-    name = build.add("LpNormalization", X.name, axis=1, p=2) if isinstance(estimator, LPI) else X.name
-    return _linear(build, Columns(name, X.width), estimator.mean_, estimator.components_)
+    if not isinstance(estimator, LPI):
+        return _linear(build, X, estimator.mean_, estimator.components_)
+    unit = Columns(build.add("LpNormalization", X.name, axis=1, p=2), X.width)
+    projected = _linear(build, unit, estimator.mean_, estimator.components_)
+    sums = build.add("MatMul", build.add("Abs", X.name), build.constant("ones", np.ones((X.width, 1))))
+    return Columns(build.add("Mul", projected.name, build.add("Sign", sums)), projected.width)  # empty documents: 0
 
 
 def _linear(build: Builder, X: Columns, mean: Any, components: np.ndarray) -> Columns:
@@ -359,6 +368,7 @@ WRITERS: dict[type, Callable[[Builder, Any, Columns], Columns]] = {
     Pipeline: _pipeline,
     FeatureUnion: _union,
     ColumnTransformer: _columns,
+    SemiSupervised: _semi_supervised,
     FunctionTransformer: _same,
     DatesAsNumbers: _same,
     StandardScaler: _standard,
@@ -381,11 +391,13 @@ WRITERS: dict[type, Callable[[Builder, Any, Columns], Columns]] = {
     KNeighborsRegressor: _mean_of_neighbors,
     LogisticRegression: _logistic,
 }
-TEXT = (Pipeline, ColumnTransformer, FeatureUnion, SimpleImputer, OneHotEncoder)
+TEXT = (Pipeline, SemiSupervised, ColumnTransformer, FeatureUnion, SimpleImputer, OneHotEncoder)
 
 
 def text_columns(estimator: Any) -> frozenset[int]:
     """The columns of the rows that are text: those that a ColumnTransformer at the beginning gives to an encoder of words."""
+    if isinstance(estimator, SemiSupervised):
+        return text_columns(estimator.reducer_)
     if isinstance(estimator, Pipeline):
         return text_columns(estimator.steps[0][1]) if estimator.steps else frozenset()
     if isinstance(estimator, ColumnTransformer):

@@ -37,6 +37,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from ..selection import SemiSupervised
 from ..tables import DatesAsNumbers
 
 # Functions that are parameters, by their names.
@@ -148,6 +149,7 @@ STORABLE: dict[type, Storable] = {
         learnt=_columns,
     ),
     FunctionTransformer: Storable(without=("func", "inverse_func")),  # what "passthrough" becomes
+    SemiSupervised: Storable({"classes_": "c"}, ("reducer_", "classifier_")),
     # Scales.
     StandardScaler: Storable({"mean_": "d", "var_": "d", "scale_": "d"}, ("n_samples_seen_",)),
     MinMaxScaler: Storable(

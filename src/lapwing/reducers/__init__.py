@@ -6,30 +6,33 @@ A method of your own is a subclass of one of these; :class:`Reducer` says what i
 from ._base import Graphs, Reducer
 from ._feature import FeatureSelector
 from ._free import FreeReducer
-from ._graphs import as_graph, linked, outside, queried
+from ._graphs import as_graph, linked, outside
 from ._kernel import KernelReducer
 from ._linear import LinearReducer
 from ._multilinear import MultilinearReducer
-from ._projecting import LARGE_RIDGE, ProjectingReducer, Solved
+from ._projecting import ProjectingReducer, Solved
+from ._rules import LARGE_RIDGE, Decided, Options, Rules
 from ._sampling import on_halves
 from ._units import RATIO, UnitsWarning
 
 __all__ = [
     "LARGE_RIDGE",
     "RATIO",
+    "Decided",
     "FeatureSelector",
     "FreeReducer",
     "Graphs",
     "KernelReducer",
     "LinearReducer",
     "MultilinearReducer",
+    "Options",
     "ProjectingReducer",
     "Reducer",
+    "Rules",
     "Solved",
     "UnitsWarning",
     "as_graph",
     "linked",
     "on_halves",
     "outside",
-    "queried",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -16,24 +16,12 @@ from ..graphs import Graph, Repulsion
 from ..maps import SparseMap
 from ..neighbors import BlockRows, require_room
 from ..operators import OUT_OF_RANGE, Array
-from ..problem import Problem, Term
+from ..problem import Problem, Term, attraction
 from ..rows import Rows, Units, encode_labels
-from ._graphs import NAMES, QUERIES, as_graph, connected_components, linked, queried, sampled, sized
+from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sized
 
 DTYPES = [np.float64, np.float32]
 MANY_ROWS = 100_000  # in memory: up to here an exact search takes little longer than a sampled one (docs/scaling.md)
-
-
-class Graphs(NamedTuple):
-    """``graph=`` and ``penalty=``, resolved; ``queries`` is how many rows the former searches for, None for all of them.
-
-    ``equal_say`` says whether the graphs that attract are scaled to the same total degree, as ``normalize=`` asks for.
-    """
-
-    graph: Graph
-    penalty: Graph | None
-    queries: int | None = None
-    equal_say: bool = False
 
 
 class Reducer(TransformerMixin, BaseEstimator):
@@ -46,7 +34,8 @@ class Reducer(TransformerMixin, BaseEstimator):
     to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
 
     It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, ``__init__`` where
-    its parameters differ from those of its map, and ``_report(...)``, which stores attributes beside the map's own.
+    its parameters differ from those of its map, ``_rules``, its own numbers behind ``"auto"`` (:class:`Rules`), and
+    ``_report(...)``, which stores attributes beside the map's own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
     """
@@ -56,9 +45,10 @@ class Reducer(TransformerMixin, BaseEstimator):
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links take no part, but for their mean
-    _samples_rows: ClassVar[bool] = (
-        False  # whether default graphs of more than MANY_ROWS rows search for a sample of them
-    )
+    _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
+    _projects_features: ClassVar[bool] = False  # whether X must hold them, and not a kernel
+    _penalty: ClassVar[tuple[Any, int]] = (Repulsion, 15)  # the graph that ``penalty=7`` stands for, and its usual size
+    _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` is that graph too
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn the map.
@@ -96,6 +86,10 @@ class Reducer(TransformerMixin, BaseEstimator):
             self._forget()  # a fit that fails leaves nothing behind
             if isinstance(error, FloatingPointError):
                 raise ValueError(OUT_OF_RANGE) from error
+            if isinstance(error, RecursionError):
+                raise ValueError(
+                    "graph= or penalty= has too many graphs inside one another; add them up one after the other, by sum([...])"
+                ) from error
             raise
         return self
 
@@ -145,7 +139,9 @@ class Reducer(TransformerMixin, BaseEstimator):
         if "recall" in data.measured:
             self.recall_: float | None = data.measured["recall"]
         terms = getattr(problem, "graph_terms", problem.minimise)
-        self.n_connected_components_ = None if graphs.queries else connected_components(terms, data)
+        first, *rest = [term.laplacian for term in attraction(terms) or terms]  # what repels, where nothing attracts
+        whole = None if graphs.queries else sum(rest, start=first)
+        self.n_connected_components_ = None if whole is None else whole.n_connected_components(data.counts)
 
     def _terms(self, data: Rows, graphs: Graphs) -> list[Term]:
         """The terms of ``graph=``, at least one of which links samples."""
@@ -160,48 +156,43 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         """The rows as graphs and maps look at them, and the graphs."""
-        in_memory = type(X) is np.ndarray or isinstance(X, Rows)
+        is_shared = isinstance(X, Rows)
+        in_memory = is_shared or type(X) is np.ndarray
         blocks = self._as_blocks(X, y) if self._takes_blocks and not in_memory else None
         if blocks is not None:
             announce(self, blocks)
-            self._check_parameters()
-            graphs = self._graphs(blocks.shape[0], in_blocks=True)
-            return self._divided(self._block_rows(blocks, y, graphs), graphs), graphs
-        if isinstance(X, Rows):
+        elif is_shared:
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
-            self._check_parameters()
-            graphs = self._graphs(X.n)
-            data = self._divided(self._shared(X, graphs), graphs)
-            data.times, data.recall = {}, self._recall
-            return data, graphs
-        accept = "csr" if self._takes_sparse else False
-        X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
+        else:
+            accept = "csr" if self._takes_sparse else False
+            X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
-        graphs = self._graphs(X.shape[0])
-        return self._divided(self._rows(X, y, graphs), graphs), graphs
+        if blocks is not None:
+            graphs = self._graphs(blocks.shape[0], in_blocks=True)
+            data = self._block_rows(blocks, y, graphs)
+        else:
+            graphs = self._graphs(X.n if is_shared else X.shape[0])
+            data = self._shared(X, graphs) if is_shared else self._rows(X, y, graphs)
+        data = self._divided(data, graphs)
+        data.times, data.recall = {} if is_shared else data.times, self._recall
+        return data, graphs
 
     def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
         """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
-        graph, many = getattr(self, "graph", None), in_blocks or (self._samples_rows and n > MANY_ROWS)
-        default = (lambda k: sampled(self.default_graph(k))) if many else self.default_graph
-        resolved = as_graph("graph", graph, default, min(self.n_neighbors, n - 1))
-        if resolved is graph:
-            resolved = sized(clone(resolved), self._n_components)
-        penalty = self._resolved_penalty(getattr(self, "penalty", None), many)
-        return Graphs(resolved, penalty, queried(resolved, n), self._has_equal_say(resolved))
-
-    def _resolved_penalty(self, penalty: Any, many: bool) -> Graph | None:
-        if penalty is None:
-            return None
-        return as_graph("penalty", penalty, (lambda k: sampled(Repulsion(k))) if many else Repulsion, 15)
-
-    def _has_equal_say(self, graph: Graph) -> bool:
-        """``normalize="auto"`` is for sums that a user writes; what a method writes has the coefficients of its paper."""
-        normalize, given = getattr(self, "normalize", None), getattr(self, "graph", None)
-        if normalize == "auto":
-            summed = sum(not leaf.counts_pairs for leaf in graph.attracting()) > 1
-            return isinstance(given, Graph | str) and summed
-        return normalize == "degree"
+        given, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
+        many = in_blocks or (self._samples_rows and n > MANY_ROWS)
+        graph = as_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
+        if graph is given:
+            graph = sized(clone(graph), self._n_components)
+        if penalty is not None or self._needs_penalty:
+            penalty = as_graph("penalty", penalty, *self._penalty, many)
+        for resolved in (graph, penalty) if self._projects_features else ():
+            if resolved is not None and resolved.reads_kernel:
+                raise ValueError(
+                    f"graph={resolved!r} takes X for a kernel matrix, and {type(self).__name__} projects features, which its "
+                    'rows are not; use KernelLPP(kernel="precomputed"), or features and a graph without kernel='
+                )
+        return Graphs.of(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
 
     def _units(self, graphs: Graphs) -> Units | None:
         """What the columns of X are divided by, given their deviations; None where they stay as they are."""
@@ -209,16 +200,14 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
         """Validated rows in memory."""
-        rows = Rows(X, y)
-        rows.recall = self._recall
-        return rows
+        return Rows(X, y)
 
     def _divided(self, data: Rows, graphs: Graphs) -> Rows:
-        """Rows in memory with their columns in common units, where that is asked for."""
+        """With their columns in common units, where that is asked for; rows in blocks are divided as they are read."""
         units = None if data.in_blocks else self._units(graphs)
-        scale = (
-            None if units is None else units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))
-        )
+        if units is None:
+            return data
+        scale = units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))
         return data if scale is None else data.once("divided", lambda: data.divided(scale))
 
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import check_choice, check_count
 from ..blocks import stacked
 from ..graphs import affine_extension, barycentric_weights
-from ..maps import FreeMap
+from ..maps import FreeMap, in_range
 from ..neighbors import Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, laplacian_sum
@@ -68,7 +68,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"graph={graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave queries out, "
                 "or use a linear map such as LPP"
             )
-        if self._reads_features or any(leaf.reads_features for _, leaf in graph.signed()):
+        if self._reads_features or graph.reads_features:
             _check_features(data)
         graph = graph.resolved(data)  # with widths and coefficients written out: new rows are linked by them
         if graphs.equal_say:
@@ -90,7 +90,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         start = perf_counter()
         (A,) = F.forms([laplacian_sum(problem.minimise)])
         data.times["forms"] = perf_counter() - start
-        semidefinite = all(coefficient > 0 and leaf.is_semidefinite for coefficient, leaf in graphs.graph.signed())
+        semidefinite = graphs.graph.is_semidefinite
         crowded = self._crowded or data.X.shape[1] <= 3  # a surface
         constant, start = np.ones((data.n, 1)), perf_counter()
         solution = solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
@@ -206,7 +206,7 @@ def _check_features(data: Rows) -> None:
     if data.F.is_constant:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
     with np.errstate(over="ignore"):
-        if not 1e-280 < np.sum(data.norms**2) < np.inf:
+        if not in_range(data.X.dtype, np.sum(data.norms**2)):
             raise ValueError(OUT_OF_RANGE)
 
 

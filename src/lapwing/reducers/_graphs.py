@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 from scipy import sparse
 
-from .._validation import check_count
+from .._validation import check_count, outside
 from ..graphs import KNN, Graph, Precomputed, SameClass
 from ..operators import Structured
-from ..problem import Term, attraction
+from ..problem import Term
 from ..rows import Rows
 
 # Rows searched for by default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md).
@@ -21,8 +20,49 @@ QUERIES = 20_000
 NAMES = ("supervised", "semi")  # graphs that have a name of their own
 
 
-def as_graph(name: str, graph: Any, default: Callable[[int], Graph], size: int) -> Graph:
-    """A graph from what the user wrote: None, a size, a name, a graph, or a matrix."""
+class Graphs(NamedTuple):
+    """``graph=`` and ``penalty=``, resolved, and what the rules of a fit ask about them, looked at once."""
+
+    graph: Graph
+    penalty: Graph | None
+    queries: int | None  # rows that ``graph`` searches for; None for all of them
+    sampling: int | None  # the same of both, the fewest
+    equal_say: bool  # whether the graphs that attract are scaled to the same total degree, as ``normalize=`` asks for
+    labels_attract: bool  # whether one of the graphs that attract reads labels
+    labels_alone: bool  # whether they all do
+    of_classes: bool  # whether they read nothing else, so that samples of a class are all alike to them
+    repels: bool  # whether a part of ``graph`` does
+    only_attracts: bool  # whether none does, and there is no penalty
+    is_euclidean: bool  # whether all neighbours are searched by Euclidean distances
+
+    @classmethod
+    def of(cls, graph: Graph, penalty: Graph | None, n: int, normalize: str | None, is_written: bool) -> Graphs:
+        """Of n samples. ``normalize="auto"`` is for sums that a user writes: a method has the coefficients of its paper."""
+        signed = graph.signed()
+        pulling = [leaf for coefficient, leaf in signed if coefficient > 0]
+        reading = [bool(leaf.reads_labels) for leaf in pulling]
+        searches: list[list[Any]] = [graph.searches(), [] if penalty is None else penalty.searches()]
+        asked = [[int(q) for s in own if isinstance(q := s.queries, Integral) and q < n] for own in searches]
+        repels = any(coefficient < 0 for coefficient, _ in signed)
+        is_sum = sum(not leaf.counts_pairs for leaf in pulling) > 1
+        return cls(
+            graph,
+            penalty,
+            queries=min(asked[0], default=None),
+            sampling=min(asked[0] + asked[1], default=None),
+            equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
+            labels_attract=any(reading),
+            labels_alone=bool(reading) and all(reading),
+            of_classes=bool(reading) and all(reading) and not any(leaf.reads_features for leaf in pulling),
+            repels=repels,
+            only_attracts=penalty is None and not repels,
+            is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
+        )
+
+
+def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool = False) -> Graph:
+    """A graph from what the user wrote: None, a size, a name, a graph, or a matrix; ``usual`` ones of many rows are sampled."""
+    default = (lambda k: sampled(usual(k))) if many else usual
     if graph is None:
         return default(size)
     if isinstance(graph, str) and graph in NAMES and name == "graph":
@@ -55,18 +95,6 @@ def sized(graph: Graph, n_components: int | None) -> Graph:
         if isinstance(part, Graph) and getattr(part, "n_components", 0) is None:
             part.set_params(n_components=n_components)
     return graph
-
-
-def queried(graph: Graph | None, n: int) -> int | None:
-    """How many of n rows the graph searches for; None where it is all of them."""
-    asked: list[Any] = [] if graph is None else [search.queries for search in graph.searches()]
-    return min((int(q) for q in asked if isinstance(q, Integral) and q < n), default=None)
-
-
-def connected_components(terms: Sequence[Term], data: Rows) -> int:
-    """Of the graph that attracts, or of the one that repels where nothing attracts."""
-    first, *rest = [term.laplacian for term in attraction(terms) or terms]
-    return sum(rest, start=first).n_connected_components(data.counts)
 
 
 def balanced(graph: Graph, data: Rows) -> list[tuple[float, Graph, list[Term]]]:
@@ -113,11 +141,3 @@ def linked(name: str, graph: Graph, data: Rows, equal_say: bool = False) -> list
     # An empty graph may still have degrees, which belong to the constraint, but its Laplacian is 0, not rounding.
     nothing = Structured(n)
     return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]
-
-
-def outside() -> int:
-    """The stack level, for the caller's warning, of the line that called into this package."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("lapwing."):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -9,19 +9,16 @@ from sklearn.kernel_approximation import Nystroem
 
 from .._validation import check_count
 from ..blocks import Blocks, working_memory
-from ..graphs import Graph
 from ..maps import Coordinates, Kernel, KernelMap, Map, as_map
 from ..operators import Array, row_blocks
 from ..rows import KernelRows, Rows, Units, divided
 from ..solvers import fix_signs
 from ._base import Graphs
-from ._projecting import ProjectingReducer, spread
+from ._projecting import ProjectingReducer
+from ._rules import Rules, width_share
 
 LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
-# gamma="auto", in units of "scale", where labels and neighbours attract, or X is too large to see how its variance is spread; and
-# where no labels attract (docs/defaults.md).
-LABEL_WIDTH, WIDTH = 0.25, 0.5
 
 
 class KernelReducer(ProjectingReducer):
@@ -36,8 +33,8 @@ class KernelReducer(ProjectingReducer):
     """
 
     _takes_blocks: ClassVar[bool] = True
-    _label_ridge: ClassVar[float | None] = 0.03
-    _like_discriminants: ClassVar[bool] = False
+    # Features of a kernel hold neighbourhoods in a few directions, classes in many (docs/defaults.md).
+    _rules: ClassVar[Rules] = Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
 
     def __init__(
         self,
@@ -90,10 +87,6 @@ class KernelReducer(ProjectingReducer):
             return None
         return super()._units(graphs)
 
-    def _ridge_per(self, data: Rows) -> int:
-        """Features by landmarks are as many as landmarks, and the ridge shall not depend on that."""
-        return data.n_samples
-
     @property
     def is_nested(self) -> bool:
         """Not with landmarks drawn anew each time."""
@@ -133,27 +126,11 @@ class KernelReducer(ProjectingReducer):
                 "landmarks=1000"
             )
 
-    def _is_large(self, data: Rows) -> bool:
-        return False
-
-    def _keeps_all(self, data: Rows, graph: Graph) -> bool:
-        """Not where neighbours attract beside labels: these want few directions, and the ridge stands beside truncation."""
-        given = not isinstance(self.ridge, str)
-        return super()._keeps_all(data, graph) and (given or all(leaf.reads_labels for leaf in graph.attracting()))
-
-    def _automatic(self, data: Rows, graph: Graph) -> Any:
-        """Features of a kernel hold neighbourhoods in a few directions, classes in many (measured)."""
-        if any(coefficient > 0 and leaf.reads_labels for coefficient, leaf in graph.signed()):
-            return super()._automatic(data, graph)
-        return 0.0 if self.n_components is not None else 0.9
-
     def _map(self, data: Rows, graphs: Graphs) -> Map:
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
-        X, reading = data.X, [leaf.reads_labels for leaf in graphs.graph.attracting()]
+        X = data.X
         variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
-        share = LABEL_WIDTH if any(reading) else WIDTH
-        if reading and all(reading) and isinstance(self.gamma, str) and data.has_features and not data.F.is_large:
-            share = width_share(data.F.smaller_gram)
+        share = width_share(graphs, data) if isinstance(self.gamma, str) else 1.0
         self.gamma_ = self.fitted_width(X, share, variance)
         kernel = self._kernel
         if self.landmarks is None:
@@ -162,8 +139,13 @@ class KernelReducer(ProjectingReducer):
         options = {"kernel_params": self.kernel_params} if callable(self.kernel) else kernel.options
         nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
         rows = X.astype(np.float64, copy=False)
-        self.nystroem_ = nystroem.fit(rows)
-        return as_map(kernel.finite(nystroem.transform(rows)))
+        self.nystroem_ = nystroem.fit(kernel.moved(rows)[0])
+        nystroem.components_ = rows[nystroem.component_indices_]
+        return as_map(self._features(X))
+
+    def _features(self, X: Array) -> np.ndarray:
+        """By landmarks."""
+        return self._kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
 
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         X = data.X
@@ -181,7 +163,7 @@ class KernelReducer(ProjectingReducer):
         """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the landmarks' features."""
         X = X if self.scale_ is None else divided(X, self.scale_)
         if self.landmarks is not None:
-            return ((self.nystroem_.transform(X) - self.mean_) @ self.components_.T).astype(X.dtype)
+            return ((self._features(X) - self.mean_) @ self.components_.T).astype(X.dtype)
         Z = np.empty((X.shape[0], len(self.dual_coef_)), dtype=X.dtype)
         for rows in row_blocks(X.shape[0], self.dual_coef_.shape[1]):
             Z[rows] = self._kernel(X[rows], self.X_fit_) @ self.dual_coef_.T - self.intercept_
@@ -198,14 +180,3 @@ class KernelReducer(ProjectingReducer):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._kernel.is_precomputed
         return tags
-
-
-def width_share(G: np.ndarray) -> float:
-    """``gamma="auto"`` where labels alone attract, as a share of "scale", from the variance G of X: its spread.
-
-    At least 1/√p, for p columns that vary: the variance of few columns cannot be spread, and in the plane, say, the arms of a
-    spiral are as near to each other as the rows of one arm (docs/defaults.md).
-    """
-    variances = np.diagonal(G)
-    varying = np.count_nonzero(variances > np.finfo(G.dtype).eps * variances.max())
-    return max(spread(G), 1 / np.sqrt(varying)) if varying else 1.0

@@ -12,7 +12,6 @@ from ..maps import Coordinates, as_map
 from ..operators import Array
 from ..rows import Rows
 from ..solvers import fix_signs
-from ._base import Graphs
 from ._projecting import ProjectingReducer
 
 
@@ -32,6 +31,7 @@ class LinearReducer(ProjectingReducer):
 
     _takes_blocks: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
+    _projects_features: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -49,16 +49,6 @@ class LinearReducer(ProjectingReducer):
         self.center = center
         self.normalize = normalize
         self.standardize = standardize
-
-    def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
-        graphs = super()._graphs(n, in_blocks)
-        for graph in filter(None, graphs[:2]):
-            if graph.reads_kernel:
-                raise ValueError(
-                    f"graph={graph!r} takes X for a kernel matrix, and {type(self).__name__} projects features, which its rows "
-                    'are not; use KernelLPP(kernel="precomputed"), or features and a graph without kernel='
-                )
-        return graphs
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Points of the original space with the given coordinates: exact for orthogonal directions, else the nearest to

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from numbers import Integral
 from time import perf_counter
@@ -18,7 +19,8 @@ from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..rows import Rows
 from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
 from ._base import DTYPES, Graphs, Reducer
-from ._projecting import NORMALIZATIONS, normalized
+from ._projecting import cancelled, normalized
+from ._rules import NORMALIZATIONS
 
 AUTO = 2  # directions per mode of n_components="auto", where there are as many
 
@@ -185,12 +187,16 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
         *forms, B = F.forms([*parts, constraint], modes, m)
         if by_trace:
+            rest = [cancelled(part, partial(F.spread, modes)) for part in parts]
+            forms = [M if abs(np.trace(M)) > left else 0 * M for M, left in zip(forms, rest, strict=True)]
             scaled = normalized(terms, forms)
             A = np.sum([term.coefficient * M for term, M in zip(scaled, forms, strict=True)], axis=0)
         else:
             A = forms[0]
-        squares = np.trace(B) + constraint.diagonal().sum() * np.sum(multiplied(F.mean[None], modes) ** 2)
-        floor = rounding(F.dtype, squares)
+        total = np.trace(B) + constraint.diagonal().sum() * np.sum(multiplied(F.mean[None], modes) ** 2)
+        floor = rounding(F.dtype, total)
+        if problem.degrees is None:
+            floor = max(floor, cancelled(constraint, partial(F.spread, modes)))
         automatic = isinstance(size, str)
         try:
             return solve(A, B, min(AUTO, len(B)) if automatic else size, floor=floor)

@@ -18,22 +18,7 @@ from ._content import atlas, content
 __all__ = ["report_page", "write_atlas", "write_report"]
 
 
-def write_report(
-    path: str | os.PathLike[str],
-    comparison: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    feature_names: Any = None,
-    ids: Any = None,
-    images: Any = None,
-    texts: Any = None,
-    title: str = "Projections compared",
-    max_points: int = 2000,
-    command: str | None = None,
-    loading: str | None = None,
-    fitting: str | None = None,
-) -> Path:
+def write_report(path: str | os.PathLike[str], comparison: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
     """Write a comparison as one HTML file, which needs nothing but a browser of 2023 or later.
 
     It shows the summary with a recommendation, a map of the recommended space beside the first axes of each method, with the
@@ -47,41 +32,16 @@ def write_report(
         Of the file; an earlier one is replaced when the new one is complete.
     comparison : Comparison
         Of :func:`lapwing.comparison.compare`.
-    X : array or sparse matrix of shape (n_samples, n_features), default=None
-        The data compared; None is what the comparison holds.
-    y : array-like of shape (n_samples,), default=None
-        Labels to colour the points by; None is those of the comparison.
-    feature_names : array-like of str, default=None
-    ids : array-like of shape (n_samples,), default=None
-        Names of the rows; None is their numbers, from 1.
-    images : array of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
-        Shown as one points at a sample; where they have as many numbers as X has features, components are shown as images too.
-    texts : sequence of str, default=None
-        Shown as one points at a sample.
-    title : str, default="Projections compared"
-    max_points : int, default=2000
-        Of more samples so many are shown, spread evenly over the rows.
-    command : str or None, default=None
-        The command that made the comparison, to be shown.
-    loading : str or None, default=None
-        Python that brings ``X`` and ``y``, to stand before the code; None is a comment that says what they are.
-    fitting : str or None, default=None
-        The command that fits what is recommended, to be shown.
+    X, y : default=None
+        As in :func:`report_page`.
+    **options
+        The others of :func:`report_page`: ``feature_names``, ``ids``, ``images``, ``texts``, ``title`` and so on.
 
     Returns
     -------
     Path
     """
-    options = {
-        "feature_names": feature_names,
-        "ids": ids,
-        "images": images,
-        "texts": texts,
-        "max_points": max_points,
-        "loading": loading,
-    }
-    page = report_page(comparison, X, y, title=title, command=command, fitting=fitting, **options)
-    write_whole(path, page.encode())
+    write_whole(path, report_page(comparison, X, y, **options).encode())
     return Path(path)
 
 
@@ -104,8 +64,29 @@ def report_page(
 
     Parameters
     ----------
-    comparison, X, y, feature_names, ids, images, texts, max_points, loading, title, command, fitting
-        As in :func:`write_report`.
+    comparison : Comparison
+        Of :func:`lapwing.comparison.compare`.
+    X : array or sparse matrix of shape (n_samples, n_features), default=None
+        The data compared; None is what the comparison holds.
+    y : array-like of shape (n_samples,), default=None
+        Labels to colour the points by; None is those of the comparison.
+    feature_names : array-like of str, default=None
+    ids : array-like of shape (n_samples,), default=None
+        Names of the rows; None is their numbers, from 1.
+    images : array of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
+        Shown as one points at a sample; where they have as many numbers as X has features, components are shown as images too.
+    texts : sequence of str, default=None
+        Shown as one points at a sample.
+    max_points : int, default=2000
+        Of more samples so many are shown, spread evenly over the rows.
+    loading : str or None, default=None
+        Python that brings ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code; None is a
+        comment that says what they are.
+    title : str, default="Projections compared"
+    command : str or None, default=None
+        The command that made the comparison, to be shown.
+    fitting : str or None, default=None
+        The command that fits what is recommended, to be shown.
 
     Returns
     -------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from math import isfinite
 from operator import attrgetter
@@ -32,7 +33,15 @@ for train, test in cv.split(X, {y}{keys}):
 {body}
 scores = np.array(scores)
 print(f"{what} on held-out rows: {{scores.mean():.4f}}")  # {mean:.4f}
-Z = {fitted}.transform(X)"""
+{last}"""
+
+PREPARED = """\
+    F = preparation.fit(X[train]).transform(X)
+"""
+
+JUDGED = """\
+    judged = SemiSupervised(model).fit(X[train], y[train])
+    scores.append(labelled_scorer("{scoring}")(judged, X[test], y[test]))"""
 
 KEPT = """\
     Z = model.fit(X[train]{y_train}).transform(X[test])
@@ -56,7 +65,7 @@ y = np.ravel(np.asarray(y))
 known = np.array([str(label) != "-1" for label in y])  # -1: label unknown
 """
 
-SCORING = {"accuracy": "", "balanced_accuracy": ', scoring="balanced_accuracy"', "f1": ', scoring="f1_macro"'}
+SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1_macro"}
 NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
 RETRIEVAL = ("map", "recall@5")
 CLUSTERING = {
@@ -77,8 +86,8 @@ WHAT = {
 def program(comparison: Any, method: str, loading: str | None = None) -> str:
     """Python that scores the method at its chosen dimension as the comparison did.
 
-    ``loading`` is Python that brings ``X``, ``y`` and, where rows were kept together or in order, ``groups`` or ``time``; without
-    it a comment says what they are.
+    ``loading`` is Python that brings ``X``, ``y``, ``preparation`` where rows were prepared, and ``groups`` or ``time`` where
+    they were kept together or in order; without it a comment says what they are.
     """
     [row] = [row for row in comparison.summary() if row["method"] == method]
     code, criterion, labels = Expressions(), comparison.criterion, comparison.labels
@@ -96,28 +105,33 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
         filled["fitted"] = "SemiSupervised(model).fit(X, y).reducer_"
         code.need("lapwing.selection", "SemiSupervised")
     key = comparison.key_name
-    if criterion in SCORING:
+    if criterion in SCORING and (comparison.prepare is None or not partly):
+        if comparison.prepare is not None:
+            filled["model"] = f"make_pipeline(preparation, {filled['model']})"
         body = _by_scorer(code, partly, criterion, key, filled)
     else:
         body = _by_loop(code, comparison, criterion, key, filled)
-    shape = (comparison.n_samples, comparison.n_features)
+    shape = f"shape {(comparison.n_samples, comparison.n_features)}"
+    shape = shape if comparison.prepare is None else f"{comparison.n_samples} rows, as compare was given them"
     unknown = ", -1 where unknown" if partly else ""
-    parts = [f"X: array of shape {shape}", *([f"y: its labels{unknown}"] if labels is not None else [])]
+    parts = [f"X: array of {shape}", *([f"y: its labels{unknown}"] if labels is not None else [])]
     parts += [f"{key}: one value per row"] if key else []
     start = f"# {'; '.join(parts)}; rows in the same order" if loading is None else f"{loading.strip()}\n"
+    if loading is None and comparison.prepare is not None:
+        start = f"{start}\npreparation = {code(comparison.prepare)}"
     return f"{code.imports()}\n\n{start}\n{body}\n"
 
 
 def _by_scorer(code: Expressions, partly: bool, criterion: str, key: str | None, filled: dict[str, Any]) -> str:
     """scikit-learn's own cross-validation."""
     code.need("sklearn.model_selection", "cross_val_score")
-    scoring = SCORING[criterion]
+    scoring = "" if criterion == "accuracy" else f', scoring="{SCORING[criterion]}"'
     if partly:
         code.need("lapwing.selection", "SemiSupervised")
         judged = "SemiSupervised(model)"
         if scoring:
             code.need("lapwing.selection", "labelled_scorer")
-            scoring = scoring.replace('scoring="', 'scoring=labelled_scorer("') + ")"
+            scoring = f', scoring=labelled_scorer("{SCORING[criterion]}")'
     else:
         code.need("sklearn.neighbors", "KNeighborsClassifier")
         code.need("sklearn.pipeline", "make_pipeline")
@@ -126,10 +140,14 @@ def _by_scorer(code: Expressions, partly: bool, criterion: str, key: str | None,
 
 
 def _by_loop(code: Expressions, comparison: Any, criterion: str, key: str | None, filled: dict[str, Any]) -> str:
-    """Folds one by one, for measures that are no score of a classifier."""
+    """Folds one by one, for measures that are no score of a classifier, and for rows that each fold prepares."""
     code.need("numpy", "np")
     start = ""
-    if criterion in NEIGHBORHOOD:
+    if criterion in SCORING:
+        code.need("lapwing.selection", "SemiSupervised")
+        code.need("lapwing.selection", "labelled_scorer")
+        body = JUDGED.format(scoring=SCORING[criterion])
+    elif criterion in NEIGHBORHOOD:
         code.need("lapwing.comparison", "neighborhood_preservation")
         y_train = ", y[train]" if comparison.labels is not None else ""
         if "SemiSupervised" in filled["fitted"]:
@@ -148,7 +166,11 @@ def _by_loop(code: Expressions, comparison: Any, criterion: str, key: str | None
             code.need(*CLUSTERING[criterion])
             body = CLUSTERED.format(seed=comparison.random_state, score=CLUSTERING[criterion][1])
     keys = f", {key}" if key else ""
-    text = LOOP.format(body=body, keys=keys, **filled)
+    last = f"Z = {filled['fitted']}.transform(X)"
+    if comparison.prepare is not None:  # F is what X is elsewhere
+        body = PREPARED + re.sub(r"\bX\b", "F", body)
+        last = "F = preparation.fit_transform(X)\n" + re.sub(r"\bX\b", "F", last)
+    text = LOOP.format(body=body, keys=keys, last=last, **filled)
     return start + (text.replace("cv.split(X, )", "cv.split(X)") if not keys else text)
 
 

@@ -77,7 +77,7 @@ def content(
             {
                 "key": key,
                 "name": MEASURES[key],
-                "shown": key != comparison.criterion and (unequal or key not in UNEQUAL),
+                "shown": key != comparison.criterion and (key != "nmi" if unequal else key not in UNEQUAL),
             }
             for key in comparison.measures
         ],
@@ -154,6 +154,7 @@ def _facts(comparison: Any) -> dict[str, Any]:
         "kept": comparison.key_name,
         "within": "ten points" if comparison.criterion in NEIGHBOURHOOD else "one standard error",
         "units": comparison.units,
+        "prepared": comparison.prepare is not None,
         "chance": comparison.n_neighbors / max(1, min(len(fold) for fold in comparison.folds) - 1),
     }
 

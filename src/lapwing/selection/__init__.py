@@ -1,7 +1,15 @@
 """Model selection: every number of dimensions from one fit, the bootstrap, and validation where some labels are unknown."""
 
 from ._bootstrap import BootstrapError, bootstrap_error
-from ._labels import LabelledSplit, SemiSupervised, TimeSplit, labelled_scorer, reducer_of, takes_unknown_for_a_class
+from ._labels import (
+    LabelledSplit,
+    SemiSupervised,
+    TimeSplit,
+    labelled_scorer,
+    reducer_of,
+    some_rows,
+    takes_unknown_for_a_class,
+)
 from ._nested import NestedScores, is_automatic, nested_scores, serving, why_not_nested
 
 __all__ = [
@@ -16,6 +24,7 @@ __all__ = [
     "nested_scores",
     "reducer_of",
     "serving",
+    "some_rows",
     "takes_unknown_for_a_class",
     "why_not_nested",
 ]

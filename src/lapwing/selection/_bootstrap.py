@@ -111,13 +111,12 @@ def bootstrap_error(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from lapwing import LPP
     >>> from lapwing.selection import bootstrap_error
-    >>> X, y = load_digits(return_X_y=True)
-    >>> error = bootstrap_error(LPP(15), X[:500], y[:500], n_bootstraps=10, random_state=0)
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> error = bootstrap_error("passthrough", X, y, n_bootstraps=10, random_state=0)
     >>> print(f"{error.mean:.2f} +- {error.std:.2f}")
-    0.02 +- 0.01
+    0.03 +- 0.02
     """
     check_count("n_bootstraps", n_bootstraps)
     _check_drawable(estimator)

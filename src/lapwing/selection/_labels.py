@@ -38,11 +38,11 @@ def takes_unknown_for_a_class(model: Any) -> bool:
 
 
 def some_rows(X: Any, rows: np.ndarray) -> Any:
-    """Rows of an array, a sparse matrix, a list or a data frame, by a mask."""
+    """Rows of an array, a sparse matrix, a list or a data frame, by a mask or by their numbers."""
     if hasattr(X, "iloc"):
-        return X.iloc[np.flatnonzero(rows)]
+        return X.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows]
     if hasattr(X, "filter") and hasattr(X, "schema"):  # polars
-        return X.filter(rows)
+        return X[np.flatnonzero(rows) if rows.dtype == bool else rows]
     return X.tocsr()[rows] if sparse.issparse(X) else np.asarray(X)[rows]
 
 

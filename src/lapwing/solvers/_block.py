@@ -21,13 +21,13 @@ and it finds repeated eigenvalues once: on the torus its 20th is off by 3e-3.
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 import numpy as np
 from scipy.linalg import qr
 from sklearn.exceptions import ConvergenceWarning
 
+from .._validation import outside
 from ._lanczos import Apply
 
 # A product with 16 vectors takes the time of 4 products with one where X is too large for the cache, but what a basis finds
@@ -81,17 +81,9 @@ def _search(
             f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {RESTARTS} restarts, above {tol:.2g}; they "
             "are used as they are",
             ConvergenceWarning,
-            stacklevel=_outside(),
+            stacklevel=outside(),
         )
     return values[:k], krylov.rotated(rotation[:, :k])
-
-
-def _outside() -> int:
-    """How many frames up the first one outside of lapwing is: who called fit."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("lapwing."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 class _Krylov:

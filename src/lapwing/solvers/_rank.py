@@ -39,7 +39,7 @@ def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: int | 
     and a B that is diagonal up to rounding, as a constraint without weights is in principal coordinates, T is a sparse array.
     """
     values, vectors = _eigenvectors(B) if ridge else np.linalg.eigh(B)
-    if values.size and values[0] < -1e-8 * np.abs(values).max():
+    if values.size and values[0] < -max(1e-8 * np.abs(values).max(), floor):
         raise ValueError(
             f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "
             "penalty= must attract only: move what it repels to graph="

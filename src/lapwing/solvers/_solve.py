@@ -266,6 +266,8 @@ def _checked(k: int | None, rank: int) -> int:
 
 def _pencil(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal: Any, tol: float) -> Solution:
     """Lanczos on operators, with conjugate gradients for ``(B + ridge I)^-1``; the rank stays unknown."""
+    if not diagonal.any():
+        _checked(k, 0)
     if k is None or k >= A.shape[0] - 1 or ridge <= 0:
         raise ValueError(
             f"X is too large to be decomposed whole (n_components={k}); give n_components, and either ridge > 0 or a number of "
@@ -274,7 +276,12 @@ def _pencil(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal:
     M = B + ridge * aslinearoperator(sparse.eye_array(A.shape[0]))
     jacobi = aslinearoperator(sparse.diags_array(1 / (diagonal + ridge)))
     inverse = LinearOperator(A.shape, matvec=lambda b: _conjugate_gradients(M, b, jacobi, tol / 100), dtype=np.float64)
-    values, vectors = seeded_eigsh(A - shift * B, k, M=M, Minv=inverse, which="SA", tol=tol)
+    try:
+        values, vectors = seeded_eigsh(A - shift * B, k, M=M, Minv=inverse, which="SA", tol=tol)
+    except LanczosError as error:
+        raise ValueError(
+            f"{error}; use a smaller n_components than {k}, a larger ridge, or a number as pca="
+        ) from error
     seen = values < -tol * shift
     if not seen.all():
         raise RankError(

@@ -51,10 +51,16 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ``03/01/2024``, ``1 Mar 2024``), the same for all entries of a column. Of two formats that fit, the month stands first:
     ``03/01/2024`` is in March unless another entry shows that the day comes first. A missing entry becomes NaN.
 
+    Parameters
+    ----------
+    formats : sequence of (str or None), or None, default=None
+        Of each column, as ``datetime.strptime`` has it, or ``"ISO 8601"``; None for a column whose entries are dates already. By
+        default they are found; written out, they do not depend on the rows that happen to be fitted.
+
     Attributes
     ----------
-    formats_ : list of str or None
-        Of each column, as ``datetime.strptime`` has it, or ``"ISO 8601"``; None where entries are dates already.
+    formats_ : list of (str or None)
+        As given, or as found.
     n_features_in_ : int
 
     Examples
@@ -63,6 +69,9 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> DatesAsNumbers().fit_transform([["1970-01-03"], ["1970-01-04 12:00"], [None]]).ravel()
     array([2. , 3.5, nan])
     """
+
+    def __init__(self, formats: Any = None):
+        self.formats = formats
 
     def fit(self, X: Any, y: Any = None) -> DatesAsNumbers:
         """Find the format of each column.
@@ -74,7 +83,10 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         y : ignored
         """
         X = self._columns(X, reset=True)
-        self.formats_ = [self._format(column, j) for j, column in enumerate(X.T)]
+        if self.formats is not None and len(self.formats) != X.shape[1]:
+            raise ValueError(f"formats={self.formats!r} must have one entry for each of the {X.shape[1]} columns")
+        found = self.formats or [self._format(column, j) for j, column in enumerate(X.T)]
+        self.formats_ = list(found)
         return self
 
     def _format(self, column: np.ndarray, j: int) -> str | None:

@@ -81,6 +81,8 @@ def _recognised(values: np.ndarray) -> tuple[str, np.ndarray]:
             return "number", np.array([numbers.get(cell, np.nan) for cell in values.tolist()], dtype=np.float64)
     if format_of(counts) is not None:
         return "date", values
+    if all(format_of([cell]) for cell in counts):
+        return "neither", values  # dates, each in a format of its own
     total = sum(counts.values())
     number = sum(count for cell, count in counts.items() if _looks_like_a_number(cell))
     return ("neither" if 2 * number > total else "text"), values
@@ -114,6 +116,9 @@ def _why_not(kind: str, values: np.ndarray) -> str | None:
     if kind != "neither":
         return None
     present = [cell for cell in values.tolist() if isinstance(cell, str)]
+    if all(format_of([cell]) for cell in set(present)):
+        ways = list({format_of([cell]): cell for cell in present}.values())
+        return f"dates are written in more than one way, such as {ways[0]!r} and {ways[1]!r}"
     odd = Counter(cell for cell in present if not _looks_like_a_number(cell))
     if not odd:
         return "numbers are written in more than one way, with decimal points and with decimal commas"

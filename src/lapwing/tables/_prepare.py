@@ -44,12 +44,20 @@ class Prepared:
         What was done, in words.
     decided : bool
         Whether the scales of the columns are settled, so that no estimator shall standardise them again.
+    given : array or None
+        The rows as they were before the steps, of the columns that are used; None where there are no steps.
     """
 
     table: Table
     steps: list[tuple[str, Any]]
     lines: list[str]
     decided: bool = False
+    given: Any = None
+
+    @property
+    def transformer(self) -> Any:
+        """The steps as one transformer that has learnt nothing yet, to be fitted to some of the rows; None without steps."""
+        return clone(Pipeline(self.steps)) if self.steps else None
 
     def settled(self, estimator: Any) -> Any:
         """A copy of the estimator that leaves the scales of the columns as they are, where they are settled."""
@@ -82,7 +90,8 @@ def prepare(
 ) -> Prepared:
     r"""Make the columns of a table numbers without gaps, by transformers that a model can keep.
 
-    What is learnt is learnt from all rows, without their labels. Text that has few different values is one-hot encoded, dates
+    What is learnt is learnt from all rows, without their labels; :attr:`Prepared.transformer` learns it from some of them, as
+    :func:`lapwing.comparison.compare` does in each fold. Text that has few different values is one-hot encoded, dates
     become days since 1970, missing numbers and dates the median of their column, missing text a category of its own. Columns
     that cannot help are left out: those that name rows, prose, and those with one value.
 
@@ -136,7 +145,8 @@ def prepare(
         _name(fitted[0][1], np.array(table.feature_names, dtype=object))
     lines = [line for line in (", ".join(done), left_out) if line]
     decided = standardize != "auto" or steps is _mixed_steps or "columns standardised" in done
-    return Prepared(replace(table, X=X, feature_names=names, kinds=None), fitted, lines, decided)
+    given = np.asarray(table.X) if fitted else None
+    return Prepared(replace(table, X=X, feature_names=names, kinds=None), fitted, lines, decided, given)
 
 
 def _name(step: Any, names: np.ndarray) -> None:
@@ -157,7 +167,8 @@ def _matrix(table: Table, impute: bool | None, standardize: str) -> Prepared:
     X = table.X
     for _, step in fitted:
         X = step.transform(X)
-    return Prepared(replace(table, X=X, kinds=None), fitted, done, decided=standardize != "auto")
+    given = table.X if fitted else None
+    return Prepared(replace(table, X=X, kinds=None), fitted, done, standardize != "auto", given)
 
 
 def _scaled(table: Table, standardize: str) -> Prepared:
@@ -165,7 +176,8 @@ def _scaled(table: Table, standardize: str) -> Prepared:
     if standardize != "yes":
         return Prepared(table, [], [], decided=standardize == "no")
     scaler = StandardScaler(with_mean=not sparse.issparse(table.X)).fit(table.X)
-    return Prepared(replace(table, X=scaler.transform(table.X)), [("scale", scaler)], ["columns standardised"], True)
+    done = ["columns standardised"]
+    return Prepared(replace(table, X=scaler.transform(table.X)), [("scale", scaler)], done, True, table.X)
 
 
 # Which columns
@@ -292,7 +304,7 @@ def _mixed_steps(table: Table, impute: bool | None, standardize: str) -> tuple[l
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     parts = {
         "number": [*median, *scale],
-        "date": [("days", DatesAsNumbers()), *median, *scale],
+        "date": [("days", DatesAsNumbers([_format(table, j) for j in places["date"]])), *median, *scale],
         "text": [*constant, ("encode", encoder)],
     }
     transformers = [
@@ -302,6 +314,12 @@ def _mixed_steps(table: Table, impute: bool | None, standardize: str) -> tuple[l
     ]
     step = ColumnTransformer(transformers, sparse_threshold=0, verbose_feature_names_out=False).fit(np.asarray(table.X))
     return [("prepare", step)], _said(table, places, scaled)
+
+
+def _format(table: Table, j: int) -> str | None:
+    """How the dates of a column are written; None where they are dates already."""
+    cells = {cell for cell in table.X.columns[j].tolist() if isinstance(cell, str)}
+    return format_of(cells) if cells else None
 
 
 def _said(table: Table, places: dict[str, list[int]], scaled: bool) -> list[str]:
@@ -320,8 +338,7 @@ def _said(table: Table, places: dict[str, list[int]], scaled: bool) -> list[str]
 
 def _formats(table: Table, columns: list[int]) -> str:
     """How dates were read, where that is a choice: as in 01/02/2024."""
-    cells = [{cell for cell in table.X.columns[j].tolist() if isinstance(cell, str)} for j in columns]
-    formats = {format_of(some) for some in cells if some} - {ISO}
+    formats = {_format(table, j) for j in columns} - {ISO, None}
     words = {"%d": "day", "%m": "month", "%Y": "year", "%y": "year", "%b": "month", "%B": "month"}
     read = sorted("-".join(words[part] for part in re.findall("%[dmYybB]", form or "")) for form in formats)
     return f" ({', '.join(dict.fromkeys(read))})" if read else ""
@@ -350,6 +367,7 @@ def inputs_of(model: Any) -> list[Input] | None:
     list of Input or None
         One per column, of kind "number", "date" or "text".
     """
+    model = getattr(model, "reducer_", model)  # with a classifier behind it
     if not isinstance(model, Pipeline | ColumnTransformer | SimpleImputer):
         return None
     inputs = [Input("number")] * model.n_features_in_

@@ -11,11 +11,12 @@ import numpy as np
 
 from .._validation import check_count
 from ._csv import NotNumbersError, read_csv, standard_input
+from ._dates import DatesAsNumbers, format_of
 from ._images import read_images
 from ._kinds import as_wanted, recognised
 from ._matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from ._parquet import read_parquet
-from ._table import Table, Wanted, check_finite, classes, joined, known, sampled
+from ._table import Table, Wanted, check_finite, classes, joined, known, sampled, unknown
 
 READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
     ".csv": read_csv,
@@ -68,7 +69,9 @@ def read(
     Returns
     -------
     Table
-        Labels that are whole numbers are int64, quantities float64, others text.
+        Labels that are whole numbers are int64, quantities float64, others text. -1 is an unknown label; where -1 and 1 are all
+        there are, they are two classes and become 0 and 1. Of columns aside, dates are days since 1970, and rows that have a gap
+        there are left out.
 
     Examples
     --------
@@ -84,7 +87,7 @@ def read(
     path = os.fspath(path)
     choice = None if sample is None else check_count("sample", sample)
     if not mixed:
-        return _with_classes(_gathered(batches(path, **options), choice, random_state), path)
+        return _finished(_gathered(batches(path, **options), choice, random_state), path)
     kinds, held = dict.fromkeys(categories, "text"), standard_input() if path == "-" else None
     while True:
         try:
@@ -94,15 +97,56 @@ def read(
                 raise
             kinds |= dict.fromkeys(error.names, "text")
         else:
-            return _with_classes(table if table.kinds is None else recognised(table, path, categories), path)
+            return _finished(table if table.kinds is None else recognised(table, path, categories), path)
 
 
 def _gathered(tables: Iterator[Table], sample: int | None, random_state: Any) -> Table:
     return joined(list(tables)) if sample is None else sampled(tables, sample, random_state)
 
 
+def _finished(table: Table, path: str) -> Table:
+    return _with_classes(_with_keys(table, path), path)
+
+
+def _with_keys(table: Table, path: str) -> Table:
+    """The rows that have a value in every column aside, with dates and numbers as such: they sort by time."""
+    gaps = {name: unknown(values) for name, values in table.aside.items()}
+    for name, missing in gaps.items():
+        if missing.all():
+            raise ValueError(f"{path}: column {name!r} is empty")
+    notes = tuple(
+        f"{gap.sum():,} row{'s' * int(gap.sum() > 1)} without {name!r} left out"
+        for name, gap in gaps.items()
+        if gap.any()
+    )
+    if notes:
+        table = table.take(np.flatnonzero(~np.logical_or.reduce(list(gaps.values()))))
+    return replace(table, aside={name: _keys(values) for name, values in table.aside.items()}, notes=notes)
+
+
+def _keys(values: np.ndarray) -> np.ndarray:
+    """Dates as days since 1970, whole numbers and quantities as numbers, else as text."""
+    if values.dtype.kind not in "OU":
+        return values
+    form = format_of({str(cell) for cell in values.tolist()})
+    return (
+        classes(values) if form is None else DatesAsNumbers([form]).fit_transform(values.astype(str)[:, None]).ravel()
+    )
+
+
 def _with_classes(table: Table, path: str) -> Table:
-    return table if table.y is None else replace(table, y=classes(table.y, path))
+    if table.y is None:
+        return table
+    y = classes(table.y, path)
+    names = {str(label).removesuffix(".0") for label in set(table.y[~unknown(table.y)].tolist())}
+    if "-1" not in names:
+        return replace(table, y=y)
+    if names == {"-1", "1"}:
+        y = (y + 1) // 2 if set(y.tolist()) == {-1, 1} else y  # else -1 is what is missing
+        note = "labels -1 and 1 are read as two classes, 0 and 1"
+    else:
+        note = "the label -1 stands for an unknown class; if it is a class, give it another name"
+    return replace(table, y=y, notes=(*table.notes, note))
 
 
 def batches(

@@ -65,6 +65,8 @@ class Table:
         What the columns hold, where X was read as ``mixed``; None where all hold numbers and none is missing.
     aside : dict of str to ndarray
         Columns that are no features, by name.
+    notes : tuple of str
+        What became of labels that are -1 in the file, and of rows without a value aside.
     """
 
     X: Any
@@ -75,6 +77,7 @@ class Table:
     n_read: int = 0
     kinds: list[str] | None = None
     aside: dict[str, np.ndarray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.X.shape[0]

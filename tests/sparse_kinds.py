@@ -1,7 +1,6 @@
-"""Its being here puts this folder on the import path, so that tests in subfolders can import ``helpers``."""
+"""Every kind of sparse matrix that a user may pass."""
 
 import numpy as np
-import pytest
 from scipy import sparse
 
 
@@ -28,14 +27,3 @@ SPARSE = {
     "64 bits": long_indices,
     "in parts": in_parts,
 }
-
-
-@pytest.fixture(params=SPARSE)
-def sparse_kind(request):
-    """Makes a sparse matrix of a dense one: every kind that a user may pass."""
-    return SPARSE[request.param]
-
-
-def pytest_collection_modifyitems(items):
-    """What compiles pynndescent first: one of several test processes then does it all, and none waits for it at the end."""
-    items.sort(key=lambda item: item.path.name != "test_approximate.py")

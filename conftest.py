@@ -1,0 +1,48 @@
+"""What holds for the tests of ``tests`` and for the examples in ``src``."""
+
+import pytest
+from sparse_kinds import SPARSE
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_estimates():
+    """Samples that take a twentieth of a second are enough to see whether estimates of costs work."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lapwing.cost.LONG", 0.05)
+        yield
+
+
+@pytest.fixture(params=SPARSE)
+def sparse_kind(request):
+    """Makes a sparse matrix of a dense one: every kind that a user may pass."""
+    return SPARSE[request.param]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A small model's file, in the tests of model files."""
+    from model_files import X, Y
+
+    from lapwing import LPP, save
+    from lapwing.graphs import KNN, Repulsion
+
+    save(LPP(2, graph=KNN(4) - 0.2 * Repulsion(30)).fit(X, Y), tmp_path / "model.lapwing")
+    return tmp_path / "model.lapwing"
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Rows in blocks are read in many, though they are few."""
+    monkeypatch.setattr("lapwing.blocks._blocks.BLOCK_BYTES", 4096)
+
+
+@pytest.fixture(params=[500, 20], ids=["few features", "many features"])
+def limit(request, monkeypatch):
+    """As if sparse X had more rows than are decomposed whole, and more features too, or not."""
+    monkeypatch.setattr("lapwing.maps.SparseMap.limit", request.param)
+    return request.param
+
+
+def pytest_collection_modifyitems(items):
+    """What compiles pynndescent first: one of several test processes then does it all, and none waits for it at the end."""
+    items.sort(key=lambda item: item.path.name != "test_approximate.py")

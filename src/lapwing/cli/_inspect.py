@@ -1,0 +1,120 @@
+"""``lapwing inspect`` and ``export``: what is in a model file, and the same for other programs."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import typer
+
+from ._console import print_json, print_table, say, size
+from ._model import Import, Model, imported, is_ours, last_step, loaded, n_outputs, some
+from ._options import Json, check_output, writing
+
+
+def export(
+    model: Model,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to write it: model.onnx.")] = "model.onnx",
+    import_: Import = None,
+) -> None:
+    """Write a model as ONNX, for programs without Python: linear methods and what prepares their columns."""
+    check_output(output, model)
+    from ..persistence import to_onnx
+
+    imported(import_)
+    try:
+        with writing(output):
+            written = to_onnx(loaded(model), output)
+    except TypeError as error:
+        raise ValueError(f"{model}: {error}; lapwing transform uses it all the same") from error
+    names = {"inputs": written.graph.input, "outputs": written.graph.output}
+    said = "; ".join(f"{kind} {', '.join(part.name for part in parts)}" for kind, parts in names.items())
+    say(f"wrote {output}: {said} ({size(output)})")
+    for entry in written.metadata_props:
+        say(f"columns of {entry.key}: {entry.value}")
+
+
+def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
+    """Say what is in a model file."""
+    from ..persistence import read_header
+
+    imported(import_)
+    whole = loaded(model)
+    header = read_header(model)
+    estimator = _reducer(whole)
+    facts = {
+        "method": type(estimator).__name__,
+        "parameters": estimator.get_params(deep=False),
+        "steps": _steps(whole) if whole is not estimator else None,
+        "columns": _columns(whole),
+        "features": whole.n_features_in_,
+        "feature_names": getattr(whole, "feature_names_in_", None),
+        "image_shape": getattr(estimator, "image_shape_", None),
+        "outputs": n_outputs(whole),
+        **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
+        "eigenvalues": getattr(estimator, "eigenvalues_", None),
+        "solver": getattr(estimator, "solver_", None),
+        "arrays": {name: list(value.shape) for name, value in vars(estimator).items() if hasattr(value, "shape")},
+        "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
+    }
+    if json:
+        print_json(facts)
+    else:
+        print_table(["", ""], _lines(facts, estimator, model), header=False)
+
+
+def _reducer(model: Any) -> Any:
+    """The last of lapwing's estimators in a model, or its last step."""
+    if hasattr(model, "reducer_"):
+        return _reducer(model.reducer_)
+    steps = [step for _, step in getattr(model, "steps", [])]
+    ours = [_reducer(step) for step in steps if is_ours(_reducer(step))]
+    return ours[-1] if ours else last_step(model)
+
+
+def _steps(model: Any) -> list[str]:
+    parts = [step for _, step in model.steps] if hasattr(model, "steps") else []
+    if hasattr(model, "reducer_"):
+        parts = [model.reducer_, model.classifier_]
+    return [name for part in parts for name in _steps(part)] or [type(model).__name__]
+
+
+def _columns(model: Any) -> dict[str, list[str]] | None:
+    """Names of the columns that a model takes, by what they hold."""
+    from ..tables import inputs_of
+
+    inputs, names = inputs_of(model), getattr(model, "feature_names_in_", None)
+    if inputs is None or names is None:
+        return None
+    kinds = dict.fromkeys(column.kind for column in inputs)
+    return {kind: [str(n) for n, column in zip(names, inputs, strict=True) if column.kind == kind] for kind in kinds}
+
+
+def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
+    words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
+    return "; ".join(
+        f"{words[kind]}: {some(names)}" for kind, names in (columns or {}).items() if len(columns or {}) > 1
+    )
+
+
+def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
+    defaults = type(estimator)().get_params(deep=False)
+    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(defaults[key])}
+    lines = {
+        "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
+        "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
+        "steps": " -> ".join(facts["steps"] or []),
+        "columns": _kinds_in_words(facts["columns"]),
+        "features": f"{facts['features']:,}" + some(facts["feature_names"], ": {}"),
+        "images": " x ".join(map(str, facts["image_shape"] or ())),
+        "outputs": f"{facts['outputs']:,}",
+        "rank": facts["rank"],
+        "PCA directions": facts["n_pca"],
+        "graph": facts["graph"],
+        "connected parts": facts["n_connected_components"],
+        "eigenvalues": some([] if facts["eigenvalues"] is None else [f"{v:.4g}" for v in facts["eigenvalues"]]),
+        "solver": facts["solver"],
+        "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
+        "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",
+    }
+    return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]

@@ -1,0 +1,233 @@
+"""What one fit of a linear or kernel map decides: everything that ``"auto"`` stands for, in one place.
+
+The numbers and the rules are measured (docs/defaults.md). A method may differ in the numbers: it has :class:`Rules` of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._validation import check_choice, check_count
+from ..maps import Centre, Preprojection, Spectrum
+from ..problem import Problem
+from ..rows import Rows, Units
+from ._graphs import Graphs
+from ._units import divisors
+
+# On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups):
+LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
+LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
+# scaling="auto": so many leading directions hold more than this share of the variance, and more than so many hold 98 % of it.
+FEW, SHARE_OF_FEW, MANY = 3, 0.58, 40
+SPREAD = 50  # directions of equal variance, from which on the variance counts as spread
+LITTLE_SPREAD = 0.25  # scaling="auto" of class graphs is "objective" below it
+SMALL_CLASSES = 10  # samples per class, on average, below which all directions are kept
+# gamma="auto", in units of "scale", where labels and neighbours attract, or X is too large to see how its variance is spread; and
+# where no labels attract.
+LABEL_WIDTH, WIDTH = 0.25, 0.5
+NORMALIZATIONS = ("auto", None, "degree", "trace")
+
+
+class Options(NamedTuple):
+    """The parameters that decide how a problem is solved; a method that has one of them not takes what stands here."""
+
+    n_components: Any = None
+    pca: Any = None
+    center: Any = "auto"
+    scaling: str = "constraint"
+    ridge: Any = 0.0
+    normalize: str | None = None
+    standardize: Any = False
+    has_ridge: bool = False  # whether ridge= is a parameter
+    counts_classes: bool = False  # whether n_components="auto"
+
+    @classmethod
+    def of(cls, estimator: Any) -> Options:
+        given = {name: getattr(estimator, name) for name in cls._fields if hasattr(estimator, name)}
+        k = given.get("n_components")
+        return cls(**given, has_ridge="ridge" in given, counts_classes=isinstance(k, str) and k == "auto")
+
+    def check(self) -> None:
+        """Raise where a parameter is wrong whatever X is."""
+        check_choice("normalize", self.normalize, NORMALIZATIONS)
+        check_choice("scaling", self.scaling, ("auto", "constraint", "objective", "unit"))
+        check_choice("center", self.center, ("auto", "mean", "degree", False))
+        check_choice("standardize", self.standardize, ("auto", True, False))
+        if self.n_components is not None and not self.counts_classes:
+            check_count("n_components", self.n_components)
+        pca, ridge = self.pca, self.ridge
+        whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
+        share = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
+        if not (pca is None or whole or share or (isinstance(pca, str) and pca == "auto")):
+            raise ValueError(
+                f'pca={pca!r} must be "auto", None (the whole rank), a number of directions, or an energy in (0, 1]'
+            )
+        number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
+        if not number and not (isinstance(ridge, str) and ridge == "auto"):
+            raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
+
+    def is_regularised(self, graphs: Graphs) -> bool:
+        """Whether a ridge takes the place of truncation: one that is given, or, of defaults, where labels say what attracts.
+
+        Not where something repels: with all directions at hand repulsion finds some that fit the training samples only.
+        """
+        if not isinstance(self.ridge, str):
+            return float(self.ridge) > 0
+        return isinstance(self.pca, str) and graphs.labels_attract and graphs.only_attracts
+
+    def centre(self, problem: Problem) -> Centre:
+        """What is subtracted: the mean weighted by the degrees where the constraint is a diagonal matrix."""
+        degrees = problem.degrees
+        if self.center == "degree" and degrees is None:
+            raise ValueError(
+                'center="degree" needs a constraint of degrees; orthogonal directions and penalty= have none: use "mean"'
+            )
+        weighted = self.center in ("auto", "degree") and degrees is not None and np.ptp(degrees) > 0
+        return Centre(degrees if weighted else None, self.center is False, degrees is not None)
+
+
+class Decided(NamedTuple):
+    """What a fit goes by: the parameters, how many components, which ridge, and the principal directions that are kept."""
+
+    given: Options
+    k: int | None  # None is all there are
+    ridge: float | None  # in units of the constraint's mean eigenvalue; None is by its spread, once that is known
+    preprojection: Preprojection
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The numbers in which methods differ, and the rules that use them.
+
+    Parameters
+    ----------
+    energies : tuple of float, default=(0.9, 1.0)
+        What share of the variance ``pca="auto"`` keeps; the second where labels alone say what attracts and classes are small.
+    neighbor_energy : float, default=None
+        The same where no labels attract; None is no other.
+    directions : float, default=1.25
+        How many directions per component ``pca="auto"`` keeps at least.
+    ridge : float, default=0
+        ``ridge="auto"`` where X can be decomposed whole, and no labels attract.
+    label_ridge : float or None, default=None
+        Where labels alone say what attracts; None is by the spread of the variance.
+    sum_ridge : float, default=0.3
+        Where labels and neighbours do.
+    of_kernel : bool, default=False
+        Whether features are those of a kernel. A graph of classes is otherwise treated as discriminant analysis does it: the
+        units of columns need not matter, and directions have the same variance within classes. Features of a kernel want
+        neither, and beside a ridge they want truncation where neighbours attract as well. They are as many as samples or
+        landmarks, and the ridge, which shall not depend on that, is in units of the trace per sample.
+    """
+
+    energies: tuple[float, float] = (0.9, 1.0)
+    neighbor_energy: float | None = None
+    directions: float = 1.25
+    ridge: float = 0.0
+    label_ridge: float | None = None
+    sum_ridge: float = 0.3
+    of_kernel: bool = False
+
+    def units(self, given: Options, graphs: Graphs) -> Units | None:
+        """``standardize=``: from the deviations of columns to what they are divided by; None where they stay as they are.
+
+        ``"auto"`` leaves them where a graph does not measure Euclidean distances: angles and given distances have no units.
+        """
+        if given.standardize is False or (given.standardize == "auto" and not graphs.is_euclidean):
+            return None
+        invariant = not self.of_kernel and graphs.of_classes and given.is_regularised(graphs)
+        return partial(divisors, always=given.standardize is True, invariant=invariant)
+
+    def decided(self, given: Options, graphs: Graphs, data: Rows) -> Decided:
+        """``n_components=``, ``ridge=`` and ``pca=`` on these rows."""
+        k = _told_apart(graphs, data) if given.counts_classes else given.n_components
+        pca, by_default, large = given.pca, isinstance(given.ridge, str), data.F.is_large and not self.of_kernel
+        # Whether a ridge can do the work of truncation.
+        instead = given.has_ridge and given.normalize != "trace" and graphs.penalty is None
+        ridge: float | None
+        if not by_default:
+            ridge = float(given.ridge)
+        elif large:
+            ridge = LARGE_RIDGE if instead and isinstance(pca, str | None) else 0.0
+        elif not given.is_regularised(graphs):
+            ridge = self.ridge
+        else:
+            ridge = self.label_ridge if graphs.labels_alone else self.sum_ridge
+        if not isinstance(pca, str):
+            if pca is None and large and not instead:
+                raise ValueError(
+                    f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
+                    "directions, such as pca=300"
+                )
+            return Decided(given, k, ridge, Preprojection(pca, k or 1))
+        truncated = self.of_kernel and by_default and not graphs.labels_alone
+        if (ridge is None or ridge > 0) and not truncated:
+            share: float | None = None
+        elif large:
+            share = None if instead else max(LARGE_DIRECTIONS, 2 * (k or 1))
+        else:
+            share = self._energy(given, graphs, data)
+        return Decided(given, k, ridge, Preprojection(share, k or 1, ceil(self.directions * (k or 1))))
+
+    def _energy(self, given: Options, graphs: Graphs, data: Rows) -> float:
+        """``pca="auto"`` of X that can be decomposed whole; all components that there are want most of the variance."""
+        usual, few = self.energies
+        if self.neighbor_energy is not None and not graphs.labels_attract:
+            usual = self.neighbor_energy
+        if given.n_components is None:
+            usual, few = max(usual, 0.9), 1.0
+        small = graphs.labels_alone and data.has_classes and data.class_sizes.mean() < SMALL_CLASSES
+        return few if small else usual
+
+    def scaling(self, graphs: Graphs, spectrum: Spectrum | None, B: Any) -> str:
+        """``scaling="auto"``, with the constraint B in coordinates.
+
+        Where classes alone attract and few directions hold the variance, it is the length that a discriminant analysis gives.
+        Where a few directions of X hold most of its variance and many the rest, as light does in pictures of faces, neighbours
+        differ along the few, and in unit directions these would drown the others.
+        """
+        by_classes = graphs.of_classes and graphs.only_attracts and not self.of_kernel
+        if by_classes and isinstance(B, np.ndarray) and spread(B) < LITTLE_SPREAD:
+            return "objective"
+        if spectrum is None or graphs.labels_attract:
+            return "unit"
+        dominated = spectrum.share(FEW) > SHARE_OF_FEW and spectrum.needed(0.98) > MANY
+        return "constraint" if dominated else "unit"
+
+
+def _told_apart(graphs: Graphs, data: Rows) -> int:
+    """``n_components="auto"``: the number of classes minus one, which is all that a graph of classes tells apart."""
+    if not graphs.of_classes:
+        raise ValueError(
+            f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and '
+            f'graph={graphs.graph!r} is something else; give a number of components, or graph="supervised"'
+        )
+    return max(1, data.class_sizes.size - 1)
+
+
+def spread(B: np.ndarray) -> float:
+    """From near 0, where few directions hold all the variance of a form, to 1, where that many hold it equally.
+
+    (tr B)² / ‖B‖² is how many directions of equal variance would have this trace and norm.
+    """
+    return float(min(1.0, np.trace(B) ** 2 / np.vdot(B, B) / SPREAD)) if B.any() else 1.0
+
+
+def width_share(graphs: Graphs, data: Rows) -> float:
+    """``gamma="auto"`` as a share of "scale": where labels alone attract, the spread of the variance of X.
+
+    At least 1/√p, for p columns that vary: the variance of few columns cannot be spread, and in the plane, say, the arms of a
+    spiral are as near to each other as the rows of one arm.
+    """
+    if not graphs.labels_alone or not data.has_features or data.F.is_large:
+        return LABEL_WIDTH if graphs.labels_attract else WIDTH
+    G = data.F.smaller_gram
+    variances = np.diagonal(G)
+    varying = np.count_nonzero(variances > np.finfo(G.dtype).eps * variances.max())
+    return max(spread(G), 1 / np.sqrt(varying)) if varying else 1.0

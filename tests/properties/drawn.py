@@ -1,0 +1,181 @@
+"""Data, graphs and estimators by chance, and how long chance is tried.
+
+Numbers come from a seed, so that an example is a few words, and what is hard about data is one of a list of kinds.
+"""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy import sparse
+
+from lapwing import (
+    DNE,
+    GLPCA,
+    L21PCA,
+    LPCA,
+    LPDP,
+    LPP,
+    MFA,
+    MMC,
+    NPE,
+    OLPP,
+    ONPP,
+    KernelLPP,
+    KernelNPE,
+    LaplacianEigenmaps,
+    RobustGLPCA,
+    TangentialMaps,
+)
+from lapwing.graphs import (
+    KNN,
+    ClosestPairs,
+    CodingLength,
+    Complete,
+    OtherClass,
+    Radius,
+    Reconstruction,
+    Repulsion,
+    SameClass,
+)
+
+PROPERTIES = 7  # that share the minutes of a fuzz
+
+
+def bounded(check):
+    """Examples beyond this property's share of ``LAPWING_FUZZ_MINUTES`` pass unseen, unless one has failed."""
+    share = 60 * float(os.environ.get("LAPWING_FUZZ_MINUTES", "inf")) / PROPERTIES
+    state = {"end": None, "failed": False}
+
+    @wraps(check)
+    def checked(*args, **drawn):
+        state["end"] = state["end"] or monotonic() + share
+        if state["failed"] or monotonic() < state["end"]:
+            state["failed"] = True
+            check(*args, **drawn)
+            state["failed"] = False
+
+    return checked
+
+
+def gaussian(rng, n, d):
+    return rng.standard_normal((n, d)) * rng.uniform(0.5, 2, d)
+
+
+def low_rank(rng, n, d):
+    return gaussian(rng, n, 2) @ rng.standard_normal((2, d))
+
+
+def repeated(rng, n, d):
+    return np.repeat(gaussian(rng, -(-n // 3), d), 3, axis=0)[:n]
+
+
+def binary(rng, n, d):
+    return (rng.rand(n, d) < rng.choice([0.1, 0.5])).astype(float)
+
+
+def grid(rng, n, d):
+    return rng.randint(0, 4, (n, d)).astype(float)
+
+
+def with_constants(rng, n, d):
+    X = gaussian(rng, n, d)
+    X[:, ::3] = rng.choice([0.0, 1e8 + 0.1])
+    return X
+
+
+def of_many_lengths(rng, n, d):
+    """Directions of which one is up to 1e7 times as long as another."""
+    m = min(n, d)
+    U, V = (np.linalg.qr(rng.standard_normal((size, m)))[0] for size in (n, d))
+    return U * np.geomspace(1, 10.0 ** -rng.randint(1, 8), m) @ V.T
+
+
+def nothing(rng, n, d):
+    return np.full((n, d), rng.choice([0.0, 3.0]))
+
+
+KINDS = [gaussian, low_rank, repeated, binary, grid, with_constants, of_many_lengths, nothing]
+
+
+class Data(NamedTuple):
+    """What X and y are made of: of the examples that time leaves unseen nothing is made."""
+
+    kind: Callable
+    seed: int
+    shape: tuple[int, int]
+    scale: float
+    dtype: type
+    n_classes: int
+    is_sparse: bool
+
+    def made(self):
+        rng = np.random.RandomState(self.seed)
+        X = (self.kind(rng, *self.shape) * self.scale).astype(self.dtype)
+        return sparse.csr_array(X) if self.is_sparse else X, rng.randint(0, self.n_classes, len(X))
+
+
+def rows(most=40):
+    """X and y: dense or sparse, in double or single precision, on any scale."""
+    return st.builds(
+        Data,
+        st.sampled_from(KINDS),
+        st.integers(0, 10_000),
+        st.tuples(st.integers(2, most), st.integers(1, most)),
+        st.sampled_from([1.0, 1.0, 1e-6, 1e9]),
+        st.sampled_from([np.float64, np.float64, np.float32]),
+        st.integers(1, 4),
+        st.booleans(),
+    )
+
+
+LEAVES = [
+    KNN(2),
+    KNN(5),
+    KNN(3, weights="binary", symmetry="and"),
+    KNN(3, among="same_class"),
+    KNN(4, metric="manhattan"),
+    KNN(3, queries=5),
+    Radius(2.0),
+    SameClass(),
+    OtherClass(),
+    Complete(),
+    Repulsion(6),
+    ClosestPairs(4),
+    Reconstruction(3),
+    CodingLength(4),
+]
+GRAPHS = st.recursive(
+    st.sampled_from(LEAVES),
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: a + b, inner, inner),
+        st.builds(lambda a, b: a - 0.3 * b, inner, inner),
+        st.builds(lambda a, b: a & b, inner, inner),
+        st.builds(lambda s, a: s * a, st.sampled_from([0.5, 2.0]), inner),
+    ),
+    max_leaves=4,
+)
+PROJECTIONS = [LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA, KernelLPP, KernelNPE]
+FREE = [LaplacianEigenmaps, TangentialMaps, GLPCA, RobustGLPCA, L21PCA]
+
+
+@st.composite
+def estimators(draw, methods=(*PROJECTIONS, *FREE)):
+    """A method with a graph and the parameters that it has."""
+    estimator = draw(st.sampled_from(methods))(draw(st.integers(1, 4)))
+    choices = {
+        "graph": st.one_of(st.none(), st.integers(1, 8), GRAPHS),
+        "pca": st.sampled_from(["auto", None, 2, 0.9]),
+        "normalize": st.sampled_from(["auto", None, "degree", "trace"]),
+        "ridge": st.sampled_from(["auto", 0.0, 0.5]),
+        "scaling": st.sampled_from(["auto", "unit", "constraint"]),
+        "standardize": st.sampled_from(["auto", True, False]),
+        "penalty": st.one_of(st.none(), st.none(), st.sampled_from(LEAVES)),
+    }
+    known = estimator.get_params(deep=False).keys() & choices.keys()
+    given = {name: draw(choices[name]) for name in sorted(known)}
+    return estimator.set_params(**{"tol": 0.1} if "tol" in estimator.get_params(deep=False) else {}, **given)
