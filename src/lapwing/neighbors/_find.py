@@ -19,6 +19,7 @@ from ._approximate import METRICS, NNDescent
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
 from ._copies import Copies
+from ._device_rows import candidates_there, is_searched_there
 from ._nearest import Nearest
 from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable
 from ._spaces import PARALLEL, Space, paired, space
@@ -32,16 +33,23 @@ def find(data: Rows, search: Search) -> Edges:
 
     Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
     """
-    search, start = search.checked(data.n_samples), perf_counter()
+    search = search.checked(data.n_samples)
     if is_named(search.search, "approximate") and search.recall is None:
         search = search._replace(recall=data.recall)
-    edges = data.once(search.key, lambda: _found(data, search))
-    data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
+    edges = timed(data, lambda: data.once(search.key, lambda: _found(data, search)))
     if data.half is None or not search.is_sampled(data.n_samples):
         return edges
     searched, place = np.unique(edges.rows, return_inverse=True)
     half = np.random.RandomState(0).permutation(searched.size) % 2
     return edges.where(half[place] == data.half)
+
+
+def timed(data: Rows, found: Callable[[], Any]) -> Any:
+    """What is found, its time counted as that of the search."""
+    start = perf_counter()
+    result = found()
+    data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
+    return result
 
 
 def find_fitted(both: Rows, search: Search) -> Edges:
@@ -85,6 +93,8 @@ def _found(data: Rows, search: Search) -> Edges:
         raise AssertionError(f"{search} was not announced")
     if is_named(search.metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
+    if is_named(search.search, "torch"):
+        return on_device(data, search)
     if search.search is not None:
         return _by_transformer(data, search)
     if search.is_sampled(data.n):
@@ -102,6 +112,8 @@ def is_by_features(data: Rows, search: Search) -> bool:
     """Whether distances come from features, pair by pair: not from a matrix of all of them, and not by chi-square."""
     if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
         return False
+    if is_searched_there(data, search):
+        return True
     return search.is_sampled(data.n) or not is_named(
         space(data, search.metric, search.metric_params).metric, "precomputed"
     )
@@ -223,6 +235,8 @@ def _candidates(
 
     Where ``whole``, edges may have more rows than the k nearest.
     """
+    if is_searched_there(data, search):
+        return candidates_there(data, search, queries, members, classes, whole)
     if by_tiles(data, search, queries, members, classes):
         return tiled(data, search, queries, members, classes, whole)
     if search.is_sampled(data.n):
@@ -338,6 +352,11 @@ def _among_entries(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray
     return Edges(queries[rows[chosen]], cols[chosen], d[chosen])
 
 
+def on_device(data: Rows, search: Search) -> Edges:
+    """``search="torch"``: by the search of rows on a device, where those of a NumPy array are taken to."""
+    raise NotImplementedError
+
+
 def _by_transformer(data: Rows, search: Search) -> Edges:
     if not data.has_features:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
@@ -351,7 +370,7 @@ def _by_transformer(data: Rows, search: Search) -> Edges:
 def _approximate(data: Rows, search: Search) -> Edges:
     """``search="approximate"``; of few rows the exact neighbours. What recall was measured is kept with the rows."""
     if search.search != "approximate":
-        raise ValueError(f'search={search.search!r} must be None, "approximate", or a neighbours transformer')
+        raise ValueError(f'search={search.search!r} must be None, "approximate", "torch", or a neighbours transformer')
     if not is_named(search.metric, *METRICS) or search.metric_params:
         raise ValueError(
             f'search="approximate" does not go with metric={search.metric!r}, metric_params={search.metric_params!r}; it knows '

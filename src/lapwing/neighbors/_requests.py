@@ -51,7 +51,7 @@ class Search(NamedTuple):
         if self.queries is not None:
             check_count("queries", self.queries)
             check_count("random_state", self.random_state, 0)
-            if self.search is not None:
+            if not is_exact(self.search):
                 raise ValueError(
                     f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
                 )
@@ -68,7 +68,7 @@ class Search(NamedTuple):
         given = isinstance(self.recall, Real) and not isinstance(self.recall, bool)
         if not given or not 0 < float(self.recall) <= 1:  # type: ignore[arg-type]
             raise ValueError(f"recall={self.recall!r} must be a number above 0 and up to 1, or None")
-        if not isinstance(self.search, str):
+        if not is_named(self.search, "approximate"):
             raise ValueError(
                 f'recall={self.recall} is what search="approximate" aims at, and search={self.search!r} is another; leave it out'
             )
@@ -130,6 +130,11 @@ def groups(among: str, n: int, of_queries: np.ndarray | None, of_rows: np.ndarra
 def is_named(metric: Any, *names: str) -> bool:
     """Whether the metric is one of these; callables are none."""
     return isinstance(metric, str) and metric in names
+
+
+def is_exact(search: Any) -> bool:
+    """Whether ``search=`` finds the nearest rows by the rule of this library, on whichever machine."""
+    return search is None or is_named(search, "torch")
 
 
 def require_features(metric: Any, what: str) -> None:

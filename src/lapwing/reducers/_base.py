@@ -12,12 +12,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
+from ..devices import is_tensor
 from ..graphs import Graph, Repulsion
 from ..maps import SparseMap
-from ..neighbors import BlockRows, require_room
+from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
 from ..rows import Rows, Units, encode_labels
+from ._places import EXACT_ROWS, checked, entered, settle
 from ._graphs import NAMES, QUERIES, as_graph, connected_components, linked, queried, sampled, sized
 
 DTYPES = [np.float64, np.float32]
@@ -60,6 +62,9 @@ class Reducer(TransformerMixin, BaseEstimator):
         False  # whether default graphs of more than MANY_ROWS rows search for a sample of them
     )
 
+    _takes_tensors: ClassVar[bool] = False  # whether arrays of other libraries and devices are computed with
+    why_not_elsewhere: ClassVar[str] = "this method runs on the CPU alone."
+
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn the map.
 
@@ -81,6 +86,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         start = perf_counter()
         try:
             with np.errstate(over="raise"):
+                place, X, y = entered(self, X, y)
                 data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
                 at, searched = perf_counter(), data.times.get("search", 0.0)
                 problem = self._problem(data, graphs)  # A and B
@@ -92,6 +98,8 @@ class Reducer(TransformerMixin, BaseEstimator):
                 self._store(F, data, problem, graphs, solution)
                 rest = perf_counter() - start - sum(data.times.values())
                 self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
+                if place is not None:
+                    settle(self, place)
         except BaseException as error:
             self._forget()  # a fit that fails leaves nothing behind
             if isinstance(error, FloatingPointError):
@@ -114,6 +122,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
         """
         other = clone(self)
+        _, X, y = entered(self, X, y)
         return other._problem(*other._prepared(X, y))
 
     def rows(self, X: Any, y: Any = None) -> Rows:
@@ -124,6 +133,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         X, y
             As in :meth:`fit`.
         """
+        _, X, y = entered(self, X, y)
         return clone(self)._prepared(X, y)[0]
 
     def default_graph(self, n_neighbors: int) -> Graph:
@@ -160,6 +170,8 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         """The rows as graphs and maps look at them, and the graphs."""
+        if is_tensor(X):
+            return self._prepared_there(checked(self, X, fitting=True), y)
         in_memory = type(X) is np.ndarray or isinstance(X, Rows)
         blocks = self._as_blocks(X, y) if self._takes_blocks and not in_memory else None
         if blocks is not None:
@@ -180,9 +192,30 @@ class Reducer(TransformerMixin, BaseEstimator):
         graphs = self._graphs(X.shape[0])
         return self._divided(self._rows(X, y, graphs), graphs), graphs
 
-    def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
+    def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+        """The same of a tensor; where graphs see nothing but classes, rows are added up by class at once."""
+        self._check_parameters()
+        n = X.shape[0]
+        graphs = self._graphs(n, most=MANY_ROWS if X.device.type == "cpu" else EXACT_ROWS)
+        given = [graph for graph in graphs[:2] if graph is not None]
+        if self._takes_blocks and self._reads_classes_alone(given):
+            labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
+            if labelled and y is None:
+                encode_labels(None, 0)  # says what is missing
+            return DeviceClassRows(X, y if labelled else None, self._units(graphs)), graphs
+        return self._divided(self._rows_there(X, y, graphs), graphs), graphs
+
+    def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
+        leaves = [leaf for graph in graphs for _, leaf in graph.signed()]
+        return not any(leaf.reads_features or leaf.indexes_rows for leaf in leaves)
+
+    def _rows_there(self, X: Any, y: Any, graphs: Graphs) -> Rows:
+        """Validated rows on a device."""
+        return DeviceRows(X, y)
+
+    def _graphs(self, n: int, in_blocks: bool = False, most: int = MANY_ROWS) -> Graphs:
         """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
-        graph, many = getattr(self, "graph", None), in_blocks or (self._samples_rows and n > MANY_ROWS)
+        graph, many = getattr(self, "graph", None), in_blocks or (self._samples_rows and n > most)
         default = (lambda k: sampled(self.default_graph(k))) if many else self.default_graph
         resolved = as_graph("graph", graph, default, min(self.n_neighbors, n - 1))
         if resolved is graph:
@@ -289,6 +322,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self._takes_sparse
+        tags.array_api_support = self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
         by_size = isinstance(penalty, Integral)  # Repulsion, or ClosestPairs

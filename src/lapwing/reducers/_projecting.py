@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choices, check_count
 from ..blocks import as_blocks, projected
+from ..devices import is_tensor
 from ..graphs import Graph
 from ..maps import Centre, Coordinates, Map, Preprojection, check_pca, rounding
 from ..operators import Array, Structured, canonical
@@ -24,6 +25,7 @@ from ..rows import Rows, Units
 from ..solvers import RankError, Solution, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._graphs import outside, queried
+from ._places import checked, inside, shared_place
 from ._sampling import halved
 from ._units import units
 
@@ -139,6 +141,11 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             Of a dask array, a dask array that is not computed yet.
         """
         check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is not None:
+            model, X = inside(self, place), place.enter(X)
+            found = model._projected(checked(self, X, fitting=False)) if is_tensor(X) else model.transform(X)
+            return place.leave(found)
         blocks = as_blocks(X, columns=getattr(self, "feature_names_in_", None))
         if blocks is not None:
             return projected(self, blocks, self._projected, self._n_features_out)
