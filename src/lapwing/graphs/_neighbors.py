@@ -210,7 +210,9 @@ class KNN(_Weighted):
         width = self._heat.width(np.array([float(squared.mean())]), data) if self.weights == "heat" else 1.0
         weights = (-squared / width).exp_() if self.weights == "heat" else squared.fill_(1.0)
         links = Links.joined(data.n, cols, weights, "or" if self.symmetry == "auto" else self.symmetry)
-        return links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None  # None: what is wrong is said there
+        return (
+            links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None
+        )  # None: what is wrong is said there
 
     def adjacency(self, data: Rows) -> Any:
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))

@@ -17,21 +17,23 @@ from ..devices import is_tensor
 from ..operators import Structured
 from ._device import DeviceMap
 from ._free import FreeMap
-from ._kernel import Kernel, KernelMap
+from ._kernel import ON_DEVICES, Kernel, KernelMap
 from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, rounding
 from ._moments import ColumnSums, Moments, Rest
 from ._preprojection import Preprojection, check_pca
 from ._sparse import SparseMap
 from ._summary import SummaryMap
-from ._tensor import TensorMap, multiplied
+from ._tensor import DeviceTensorMap, TensorMap, multiplied
 
 __all__ = [
+    "ON_DEVICES",
     "Centre",
     "ColumnSums",
     "Coordinates",
     "DenseMap",
-    "DeviceMap",
     "Deviations",
+    "DeviceMap",
+    "DeviceTensorMap",
     "DividedMap",
     "FreeMap",
     "Kernel",

@@ -83,7 +83,7 @@ class DeviceMap(Map):
 
     @property
     def is_constant(self) -> bool:
-        return bool((self.X == self.X[:1]).all())
+        return bool((self.X[:1] == self.X).all())
 
     def spread(self, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
         about, weights = self._there(mean), self._there(weights)
@@ -144,7 +144,9 @@ class DeviceMap(Map):
         """Of the sparse part and the diagonal; None where there are none, or all are 0."""
         if M.sparse is None:
             return None if M.diag is None else self._there(M.diag)
-        sums = M.sparse.degrees if isinstance(M.sparse, Links) else self._there(np.asarray(M.sparse.sum(axis=1)).ravel())
+        sums = (
+            M.sparse.degrees if isinstance(M.sparse, Links) else self._there(np.asarray(M.sparse.sum(axis=1)).ravel())
+        )
         if M.diag is None:
             return sums
         diag = self._there(M.diag)

@@ -114,6 +114,8 @@ class LPI(LinearReducer):
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
+    _takes_tensors: ClassVar[bool] = False
+    why_not_elsewhere: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
     _auto_ridge: ClassVar[float] = LARGE_RIDGE
 
     def __init__(

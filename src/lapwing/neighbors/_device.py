@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._extras import require
+from ..devices import host
 from ..operators import OUT_OF_RANGE
 from ._choice import TIE, choose
 from ._spaces import PARALLEL, ROUNDING
@@ -34,6 +36,12 @@ SUPER = 32  # groups that are looked at together, where there are many
 LARGEST = 512.0  # entries of rows in float16, up to a factor of two
 CHUNK_BYTES = 1 << 29  # of minima
 MOST_QUERIES = 1 << 15  # at a time
+
+
+SOME = 1 << 17  # rows that open queries are compared with at a time
+
+Open = tuple[Any, Any]  # numbers of queries, and within which distance each has k rows, where that is known
+Listed = tuple[np.ndarray, np.ndarray, np.ndarray]  # places of queries, numbers of rows, distances
 
 
 class Finder:
@@ -101,55 +109,53 @@ class Finder:
         torch, q = self.torch, len(Q)
         cols = torch.empty((q, k), dtype=torch.int64, device=Q.device)
         d = torch.empty((q, k), dtype=torch.float64, device=Q.device)
-        for rows, found in self._searched(Q, own, k):
-            cols[rows], d[rows] = chosen(torch, *found[:2], k)
-            some, numbers, far = found[2]
-            if some.size:
-                places = choose(some, numbers, far, k)
-                at = torch.from_numpy(np.unique(some) + rows.start).to(Q.device)
-                cols[at] = torch.from_numpy(numbers[places].reshape(-1, k)).to(Q.device)
-                d[at] = torch.from_numpy(far[places].reshape(-1, k)).to(Q.device)
+        open_: list[Open] = []
+        for rows, found in self._screenings(Q, own, k, open_):
+            cols[rows], d[rows] = chosen(torch, *found, k)
+        for some, numbers, far in self._settled(Q, own, k, open_):
+            places = choose(some, numbers, far, k)
+            at = torch.from_numpy(np.unique(some)).to(Q.device)
+            cols[at] = torch.from_numpy(numbers[places].reshape(-1, k)).to(Q.device)
+            d[at] = torch.from_numpy(far[places].reshape(-1, k)).to(Q.device)
         return cols, d
 
-    def near(self, Q: Any, own: Any, k: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def near(self, Q: Any, own: Any, k: int) -> Iterator[Listed]:
         """All that may be among the k nearest when other rows are searched as well: places of queries, numbers, distances."""
-        for rows, (cols, d, (some, numbers, far)) in self._searched(Q, own, k):
-            kth = d[:, min(k, d.shape[1]) - 1 : min(k, d.shape[1])]
-            i, j = self.torch.nonzero((d <= kth * (1 + 2 * TIE)) & d.isfinite(), as_tuple=True)
-            found = [(i, some), (cols[i, j], numbers), (d[i, j], far)]
-            i, numbers, far = (np.concatenate([a.cpu().numpy(), b]) for a, b in found)
-            yield i + rows.start, numbers, far
+        open_: list[Open] = []
+        for rows, (cols, d) in self._screenings(Q, own, k, open_):
+            i, j = self.torch.nonzero((d <= d[:, k - 1 : k] * (1 + 2 * TIE)) & d.isfinite(), as_tuple=True)
+            yield host(i) + rows.start, host(cols[i, j]), host(d[i, j])
+        yield from self._settled(Q, own, k, open_)
 
-    def _searched(self, Q: Any, own: Any, k: int) -> Iterator[tuple[slice, Any]]:
-        """For some queries at a time: candidates, nearest first, and those of rows left open as a list."""
-        torch, nothing = self.torch, (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
+    def _screenings(self, Q: Any, own: Any, k: int, open_: list[Open]) -> Iterator[tuple[slice, tuple[Any, Any]]]:
+        """Candidates and their distances, nearest first, for some queries at a time; what stays open is put into the list."""
+        torch = self.torch
         if self.n <= max(FEW, 8 * k):
-            for rows in self._blocks(len(Q), self.n, 1 << 24):
-                queries, mine = Q[rows], None if own is None else own[rows]
-                listed = self._compared(queries, mine, k, None)
-                blank = torch.zeros((len(queries), k), dtype=torch.int64, device=Q.device)
-                yield rows, (blank, torch.full(blank.shape, torch.inf, dtype=torch.float64, device=Q.device), listed)
+            open_.append((torch.arange(len(Q), device=Q.device), None))
             return
         if self.screen is None:
             self.screen = Screen(self)
         step = max(1, min(MOST_QUERIES, CHUNK_BYTES // (4 * self.screen.n_groups)))
         for start in range(0, len(Q), step):
             rows = slice(start, min(start + step, len(Q)))
-            queries, mine = Q[rows], None if own is None else own[rows]
-            cols, d, open_ = self._screened(queries, mine, k)
-            which = torch.nonzero(open_).ravel()
-            listed = nothing
+            cols, d, doubtful = self._screened(Q[rows], None if own is None else own[rows], k)
+            which = torch.nonzero(doubtful).ravel()
             if len(which):
-                self.doubtful += len(which)
-                limit = d[which, k - 1]
-                parts = [listed]
-                for part in self._blocks(len(which), self.n, 1 << 26):
-                    some = which[part]
-                    i, numbers, far = self._compared(queries[some], None if mine is None else mine[some], k, limit[part])
-                    parts.append((some.cpu().numpy()[i], numbers, far))
-                listed = tuple(map(np.concatenate, zip(*parts, strict=True)))  # type: ignore[assignment]
+                open_.append((which + start, d[which, k - 1]))
                 d[which] = torch.inf
-            yield rows, (cols, d, listed)
+            yield rows, (cols, d)
+
+    def _settled(self, Q: Any, own: Any, k: int, open_: list[Open]) -> Iterator[Listed]:
+        """What may be among the k nearest of the queries that stayed open."""
+        if not open_:
+            return
+        rows = self.torch.cat([rows for rows, _ in open_])
+        limit = None if open_[0][1] is None else self.torch.cat([limit for _, limit in open_])
+        self.doubtful += 0 if limit is None else len(rows)
+        for part in self._blocks(len(rows), self.n if limit is None else SOME, 1 << 26):
+            some, mine = rows[part], None if own is None else own[rows[part]]
+            i, numbers, far = self._compared(Q[some], mine, k, None if limit is None else limit[part])
+            yield host(some)[i], numbers, far
 
     def _screened(self, Q: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
         """Candidates, nearest first, and which queries may have other neighbours than these."""
@@ -206,38 +212,53 @@ class Finder:
             return d.masked_fill_(d <= PARALLEL, 0.0)
         return squares.sqrt_() / self.scale
 
-    def _compared(self, Q: Any, own: Any, k: int, limit: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _compared(self, Q: Any, own: Any, k: int, limit: Any) -> Listed:
         """All rows that may be among the k nearest: by products in float64, then by differences.
 
-        ``limit`` is a distance within which k rows are known to be.
+        ``limit`` is a distance within which k rows are known to be; where there is none, all distances are found first.
         """
         torch, lengths = self.torch, None if self.lengths is None else self._lengths(Q)
         queries = (self._double(Q, lengths) - self.centre) * self.scale
-        own_squares = queries.square().sum(1)
-        D = torch.empty((len(Q), self.n), dtype=torch.float64, device=Q.device)
-        largest = own_squares.max()
-        for rows in self._blocks(self.n):
-            others = (self._double(self.X[rows], self._part(rows)) - self.centre) * self.scale
-            squares = others.square().sum(1)
-            largest = torch.maximum(largest, squares.max())
-            torch.addmm(squares, queries, others.T, alpha=-2, out=D[:, rows])
-        D += own_squares[:, None]
-        if own is not None:
-            D.scatter_(1, own[:, None], torch.inf)
-        rounding = 2 * ROUNDING * largest
-        if limit is None:
-            near = D.topk(k, dim=1, largest=False).values[:, -1].clamp_(min=0)
-            within = near * (1 + 4 * TIE) + 4 * rounding + (2 * PARALLEL * self.scale**2 if self.lengths is not None else 0)
-        else:
-            within = (self._chord(limit) * self.scale) ** 2 + 2 * rounding
-        i, j = torch.nonzero(within[:, None] >= D, as_tuple=True)
-        del D
-        d = torch.empty(len(i), dtype=torch.float64, device=Q.device)
+        own_squares, found = queries.square().sum(1), []
+        rounding = 4 * ROUNDING * torch.maximum(own_squares.max(), self.largest_square)
+        within = None if limit is None else (self._chord(limit) * self.scale) ** 2 + rounding
+        step = self.n if limit is None else SOME
+        for start in range(0, self.n, step):
+            D = self._products(queries, own_squares, start, min(start + step, self.n))
+            if own is not None:
+                here = torch.nonzero((own >= start) & (own < start + step)).ravel()
+                D[here, own[here] - start] = torch.inf
+            if within is None:
+                near = D.topk(k, dim=1, largest=False).values[:, -1].clamp_(min=0)
+                within = (
+                    near * (1 + 4 * TIE) + 2 * rounding + (2 * PARALLEL * self.scale**2 if lengths is not None else 0)
+                )
+            i, j = torch.nonzero(within[:, None] >= D, as_tuple=True)
+            found.append((i, j + start))
+        i, j = (torch.cat(parts) for parts in zip(*found, strict=True))
+        squares = torch.empty(len(i), dtype=torch.float64, device=Q.device)
         for part in self._blocks(len(i), self.d, 1 << 24):
-            apart = self._double(self.X[j[part]], None if self.lengths is None else self.lengths[j[part]])
+            apart = self._double(self.X[j[part]], self._part(j[part]))
             apart -= self._double(Q[i[part]], None if lengths is None else lengths[i[part]])
-            d[part] = (apart if self.lengths is not None else apart.mul_(self.scale)).square_().sum(1)
-        return i.cpu().numpy(), j.cpu().numpy(), self._measured(d).cpu().numpy()
+            squares[part] = (apart if lengths is not None else apart.mul_(self.scale)).square_().sum(1)
+        return host(i), host(j), host(self._measured(squares))
+
+    def _products(self, queries: Any, squares: Any, start: int, stop: int) -> Any:
+        """Squared distances from some rows, by products in float64."""
+        D = self.torch.empty((len(queries), stop - start), dtype=self.torch.float64, device=queries.device)
+        for rows in self._blocks(stop - start):
+            part = slice(start + rows.start, start + rows.stop)
+            others = (self._double(self.X[part], self._part(part)) - self.centre) * self.scale
+            D[:, rows] = self.torch.addmm(others.square().sum(1), queries, others.T, alpha=-2)
+        D += squares[:, None]
+        return D
+
+    @cached_property
+    def largest_square(self) -> Any:
+        """Of the rows as products take them."""
+        parts = self._blocks(self.n)
+        moved = (((self._double(self.X[rows], self._part(rows)) - self.centre) * self.scale) for rows in parts)
+        return self.torch.stack([rows.square_().sum(1).max() for rows in moved]).max()
 
 
 class Screen:
@@ -246,7 +267,7 @@ class Screen:
     def __init__(self, finder: Finder):
         self.finder, self.torch, self.kernels = finder, finder.torch, finder.kernels
         torch, X = self.torch, finder.X
-        lanes = 128 if self.kernels is None else self.kernels.LANES
+        lanes = 128 if self.kernels is None else self.kernels.lanes(finder.d)
         self.lanes, self.steps = lanes, next(size for most, size in GROUP if finder.n <= most)
         self.width = finder.d if self.kernels is None else self.kernels.padded(finder.d)
         n = -(-finder.n // (lanes * self.steps)) * lanes * self.steps
@@ -321,7 +342,7 @@ class Screen:
         if self.kernels is None:
             return self._products.gather(1, cols), cols
         values = torch.empty((len(groups), m * self.steps), dtype=torch.float32, device=groups.device)
-        self.kernels.members(self._queries, self.Y, self.bounds, groups, values, self.steps)
+        self.kernels.members(self._queries, self.Y, self.bounds, groups, values, self.steps, self.lanes)
         return values, cols
 
 
@@ -388,4 +409,4 @@ def equal_rows(X: Any) -> np.ndarray | None:
     numbers[1:] = (~same).cumsum(0)
     found = torch.empty_like(numbers)
     found[order] = numbers
-    return found.cpu().numpy() if bool(same.any()) else None
+    return host(found) if bool(same.any()) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +10,10 @@ import numpy as np
 from .._extras import require
 from ..devices import host, is_tensor
 from ..maps import DeviceMap, Moments, Rest, SummaryMap
-from ..operators import Array
 from ..rows import Rows, Units, encode_labels
 from ._blocks import BlockRows
-from ._choice import Candidates
 from ._copies import Copies
-from ._device import Finder, equal_rows
+from ._device import Finder
 from ._requests import Edges, Search, groups, is_exact, is_named
 from ._spaces import TREE_DIMENSIONS
 

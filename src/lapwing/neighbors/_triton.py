@@ -157,7 +157,15 @@ TILES: dict[str, Any] = {
     "resident": {"BM": 128, "BN": 128, "num_warps": 8, "num_stages": 2},
     "looped": {"BM": 128, "BN": 128, "BK": 64, "num_warps": 8, "num_stages": 3},
 }
-LANES = 128  # columns of a tile: BN of both
+
+
+def lanes(n_features: int) -> int:
+    """How far apart the columns of a group are: as many as a tile has."""
+    return TILES[_kind(n_features)]["BN"]
+
+
+def _kind(n_features: int) -> str:
+    return "resident" if n_features <= RESIDENT else "looped"
 
 
 def padded(n_features: int) -> int:
@@ -167,25 +175,26 @@ def padded(n_features: int) -> int:
     return -(-n_features // 64) * 64
 
 
-def minima(Q: Any, B: Any, H: Any, out: Any, steps: int, kind: str | None = None) -> None:
+def minima(Q: Any, B: Any, H: Any, out: Any, steps: int) -> None:
     """Of each query (float16) the minimum over each group of ``H - Q Bᵀ``."""
     n, d = Q.shape
-    kind = kind or ("resident" if d <= RESIDENT else "looped")
+    kind = _kind(d)
     options = {"BK": 64, **TILES[kind]}
-    options["BK"] = min(options["BK"], d)
-    strips = B.shape[0] // (steps * LANES)
+    strips = B.shape[0] // (steps * options["BN"])
     kernel = {"resident": _resident, "looped": _looped}[kind]
     grid = (triton.cdiv(n, options["BM"]) * strips,)
     kernel[grid](Q, B, H, out, n, out.shape[1], D=d, STEPS=steps, **options)
 
 
-def members(Q: Any, B: Any, H: Any, groups: Any, out: Any, steps: int) -> None:
+def members(Q: Any, B: Any, H: Any, groups: Any, out: Any, steps: int, lanes: int) -> None:
+    """``H - Q Bᵀ`` at all columns of the listed groups of each query."""
     n, d = Q.shape
     m, width = groups.shape[1], next(width for width in (128, 64, 32, 16) if d % width == 0)
-    _members[(n * m,)](Q, B, H, groups, out, m, D=d, STEPS=steps, LANES=LANES, BK=width, num_warps=4)
+    _members[(n * m,)](Q, B, H, groups, out, m, D=d, STEPS=steps, LANES=lanes, BK=width, num_warps=4)
 
 
 def differences(Q: Any, X: Any, cols: Any, out: Any, lengths: tuple[Any, Any] | None, scale: float) -> None:
+    """Sums of squared differences of queries and their listed rows."""
     n, m = cols.shape
     of_queries, of_rows = lengths or (out, out)
     _differences[(n,)](

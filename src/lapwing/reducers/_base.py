@@ -19,8 +19,8 @@ from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term
 from ..rows import Rows, Units, encode_labels
-from ._places import EXACT_ROWS, checked, entered, settle
 from ._graphs import NAMES, QUERIES, as_graph, connected_components, linked, queried, sampled, sized
+from ._places import EXACT_ROWS, checked, entered, settle
 
 DTYPES = [np.float64, np.float32]
 MANY_ROWS = 50_000  # in memory: an exact search takes longer than all the rest (docs/scaling.md)

@@ -48,7 +48,8 @@ def checked(estimator: Any, X: Any, *, fitting: bool, least: int = 2, n_dims: in
         )
     if len(X) < (least if fitting else 1) or 0 in X.shape:
         raise ValueError(
-            f"Found array with {len(X)} sample(s) (shape={tuple(X.shape)}) while a minimum of {least if fitting else 1} is required."
+            f"Found array with {len(X)} sample(s) (shape={tuple(X.shape)}) while a minimum of {least if fitting else 1} is "
+            "required."
         )
     lowest, highest = X.aminmax()
     if not bool((lowest > -torch.inf) & (highest < torch.inf)):
