@@ -74,6 +74,19 @@ FILES = {
     "Libras": "Libras",
     "MFeat": "MFeat",
 }
+VIEWS = {
+    "fou": (0, 76),
+    "fac": (76, 292),
+    "kar": (292, 356),
+    "pix": (356, 596),
+    "zer": (596, 643),
+    "mor": (643, 649),
+}  # of MFeat
+PLANES: dict[str, Callable[[np.random.RandomState], tuple[np.ndarray, np.ndarray]]] = {
+    "moons": lambda random: datasets.make_moons(800, noise=0.2, random_state=random),
+    "xor": lambda random: (X := random.standard_normal((800, 2)), (X[:, 0] * X[:, 1] > 0).astype(int)),
+    "spiral": lambda random: _spiral(random, np.arange(800) % 2),
+}
 TEXTS = {"Reuters": "Reuters21578", "TDT2": "TDT2", "20 Newsgroups": "20news_bydate"}
 SETS = (*OWN, *FILES, *TEXTS)
 LARGE = tuple(s for s in SETS if s not in ("iris", "wine", "breast cancer", "ORL", "Yale", "UMIST", "Libras"))
@@ -81,12 +94,19 @@ LIGHT = ("Yale B", "PIE", "PIE, 5 poses", "AR")  # faces under changing light
 AT_MOST, TEST, LSI = 6000, 400, 200  # rows that are drawn from, rows that are tested, dimensions of texts
 
 
+def _spiral(random: np.random.RandomState, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    t = 3 * np.pi * np.sqrt(random.rand(y.size))
+    X = t[:, None] * np.column_stack([np.cos(t + np.pi * y), np.sin(t + np.pi * y)])
+    return X + 0.4 * random.standard_normal(X.shape), y
+
+
 def folder() -> Path | None:
     return Path(os.environ["LAPWING_DATA"]) if os.environ.get("LAPWING_DATA") else None
 
 
 def is_there(name: str) -> bool:
-    if name in OWN:
+    name = name.split(" / ")[0]
+    if name in OWN or name in PLANES:
         return True
     file = f"{FILES[name]}.npz" if name in FILES else f"{TEXTS[name]}_X.npz"
     return (folder() or Path("/nowhere")).joinpath(file).exists()
@@ -208,6 +228,23 @@ def supervised_part(name: str, rows: int, seed: int) -> Part:
     """400 rows, or half of them; 1,500 rows, or three quarters."""
     n = whole(name)[1].size
     return Part(name, *drawn(name, min(rows, n // 2 if rows <= 400 else 3 * n // 4), seed), seed)
+
+
+def narrow_part(name: str, rows: int, seed: int) -> Part:
+    """Few columns: of a plane, a view of MFeat, 12 random columns, or principal components, fitted to the training rows."""
+    base, _, what = name.partition(" / ")
+    if base in PLANES:
+        X, y = PLANES[base](np.random.RandomState(seed))
+        return Part(name, X[:rows], y[:rows], X[rows:], y[rows:], seed)
+    part = supervised_part(base, rows, seed)
+    if what.startswith("PCA"):
+        model = PCA(int(what.split()[1]), random_state=0).fit(part.A)
+        A, B = model.transform(part.A), model.transform(part.B)
+    else:
+        varying = np.flatnonzero(part.A.std(axis=0) > 0)
+        columns = slice(*VIEWS[what]) if what in VIEWS else np.random.RandomState(seed).permutation(varying)[:12]
+        A, B = part.A[:, columns], part.B[:, columns]
+    return Part(name, A, part.y, B, part.t, seed)
 
 
 def few_part(name: str, percent: int, seed: int) -> Part:
@@ -593,6 +630,37 @@ UNITS: dict[str, Setting] = {
 }
 
 
+NARROW_SETS = (
+    *("iris", "wine", "breast cancer", *PLANES),
+    *(f"MFeat / {view}" for view in VIEWS),
+    *(f"{name} / 12 columns" for name in ("breast cancer", "digits", "USPS", "ISOLET1", "Libras", "Fashion-MNIST")),
+    *(
+        f"{name} / PCA {p}"
+        for name in ("digits", "ORL", "Yale B", "PIE", "USPS", "ISOLET1", "MFeat", "20 Newsgroups")
+        for p in (10, 50)
+    ),
+)
+
+
+def _of_scale(share: float) -> Callable[[Part], Any]:
+    return lambda part: KernelLPP("auto", graph="supervised", gamma=share / (part.A.shape[1] * part.ruled[0].var()))
+
+
+NARROW: dict[str, Setting] = {
+    "shrinkage LDA, tuned": of(lambda part: ShrinkageLDA(), ruled=True),
+    "LPP": of(lambda part: LPP("auto", graph="supervised")),
+    "LPP, unit length": of(lambda part: LPP("auto", graph="supervised", scaling="unit")),
+    "LPP, always divided": of(lambda part: LPP("auto", graph="supervised", standardize=True)),
+    "LPP, always divided, unit length": of(
+        lambda part: LPP("auto", graph="supervised", standardize=True, scaling="unit")
+    ),
+    "LPP, never divided": of(lambda part: LPP("auto", graph="supervised", standardize=False)),
+    "KernelLPP": of(lambda part: KernelLPP("auto", graph="supervised")),
+    **{f"KernelLPP, gamma {share} of scale": of(_of_scale(share), ruled=True) for share in (0.25, 1.0)},
+    "KernelLPP, gamma by spread / 50 alone": of(lambda part: _of_scale(part.spread())(part), ruled=True),
+}
+
+
 def _corrupted(center: str | None, one_sided: bool, n: int, rank: int) -> Setting:
     """A plane of that rank in 40 dimensions, a fifth of the rows grossly corrupted: how far the directions are from the truth."""
 
@@ -686,6 +754,7 @@ STUDIES = {
     "few": Study(FEW, FEW_SETS, {5: 3, 10: 3}, few_part),
     "clusters": Study(CLUSTERS, CLUSTERED, {800: 3}),
     "units": Study(UNITS, TABLES, {400: 3}),
+    "narrow": Study(NARROW, NARROW_SETS, {400: 5}, narrow_part),
     "robust": Study(ROBUST, ("iris",), {400: 5}),
     "truncation": Study(TRUNCATION, TRUNCATED, {400: 3}),
 }

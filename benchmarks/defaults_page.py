@@ -15,6 +15,7 @@ from defaults import (
     KERNEL_RIDGES,
     LENGTHS,
     LIGHT,
+    NARROW,
     OTHERS,
     RIDGES,
     SPREADS,
@@ -149,6 +150,7 @@ def page(rows: Iterable[Mapping[str, Any]]) -> str:
         **kernels(found),
         **bars(found),
         **lengths(found),
+        **narrow(found),
         **neighbours(found),
         **sums(found),
         **columns(found),
@@ -283,6 +285,19 @@ def lengths(found: Results) -> dict[str, str]:
         "constraint": table(["", f"constraint − unit, {ONE}", MAP, "three largest", "for 98 %"], by_set),
         "constraint rule": _rule(constraint, retrieval, shares),
     }
+
+
+def narrow(found: Results) -> dict[str, str]:
+    """Tables of few columns, those that are principal components apart."""
+
+    def line(setting: str, rival: str, principal: bool) -> str:
+        differences = found.differences("narrow", setting, rival)
+        return paired(v for c, v in differences.items() if ("PCA" in c[0]) == principal)
+
+    rival = "shrinkage LDA, tuned"
+    head = ["", "tables − shrinkage LDA, tuned", "principal components − shrinkage LDA, tuned"]
+    settings = [s for s in NARROW if s != rival]
+    return {"narrow": table(head, [(s, line(s, rival, False), line(s, rival, True)) for s in settings])}
 
 
 def _spectrum(splits: Mapping[int, Mapping[str, float]]) -> tuple[str, str]:

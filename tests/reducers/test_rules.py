@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -195,6 +196,11 @@ def test_gamma():
     assert KernelLPP(3, graph="supervised").fit(X[:40], y[:40]).gamma_ == pytest.approx(
         spread_of(X[:40]) / (64 * X[:40].var())  # more columns than rows
     )
+    few = X[:, 20:24]
+    assert KernelLPP(3, graph="supervised").fit(few, y).gamma_ == pytest.approx(1 / (4 * few.var()) / 2)  # 1 / √4
+    with_constants = np.column_stack([few, np.full((len(few), 5), 3.0)])
+    model = KernelLPP(3, graph="supervised").fit(with_constants, y)
+    assert model.gamma_ == pytest.approx(1 / (9 * with_constants.var()) / 2)
     assert KernelLPP(3, graph="supervised", gamma="scale").fit(X, y).gamma_ == pytest.approx(plain)
     assert KernelLPP(3, gamma=0.01).fit(X).gamma_ == 0.01
 
@@ -360,6 +366,35 @@ def test_lda():
     model = LPP("auto", graph="supervised", pca=None, ridge=0).fit(rows, y)
     lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage=1e-9).fit(rows, y)
     assert subspace_angles(model.components_.T, lda.scalings_[:, :9]).max() < 1e-4
+    ours, theirs = pdist(model.transform(rows)), pdist(lda.transform(rows)[:, :9])  # of the same lengths, too
+    np.testing.assert_allclose(ours / ours.mean(), theirs / theirs.mean(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("estimator", [LPP("auto", graph="supervised"), LPP(4, scaling="objective", pca=20)], ids=str)
+def test_lengths_by_the_objective(estimator):
+    """The objective of every direction is 1, the part of the ridge included."""
+    model = clone(estimator).fit(X, y)
+    problem = clone(estimator).problem(X, y)
+    A, B = laplacian_sum(problem.minimise).toarray(), problem.subject_to.toarray()
+    other = clone(estimator).set_params(scaling="constraint").fit(X, y)
+    Z = other.transform(X)
+    expected = np.sqrt(np.diagonal(Z.T @ A @ Z) + 1 - np.diagonal(Z.T @ B @ Z))
+    np.testing.assert_allclose(model.components_ * expected[:, None], other.components_, rtol=1e-6, atol=1e-9)
+
+
+def test_classes_that_become_points():
+    """Without a ridge more features than samples make the objective zero: lengths are those of the constraint then."""
+    rows, labels = np.random.RandomState(0).standard_normal((20, 50)), np.arange(20) % 3
+    one, other = (
+        LPP("auto", graph="supervised", pca=None, ridge=0, scaling=s).fit(rows, labels) for s in ("auto", "constraint")
+    )
+    ratio = np.linalg.norm(one.components_, axis=1) / np.linalg.norm(other.components_, axis=1)
+    np.testing.assert_allclose(ratio, 1e3, rtol=1e-6)
+
+
+def test_the_objective_of_what_repels_is_no_length():
+    with pytest.raises(ValueError, match=r'scaling="objective".*repels'):
+        LPP(3, graph=KNN(5) - 0.1 * Repulsion(15), scaling="objective").fit(X, y)
 
 
 # --- many rows

@@ -35,8 +35,9 @@ class KernelLPP(KernelReducer):
         ``"precomputed"`` or any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     gamma : "auto", "scale", float or None, default="auto"
         Of the kernels that have it. ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a share of that: half where
-        no labels attract, a quarter where labels and neighbours do, and where labels alone do the number of directions that the
-        variance is spread over, divided by 50, and at most all (docs/defaults.md). None is scikit-learn's default.
+        no labels attract, and a quarter where labels and neighbours do. Where labels alone attract, it is the number of
+        directions that the variance is spread over, divided by 50; at most all, and at least 1 / √p for p columns
+        (docs/defaults.md). None is scikit-learn's default.
     degree : float, default=3
         Of the polynomial kernel.
     coef0 : float, default=1

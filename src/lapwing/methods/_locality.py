@@ -54,11 +54,13 @@ class LPP(LinearReducer):
     center : "auto", "mean", "degree" or False, default="auto"
         What is subtracted. ``"auto"`` is the mean weighted by the degrees D, which keeps the constant embedding out of (1),
         and the plain mean where there are no degrees (``penalty``).
-    scaling : {"auto", "unit", "constraint"}, default="auto"
-        Length of the directions: unit vectors, or such that (1) holds. The space they span is the same; unit vectors give
-        better neighbours, except where a few directions of X hold most of its variance, as light does in pictures of faces.
-        ``"auto"`` is ``"constraint"`` where no labels attract, three principal directions hold more than 58 % of the variance
-        and 98 % of it take more than 40 of them, and ``"unit"`` elsewhere (docs/defaults.md).
+    scaling : {"auto", "unit", "constraint", "objective"}, default="auto"
+        Length of the directions: unit vectors, such that the constraint (1) holds, or such that the objective, with the ridge
+        beside it, is 1. For a graph of classes the last one is a variance of 1 within classes, which discriminant analysis has
+        too. The space that the directions span is the same, the distances in it are not. ``"auto"`` is ``"objective"`` where
+        classes alone attract. Elsewhere it is ``"unit"``, unless no labels attract and a few directions of X hold most of its
+        variance, as light does in pictures of faces (three principal directions more than 58 %, while 98 % take more than 40):
+        there it is ``"constraint"`` (docs/defaults.md).
     ridge : "auto" or float, default="auto"
         Adds a multiple of the identity to the constraint, so that directions of little variance do not win by chance: this
         number times the mean eigenvalue of :math:`X^\top D X`. What X does not see goes to the graph's mean eigenvalue (1 for L

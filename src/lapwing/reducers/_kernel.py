@@ -44,7 +44,7 @@ class KernelReducer(ProjectingReducer):
         f"with landmarks= and one of the kernels {', '.join(ON_DEVICES)} it takes others, too."
     )
     _label_ridge: ClassVar[float | None] = 0.03
-    _ridge_makes_invariant: ClassVar[bool] = False
+    _like_discriminants: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class KernelReducer(ProjectingReducer):
         variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
         share = LABEL_WIDTH if any(reading) else WIDTH
         if reading and all(reading) and isinstance(self.gamma, str) and data.has_features and not data.F.is_large:
-            share = spread(data.F.smaller_gram)
+            share = width_share(data.F.smaller_gram)
         if isinstance(data, DeviceRows):
             return self._map_there(data, share, variance)
         X = data.X
@@ -251,3 +251,14 @@ class KernelReducer(ProjectingReducer):
         tags.input_tags.pairwise = self._kernel.is_precomputed
         tags.array_api_support = self.landmarks is not None and self.kernel in ON_DEVICES
         return tags
+
+
+def width_share(G: np.ndarray) -> float:
+    """``gamma="auto"`` where labels alone attract, as a share of "scale", from the variance G of X: its spread.
+
+    At least 1/√p, for p columns that vary: the variance of few columns cannot be spread, and in the plane, say, the arms of a
+    spiral are as near to each other as the rows of one arm (docs/defaults.md).
+    """
+    variances = np.diagonal(G)
+    varying = np.count_nonzero(variances > np.finfo(G.dtype).eps * variances.max())
+    return max(spread(G), 1 / np.sqrt(varying)) if varying else 1.0

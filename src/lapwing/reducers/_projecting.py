@@ -36,7 +36,10 @@ LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
 FEW, SHARE_OF_FEW, MANY = 3, 0.58, 40
 SPREAD = 50  # directions of equal variance, from which on the variance counts as spread (docs/defaults.md)
 CENTRES = ("auto", "mean", "degree", False)
-SCALINGS = ("auto", "constraint", "unit")
+SCALINGS = ("auto", "constraint", "objective", "unit")
+LEAST_OBJECTIVE = (
+    1e-6  # scaling="objective": an objective of 0, as of classes that the map makes points of, counts as this
+)
 NORMALIZATIONS = ("auto", None, "degree", "trace")
 
 
@@ -101,9 +104,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     # well. Measured (docs/defaults.md).
     _label_ridge: ClassVar[float | None] = None
     _sum_ridge: ClassVar[float] = 0.3
-    _ridge_makes_invariant: ClassVar[bool] = (
-        True  # whether, for a graph of classes, the units of columns need not matter
-    )
+    # Whether a graph of classes is treated as discriminant analysis does it: the units of columns need not matter, and directions
+    # have the same variance within classes. Features of a kernel want neither (docs/defaults.md).
+    _like_discriminants: ClassVar[bool] = True
 
     n_components: Any
 
@@ -123,7 +126,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _units(self, graphs: Graphs) -> Units | None:
         standardize, graph = getattr(self, "standardize", False), graphs.graph
-        invariant = self._ridge_makes_invariant and graph.is_of_classes and self._is_regularised(graph)
+        invariant = self._like_discriminants and graph.is_of_classes and self._is_regularised(graph)
         return units(standardize, graph, graphs.penalty, invariant)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -210,10 +213,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ridge = getattr(self, "ridge", 0.0)
         if not isinstance(ridge, str):
             return float(ridge) > 0
-        signed = graph.signed()
-        repels = self._has_penalty or any(coefficient < 0 for coefficient, _ in signed)
-        by_default = isinstance(getattr(self, "pca", None), str) and not repels
-        return by_default and any(leaf.reads_labels for _, leaf in signed)
+        by_default = isinstance(getattr(self, "pca", None), str) and not (self._has_penalty or _repels(graph))
+        return by_default and any(leaf.reads_labels for leaf in graph.attracting())
 
     def _ridge(self, data: Rows, graph: Graph) -> float | None:
         """``ridge=``; "auto" acts together with ``pca="auto"``. None is by the spread of the constraint, once that is known."""
@@ -264,8 +265,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _warn_of_ties(self, data: Rows, problem: Problem, graphs: Graphs, k: int | None) -> None:
         """A graph of classes over its own degrees has c - 1 eigenvalues that tell classes apart, and ties behind them."""
-        repels = len(graphs.graph.attracting()) < len(graphs.graph.signed())
-        if problem.degrees is None or graphs.penalty is not None or repels or not graphs.graph.is_of_classes:
+        graph = graphs.graph
+        if problem.degrees is None or graphs.penalty is not None or _repels(graph) or not graph.is_of_classes:
             return
         most = data.class_sizes.size - 1
         if k is not None and k > most:
@@ -351,10 +352,34 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.rank_ = found.rank
         self.solver_ = found.solver
         self.eigenvalues_ = found.values
-        scaling = getattr(self, "scaling", "constraint")
-        unit = scaling == "unit" or (scaling == "auto" and not self._is_dominated(solution, graphs.graph))
-        self._store_map(data, solution.coordinates, vectors / np.linalg.norm(vectors, axis=0) if unit else vectors)
+        self._store_map(data, solution.coordinates, vectors / self._lengths(solution, graphs))
         self._report(data, problem, solution)
+
+    def _lengths(self, solved: Solved, graphs: Graphs) -> Any:
+        """What directions of constraint 1 are divided by, as ``scaling=`` asks for."""
+        scaling, V = getattr(self, "scaling", "constraint"), solved.solution.vectors
+        if scaling == "auto":
+            scaling = self._automatic_scaling(solved, graphs)
+        if scaling == "constraint":
+            return 1.0
+        if scaling == "unit":
+            return np.linalg.norm(V, axis=0)
+        if _repels(graphs.graph):
+            raise ValueError(
+                f'scaling="objective" takes the length of a direction from what attracts, and graph={graphs.graph!r} repels as '
+                'well; use scaling="unit" or "constraint"'
+            )
+        A, B = (
+            np.sum(V * (M @ V), axis=0) for M in solved.pencil
+        )  # Vᵀ(B + ridge)V = I, and so 1 - B is the ridge's part
+        return np.sqrt(np.maximum(A + 1 - B, LEAST_OBJECTIVE))
+
+    def _automatic_scaling(self, solved: Solved, graphs: Graphs) -> str:
+        """By measurement (docs/defaults.md). Where classes alone attract, it is the length that a discriminant analysis gives."""
+        graph = graphs.graph
+        if self._like_discriminants and graphs.penalty is None and graph.is_of_classes and not _repels(graph):
+            return "objective"
+        return "constraint" if self._is_dominated(solved, graphs.graph) else "unit"
 
     def _is_dominated(self, solved: Solved, graph: Graph) -> bool:
         """Whether a few directions of X hold most of its variance and many the rest, as light does in pictures of faces.
@@ -371,6 +396,10 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         """What a method reports beside the projection."""
+
+
+def _repels(graph: Graph) -> bool:
+    return any(coefficient < 0 for coefficient, _ in graph.signed())
 
 
 def spread(B: np.ndarray) -> float:

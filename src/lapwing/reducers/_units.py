@@ -29,7 +29,7 @@ def units(standardize: str | bool, graph: Graph, penalty: Graph | None, invarian
 
     ``"auto"`` does so where a graph does not measure Euclidean distances: angles and given distances have no units to correct.
     It always divides where the problem is ``invariant`` but for its ridge, which is then one of the diagonal of the constraint:
-    the units of columns do not matter at all.
+    the units of columns do not matter at all. Columns that come by falling deviation, as those of a PCA do, it leaves alone.
     """
     searches = [search for given in (graph, penalty) if given is not None for search in given.searches()]
     euclidean = all(is_named(search.metric, "euclidean", "l2", "sqeuclidean") for search in searches)
@@ -43,10 +43,12 @@ def divisors(deviations: Callable[[bool], Deviations], always: bool, invariant: 
     found = deviations(not (always or invariant))
     if not (found.values > 0).any():
         return None
+    varying = found.values[found.values > 0]
+    if not always and _are_ordered(varying):
+        return None
     if not (always or (invariant and found.filled.all())):
-        varying = found.values[found.values > 0]
         ratio = float(found.values[found.filled].max(initial=0.0) / np.median(varying))
-        if ratio <= RATIO or _are_ordered(varying):
+        if ratio <= RATIO:
             return None
         _warn_once(ratio)
     exact = deviations(False).values

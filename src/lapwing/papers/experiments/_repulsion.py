@@ -227,8 +227,8 @@ def _figure_3(part: str, values: tuple[float, ...], axis: str, first: float) -> 
         name=f"repulsion-figure-3-{part}",
         source=f"{PAPER}, figure 3",
         protocol=(
-            "ORL, 28 x 23 pixels, 5 training images a person, 20 random splits; the nearest neighbour in 40 and in 60 dimensions "
-            f"over {axis}; the other parameter at its value in all experiments (beta = 0.2, 15 neighbours)."
+            "ORL, 28 x 23 pixels, 5 training images per person, 20 random splits; the nearest neighbour in 40 and in 60 "
+            f"dimensions over {axis}; the other parameter at its value in all experiments (beta = 0.2, 15 neighbours)."
         ),
         data=("orl:112x92",),
         conditions={"ORL": part},

@@ -826,7 +826,7 @@ def _yale(name: str, crop: str, data: str, load: Callable[[], Data], published: 
         name=name,
         source=f"{SOURCE}, section 4.3.2, table 4.1 and figure 4.7 (Yale, {crop})",
         protocol=(
-            f"165 faces of 15 people, {crop}. Six random images a person for training, the other five for testing; the nearest "
+            f"165 faces of 15 people, {crop}. Six random images per person for training, the other five for testing; the nearest "
             "neighbour in 2, 4, ..., 75 dimensions; the dimension with the fewest errors is sought in each split, since the "
             "thesis has one split. 20 random splits, where the thesis has one: one split scatters by 4 points, which is the "
             "tolerance. Laplacianfaces have 4 neighbours, heat weights and 98 % of the variance."
@@ -866,7 +866,7 @@ def _pie_recognition(
         source=f"{SOURCE}, section 4.3.2, table 4.2 and figure 4.9 (PIE; here {what})",
         protocol=(
             "The data differ: published are 68 people with 170 images each, half of them for training; all of these are not "
-            f"public. Here {what}, {n} random images a person for training and the others for testing, 5 random splits. The "
+            f"public. Here {what}, {n} random images per person for training and the others for testing, 5 random splits. The "
             "nearest neighbour in 1, 2, ... dimensions; the best dimension is sought in each split. Laplacianfaces have 7 "
             "neighbours, heat weights and 98 % of the variance. The verdicts compare numbers of different data."
         ),
@@ -926,11 +926,11 @@ def _of_table(table: Mapping[int, Any], methods: Sequence[str], scale: float = 1
 
 PIE_CLUSTERING = DrawnClustering(
     name="thesis-table-4.5",
-    source=f"{SOURCE}, section 4.3.3, table 4.5 (clustering of PIE faces; 21 of the 24 images a person)",
+    source=f"{SOURCE}, section 4.3.3, table 4.5 (clustering of PIE faces; 21 of the 24 images per person)",
     protocol=(
         f"{LIT} Of k random people all images, in k dimensions by PCA, by LPP (5 neighbours, heat weights, all principal "
         "directions) and by Laplacian eigenmaps, and as they are; k-means, the best of ten starts by its own objective. 20 draws "
-        "of people, all 68 once. Tolerance 0.05: means of 20 draws scatter by up to 0.03, and three images a person are missing."
+        "of people, all 68 once. Tolerance 0.05: means of 20 draws scatter by up to 0.03; three images per person are missing."
     ),
     data=("pie:pose27",),
     load=lit_faces,
@@ -986,7 +986,7 @@ def _largest_gain(summary: Summary, method: str) -> float:
 
 
 def _disagreement(summary: Summary, other: str) -> float:
-    """Of LPP and another method, where 21 images a person are fewer than 1,024."""
+    """Of LPP and another method, where 21 images per person are fewer than 1,024."""
     small = [c for c in summary.conditions if int(c.split()[0]) < 1024 // 21]
     return max(abs(summary.mean("accuracy", c, "LPP") - summary.mean("accuracy", c, other)) for c in small)
 
@@ -1162,11 +1162,11 @@ def _best_number(summary: Summary) -> float:
 
 LAPLACIAN_SCORE = DrawnMeasured(
     name="thesis-tables-6.1-6.2",
-    source=f"{SOURCE}, section 6.4.2, tables 6.1 and 6.2, figures 6.3 to 6.6 (feature selection; 21 of the 24 images a person)",
+    source=f"{SOURCE}, section 6.4.2, tables 6.1 and 6.2, figures 6.3 to 6.6 (feature selection; 21 of the 24 images per person)",
     protocol=(
         f"{LIT} Of k random people all images; the pixels with the smallest Laplacian Score (5 neighbours) or the largest "
         "variance; k-means on them, the best of ten starts by its own objective. 20 draws of people, all 68 once. Tolerance "
-        "0.05: means of 20 draws scatter by up to 0.03, and three images a person are missing."
+        "0.05: means of 20 draws scatter by up to 0.03; three images per person are missing."
     ),
     data=("pie:pose27",),
     what=_selected,
@@ -1266,7 +1266,7 @@ def _recognition(
         name=name,
         source=f"{SOURCE}, section 7.3, {where}",
         protocol=(
-            f"{what} l random images a person for training, the others for testing, 20 random "
+            f"{what} l random images per person for training, the others for testing, 20 random "
             "splits. TSA with the class graph and heat weights, 3 iterations, in d x d dimensions; the others in as many. "
             "The nearest neighbour; printed is the best mean over the dimensions. Running times are not compared."
         ),
@@ -1327,7 +1327,7 @@ ORL_PAIRS = _recognition(
     "thesis-table-7.2-pairs",
     "table 7.2 and figure 7.2 (ORL, 2 training images)",
     "orl:32x32",
-    f"{ORL} With two images a person none is left to choose the dimension honestly.",
+    f"{ORL} With two images per person none is left to choose the dimension honestly.",
     {2: (30.2, 30.2, 25.2, 22.2, 20.0)},
     load=lambda: faces("orl:32x32"),
     dimensions=ORL_DIMENSIONS,
@@ -1386,7 +1386,7 @@ def _tensor_clusters(k: int, seed: int) -> Values:
 
 TENSOR_CLUSTERING = DrawnMeasured(
     name="thesis-table-7.3",
-    source=f"{SOURCE}, section 7.4.3, table 7.3 and figures 7.5 to 7.8 (clustering of PIE faces; 21 of the 22 images a person)",
+    source=f"{SOURCE}, section 7.4.3, table 7.3 and figures 7.5 to 7.8 (clustering of PIE faces; 21 of the 22 images per person)",
     protocol=(
         f"{LIT} Of k random people all images, in d dimensions by PCA, LPP and normalised cut (Laplacian eigenmaps), in d x d by "
         f"TSA (d up to {LARGEST_SIDE}), all on the graph of 5 neighbours with weights 1 (eq. 7.2), and as they are; k-means, "
