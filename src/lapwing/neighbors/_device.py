@@ -1,46 +1,31 @@
-r"""Exact neighbours on a device: half-precision products screen, a bound on their rounding says what they leave open.
+"""Exact neighbours on a device: a screen proposes candidates, and differences in float64 decide.
 
-Rows are centred, scaled by a power of two and rounded to float16. With y the rounded rows, e their distance from what they
-stand for, and products summed in float32 with a relative error of at most ``g``, a row j is at least as far from row i as
-
-.. math:: \sqrt{2 r_{ij} + (1 - g)\|y_i\|^2} - e_i,\quad
-          r_{ij} = \tfrac12 (1 - g)\|y_j\|^2 - t e_j - \tfrac12 e_j^2 - y_i^\top y_j
-
-for every distance up to t. Columns are screened by groups: the groups of smallest r hold the candidates, candidates are measured
-by differences in float64, and the smallest r of what was left out says whether anything there could matter. Where it could, the
-row is compared with all rows in float64. So the result does not depend on the screening: it is that of the search on the CPU.
+Candidates are measured by differences in float64. Where what the screen left out could matter, the row is compared with all rows
+in float64. So the result does not depend on the screening: it is that of the search on the CPU.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._extras import require
 from ..devices import host
-from ..operators import OUT_OF_RANGE
 from ._choice import TIE, choose
+from ._screen import Frame, Screen
 from ._spaces import PARALLEL, ROUNDING
 
-UNIT = 2.0**-22  # of one addition in float32, where the device truncates and does not round
-GROUP = ((200_000, 32), (1 << 62, 64))  # columns per group, up to so many rows
 MORE_GROUPS = 3  # beside the k + 1 that hold the nearest rows and the query
 MORE = 12  # candidates that are measured, beside k: ties, and what rounding puts in a wrong order
 FEW = 4096  # rows up to which all are compared in float64
-SAMPLE = 1024  # rows whose median the others are screened about
-SUPER = 32  # groups that are looked at together, where there are many
-LARGEST = 512.0  # entries of rows in float16, up to a factor of two
 CHUNK_BYTES = 1 << 29  # of minima
 MOST_QUERIES = 1 << 15  # at a time
-
-
 SOME = 1 << 17  # rows that open queries are compared with at a time
+PAIRS = 1 << 26  # entries of products in float64, at a time
 
-Open = tuple[Any, Any]  # numbers of queries, and within which distance each has k rows, where that is known
+Open = tuple[Any, Any]  # numbers of queries, and within which distance each has k rows: infinite where that is not known
 Listed = tuple[np.ndarray, np.ndarray, np.ndarray]  # places of queries, numbers of rows, distances
 
 
@@ -58,43 +43,13 @@ class Finder:
 
     def __init__(self, X: Any, metric: str = "euclidean", fused: bool | None = None):
         self.torch = require("torch", "gpu")
-        self.X, self.metric = X if X.stride(1) == 1 else X.contiguous(), metric
-        self.n, self.d = X.shape
+        self.X, self.metric, (self.n, self.d) = X.contiguous(), metric, X.shape
+        self.frame = Frame(self.X, metric)
         self.kernels = _kernels(X.device) if fused is not False else None
-        self.lengths = self._lengths(self.X) if metric == "cosine" else None
-        self._centre()
+        if not 2.0**-120 < self.frame.scale < 2.0**120:
+            self.kernels = None  # they take the scale in float32
         self.doubtful = 0  # rows that the screening left open, of all that were searched for
         self.screen: Screen | None = None
-
-    def _centre(self) -> None:
-        """The point that rows are screened about, and the power of two that brings them near ``LARGEST``."""
-        torch, n = self.torch, self.n
-        some = slice(None, None, -(-n // SAMPLE))
-        self.centre = self._double(self.X[some], self._part(some)).median(dim=0).values  # outliers do not move it
-        largest = torch.zeros((), dtype=torch.float64, device=self.X.device)
-        for rows in self._blocks(n):
-            largest = torch.maximum(largest, (self._double(self.X[rows], self._part(rows)) - self.centre).abs().max())
-        largest = float(largest)
-        if not np.isfinite(largest) or largest > 1e150 or 0 < largest < 1e-130:
-            raise ValueError(OUT_OF_RANGE)
-        self.scale = 2.0 ** round(np.log2(LARGEST / largest)) if largest > 0 else 1.0
-        if not 2.0**-120 < self.scale < 2.0**120:
-            self.kernels = None  # they take the scale in float32
-
-    def _blocks(self, n: int, width: int | None = None, size: int = 1 << 25) -> Iterator[slice]:
-        step = max(1, size // max(1, width or self.d))
-        return (slice(start, min(start + step, n)) for start in range(0, n, step))
-
-    def _part(self, rows: Any) -> Any:
-        return None if self.lengths is None else self.lengths[rows]
-
-    def _lengths(self, X: Any) -> Any:
-        return self.torch.cat([X[rows].double().norm(dim=1) for rows in self._blocks(len(X))])
-
-    def _double(self, X: Any, lengths: Any) -> Any:
-        """Rows in float64; of length 1 where angles are measured."""
-        X = X.double()
-        return X if lengths is None else X / lengths[:, None]
 
     def nearest(self, Q: Any, own: Any, k: int) -> tuple[Any, Any]:
         """Numbers and distances of the k nearest rows of each query, nearest first, by the rule of :func:`choose`.
@@ -131,56 +86,99 @@ class Finder:
         """Candidates and their distances, nearest first, for some queries at a time; what stays open is put into the list."""
         torch = self.torch
         if self.n <= max(FEW, 8 * k):
-            open_.append((torch.arange(len(Q), device=Q.device), None))
+            every = torch.arange(len(Q), device=Q.device)
+            open_.append((every, torch.full_like(every, torch.inf, dtype=torch.float64)))
             return
         if self.screen is None:
-            self.screen = Screen(self)
+            self.screen = Screen(self.frame, self.kernels)
         step = max(1, min(MOST_QUERIES, CHUNK_BYTES // (4 * self.screen.n_groups)))
         for start in range(0, len(Q), step):
             rows = slice(start, min(start + step, len(Q)))
-            cols, d, doubtful = self._screened(Q[rows], None if own is None else own[rows], k)
+            cols, d, doubtful = self._screened(self.screen, Q[rows], None if own is None else own[rows], k)
             which = torch.nonzero(doubtful).ravel()
             if len(which):
+                self.doubtful += len(which)
                 open_.append((which + start, d[which, k - 1]))
                 d[which] = torch.inf
             yield rows, (cols, d)
+
+    def _screened(self, screen: Screen, Q: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
+        """Candidates, nearest first, and which queries may have other neighbours than these."""
+        torch, frame = self.torch, self.frame
+        lengths = frame.part(own) if own is not None else frame.of_queries(Q)
+        Y, squares, e, fits = screen.rounded(Q, lengths)
+        groups, left = screen.groups(Y, min(k + 1 + MORE_GROUPS, screen.n_groups))
+        values, cols = screen.members(Y, groups)
+        if own is not None:
+            values.masked_fill_(cols == own[:, None], torch.inf)
+        count = min(k + MORE, values.shape[1] - 1)
+        values, order = values.topk(count + 1, dim=1, largest=False)
+        left = torch.minimum(left, values[:, count]).double()
+        cols = cols.gather(1, order[:, :count]).clamp_(max=self.n - 1)
+        d = self.distances(Q, cols, lengths)
+        d.masked_fill_(values[:, :count].isinf(), torch.inf)
+        d, order = d.sort(dim=1)
+        within = self._chord(d[:, k - 1]) * frame.scale
+        safe = (2 * left + squares > (within + e) ** 2) & (within + e <= screen.reach) & fits
+        safe &= (squares / (1 - screen.error)).sqrt() + within + 2 * e < screen.outside
+        return cols.gather(1, order), d, ~safe
 
     def _settled(self, Q: Any, own: Any, k: int, open_: list[Open]) -> Iterator[Listed]:
         """What may be among the k nearest of the queries that stayed open."""
         if not open_:
             return
-        rows = self.torch.cat([rows for rows, _ in open_])
-        limit = None if open_[0][1] is None else self.torch.cat([limit for _, limit in open_])
-        self.doubtful += 0 if limit is None else len(rows)
-        for part in self._blocks(len(rows), self.n if limit is None else SOME, 1 << 26):
-            some, mine = rows[part], None if own is None else own[rows[part]]
-            i, numbers, far = self._compared(Q[some], mine, k, None if limit is None else limit[part])
-            yield host(some)[i], numbers, far
+        rows, limit = (self.torch.cat(parts) for parts in zip(*open_, strict=True))
+        for known in (True, False):
+            some = rows[limit.isfinite() == known]
+            near = limit[limit.isfinite()] if known else None
+            for part in self.frame.blocks(len(some), SOME if known else self.n, PAIRS):
+                at, mine = some[part], None if own is None else own[some[part]]
+                i, numbers, far = self._compared(Q[at], mine, k, None if near is None else near[part])
+                yield host(at)[i], numbers, far
 
-    def _screened(self, Q: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
-        """Candidates, nearest first, and which queries may have other neighbours than these."""
-        torch, screen = self.torch, self.screen
-        assert screen is not None
-        Y, squares, e, fits = screen.rounded(Q, None if own is None else self._of(own))
-        m = min(k + 1 + MORE_GROUPS, screen.n_groups)
-        groups, left = screen.groups(Y, m)
-        values, cols = screen.members(groups)
-        if own is not None:
-            values.masked_fill_(cols == own[:, None], torch.inf)
-        count = min(k + MORE, values.shape[1] - 1)
-        values, order = values.topk(count + 1, dim=1, largest=False)
-        left = torch.minimum(left, values[:, count])
-        cols = cols.gather(1, order[:, :count]).clamp_(max=self.n - 1)
-        d = self.distances(Q, cols)
-        d.masked_fill_(values[:, :count].isinf(), torch.inf)
-        d, order = d.sort(dim=1)
-        cols = cols.gather(1, order)
-        within = self._chord(d[:, k - 1]) * self.scale + e
-        safe = (2 * left.double() + squares > within**2) & (within <= screen.reach) & fits
-        return cols, d, ~(safe | (left == torch.inf))
+    def _compared(self, Q: Any, own: Any, k: int, limit: Any) -> Listed:
+        """All rows that may be among the k nearest: by products in float64, then by differences.
 
-    def _of(self, own: Any) -> Any:
-        return None if self.lengths is None else self.lengths[own]
+        ``limit`` is a distance within which k rows are known to be; where there is none, all distances are found first.
+        """
+        torch, frame, found = self.torch, self.frame, []
+        lengths = frame.of_queries(Q)
+        queries = frame.read(Q, lengths)
+        rounding = 4 * ROUNDING + 2.0**-51 * self.d  # of a product, as a share of the squared lengths of both rows
+        own_squares, step = queries.square().sum(1), self.n if limit is None else SOME
+        within = None if limit is None else (self._chord(limit) * frame.scale) ** 2
+        for start in range(0, self.n, step):
+            stop = min(start + step, self.n)
+            low, squares = self._products(queries, start, stop, rounding)
+            low += (own_squares * (1 - rounding))[:, None]
+            if own is not None:
+                here = torch.nonzero((own >= start) & (own < stop)).ravel()
+                low[here, own[here] - start] = torch.inf
+            if within is None:
+                nearest, places = low.topk(k, dim=1, largest=False)
+                most = (nearest + 2 * rounding * (squares[places] + own_squares[:, None])).amax(1)
+                within = most * (1 + 4 * TIE) + (0 if lengths is None else 2 * PARALLEL * frame.scale**2)
+            i, j = torch.nonzero(within[:, None] >= low, as_tuple=True)
+            found.append((i, j + start))
+        i, j = (torch.cat(parts) for parts in zip(*found, strict=True))
+        squares = torch.empty(len(i), dtype=torch.float64, device=Q.device)
+        for part in frame.blocks(len(i), self.d):
+            apart = frame.double(self.X[j[part]], frame.part(j[part]))
+            apart -= frame.double(Q[i[part]], None if lengths is None else lengths[i[part]])
+            squares[part] = (apart if lengths is not None else apart.mul_(frame.scale)).square_().sum(1)
+        return host(i), host(j), host(self._measured(squares))
+
+    def _products(self, queries: Any, start: int, stop: int, rounding: float) -> tuple[Any, Any]:
+        """What is at most the squared distances from some rows, but for the squares of the queries; and those of the rows."""
+        torch = self.torch
+        low = torch.empty((len(queries), stop - start), dtype=torch.float64, device=queries.device)
+        squares = torch.empty(stop - start, dtype=torch.float64, device=queries.device)
+        for rows in self.frame.blocks(stop - start):
+            part = slice(start + rows.start, start + rows.stop)
+            others = self.frame.read(self.X[part], self.frame.part(part))
+            squares[rows] = others.square().sum(1)
+            low[:, rows] = torch.addmm(squares[rows] * (1 - rounding), queries, others.T, alpha=-2)
+        return low, squares
 
     def _chord(self, d: Any) -> Any:
         """Up to which Euclidean distance rows may be as near as d, or as near up to a tie."""
@@ -188,21 +186,20 @@ class Finder:
             return (2 * (d * (1 + 2 * TIE) + PARALLEL)).sqrt()
         return d * (1 + 2 * TIE)
 
-    def distances(self, Q: Any, cols: Any) -> Any:
-        """Of each query from its listed rows, by differences in float64."""
-        torch = self.torch
+    def distances(self, Q: Any, cols: Any, lengths: Any) -> Any:
+        """Of each query from its listed rows, by differences in float64; for angles with the lengths of the queries."""
+        torch, frame = self.torch, self.frame
         squares = torch.empty(cols.shape, dtype=torch.float64, device=Q.device)
-        lengths = None if self.lengths is None else self._lengths(Q)
         if self.kernels is not None:
-            both = None if lengths is None else (lengths, self.lengths)
-            self.kernels.differences(Q if Q.stride(1) == 1 else Q.contiguous(), self.X, cols, squares, both, self.scale)
+            both = None if lengths is None else (lengths, frame.lengths)
+            self.kernels.differences(Q, self.X, cols, squares, both, frame.scale)
         else:
-            scale = 1.0 if lengths is not None else self.scale
-            for rows in self._blocks(len(Q), cols.shape[1] * self.d, 1 << 24):
-                queries = self._double(Q[rows], None if lengths is None else lengths[rows])
+            scale = 1.0 if lengths is not None else frame.scale
+            for rows in frame.blocks(len(Q), cols.shape[1] * self.d):
+                queries = frame.double(Q[rows], None if lengths is None else lengths[rows])
                 others = self.X[cols[rows]].double()
-                if self.lengths is not None:
-                    others /= self.lengths[cols[rows]][:, :, None]
+                if frame.lengths is not None:
+                    others /= frame.lengths[cols[rows]][:, :, None]
                 squares[rows] = ((others - queries[:, None]) * scale).square_().sum(2)
         return self._measured(squares)
 
@@ -210,140 +207,7 @@ class Finder:
         if self.metric == "cosine":
             d = squares / 2
             return d.masked_fill_(d <= PARALLEL, 0.0)
-        return squares.sqrt_() / self.scale
-
-    def _compared(self, Q: Any, own: Any, k: int, limit: Any) -> Listed:
-        """All rows that may be among the k nearest: by products in float64, then by differences.
-
-        ``limit`` is a distance within which k rows are known to be; where there is none, all distances are found first.
-        """
-        torch, lengths = self.torch, None if self.lengths is None else self._lengths(Q)
-        queries = (self._double(Q, lengths) - self.centre) * self.scale
-        own_squares, found = queries.square().sum(1), []
-        rounding = 4 * ROUNDING * torch.maximum(own_squares.max(), self.largest_square)
-        within = None if limit is None else (self._chord(limit) * self.scale) ** 2 + rounding
-        step = self.n if limit is None else SOME
-        for start in range(0, self.n, step):
-            D = self._products(queries, own_squares, start, min(start + step, self.n))
-            if own is not None:
-                here = torch.nonzero((own >= start) & (own < start + step)).ravel()
-                D[here, own[here] - start] = torch.inf
-            if within is None:
-                near = D.topk(k, dim=1, largest=False).values[:, -1].clamp_(min=0)
-                within = (
-                    near * (1 + 4 * TIE) + 2 * rounding + (2 * PARALLEL * self.scale**2 if lengths is not None else 0)
-                )
-            i, j = torch.nonzero(within[:, None] >= D, as_tuple=True)
-            found.append((i, j + start))
-        i, j = (torch.cat(parts) for parts in zip(*found, strict=True))
-        squares = torch.empty(len(i), dtype=torch.float64, device=Q.device)
-        for part in self._blocks(len(i), self.d, 1 << 24):
-            apart = self._double(self.X[j[part]], self._part(j[part]))
-            apart -= self._double(Q[i[part]], None if lengths is None else lengths[i[part]])
-            squares[part] = (apart if lengths is not None else apart.mul_(self.scale)).square_().sum(1)
-        return host(i), host(j), host(self._measured(squares))
-
-    def _products(self, queries: Any, squares: Any, start: int, stop: int) -> Any:
-        """Squared distances from some rows, by products in float64."""
-        D = self.torch.empty((len(queries), stop - start), dtype=self.torch.float64, device=queries.device)
-        for rows in self._blocks(stop - start):
-            part = slice(start + rows.start, start + rows.stop)
-            others = (self._double(self.X[part], self._part(part)) - self.centre) * self.scale
-            D[:, rows] = self.torch.addmm(others.square().sum(1), queries, others.T, alpha=-2)
-        D += squares[:, None]
-        return D
-
-    @cached_property
-    def largest_square(self) -> Any:
-        """Of the rows as products take them."""
-        parts = self._blocks(self.n)
-        moved = (((self._double(self.X[rows], self._part(rows)) - self.centre) * self.scale) for rows in parts)
-        return self.torch.stack([rows.square_().sum(1).max() for rows in moved]).max()
-
-
-class Screen:
-    """The rows in float16, and their lower bounds by groups of columns."""
-
-    def __init__(self, finder: Finder):
-        self.finder, self.torch, self.kernels = finder, finder.torch, finder.kernels
-        torch, X = self.torch, finder.X
-        lanes = 128 if self.kernels is None else self.kernels.lanes(finder.d)
-        self.lanes, self.steps = lanes, next(size for most, size in GROUP if finder.n <= most)
-        self.width = finder.d if self.kernels is None else self.kernels.padded(finder.d)
-        n = -(-finder.n // (lanes * self.steps)) * lanes * self.steps
-        self.n_groups = n // self.steps
-        self.error = (self.width + 32) * UNIT
-        self.Y = torch.zeros((n, self.width), dtype=torch.float16, device=X.device)
-        self.bounds = torch.full((n,), torch.inf, dtype=torch.float32, device=X.device)
-        squares, e = (torch.empty(finder.n, dtype=torch.float64, device=X.device) for _ in range(2))
-        for rows in finder._blocks(finder.n):
-            self.Y[rows, : finder.d], squares[rows], e[rows] = self._rounded(X[rows], finder._part(rows))
-        self.reach = 2 * float(squares.median().sqrt())  # distances beyond are not screened; outliers do not move it
-        self.bounds[: finder.n] = squares * ((1 - self.error) / 2) - self.reach * e - e**2 / 2
-        self._products: Any = None
-
-    def _rounded(self, X: Any, lengths: Any) -> tuple[Any, Any, Any]:
-        finder = self.finder
-        exact = (finder._double(X, lengths) - finder.centre) * finder.scale
-        Y = exact.half()
-        rounded = Y.double()
-        squares = rounded.square().sum(1)
-        exact -= rounded
-        return Y, squares, exact.square_().sum(1).sqrt_() * (1 + 1e-6) + 1e-12 * squares.sqrt()
-
-    def rounded(self, Q: Any, lengths: Any) -> tuple[Any, Any, Any, Any]:
-        """Queries in float16, what their own length adds to a bound, their rounding, and whether they fit into float16."""
-        if self.finder.lengths is not None and lengths is None:
-            lengths = self.finder._lengths(Q)
-        Y, squares, e = self._rounded(Q, lengths)
-        fits = squares.isfinite() & e.isfinite()
-        Y[~fits], e[~fits] = 0, 0
-        if self.width > self.finder.d:
-            Y = self.torch.nn.functional.pad(Y, (0, self.width - self.finder.d))
-        return Y, squares.nan_to_num_(0, 0, 0) * (1 - self.error), e, fits
-
-    def groups(self, Y: Any, m: int) -> tuple[Any, Any]:
-        """The m groups of smallest bound of each query, and the smallest bound of all others."""
-        torch, self._queries = self.torch, Y
-        minima = torch.empty((len(Y), self.n_groups), dtype=torch.float32, device=Y.device)
-        if self.kernels is not None:
-            self.kernels.minima(Y, self.Y, self.bounds, minima, self.steps)
-        else:
-            self._products = self._multiplied(Y)
-            shape = (len(Y), -1, self.steps, self.lanes)
-            minima.copy_(self._products.view(shape).amin(2).view(len(Y), -1))
-        if self.n_groups <= m:
-            return torch.arange(self.n_groups, device=Y.device).expand(len(Y), -1).contiguous(), self._none_left(Y)
-        if self.n_groups > 4 * SUPER * m and self.n_groups % SUPER == 0:
-            parts = minima.view(len(Y), -1, SUPER)
-            best = parts.amin(2).topk(m + 1, dim=1, largest=False).indices
-            some = parts.gather(1, best[:, :, None].expand(-1, -1, SUPER)).view(len(Y), -1)
-            values, order = some.topk(m + 1, dim=1, largest=False)
-            found = best.gather(1, order // SUPER) * SUPER + order % SUPER
-        else:
-            values, found = minima.topk(m + 1, dim=1, largest=False)
-        return found[:, :m].contiguous(), values[:, m]
-
-    def _none_left(self, Y: Any) -> Any:
-        return self.torch.full((len(Y),), self.torch.inf, dtype=self.torch.float32, device=Y.device)
-
-    def _multiplied(self, Y: Any) -> Any:
-        """All bounds of some queries, where no kernel takes their minima at once."""
-        torch = self.torch
-        wide = torch.float64 if Y.device.type == "cpu" else torch.float32
-        with exact_products(torch):
-            return (self.bounds.to(wide) - Y.to(wide) @ self.Y.to(wide).T).float()
-
-    def members(self, groups: Any) -> tuple[Any, Any]:
-        """The bounds of all columns of some groups, and the columns."""
-        torch, m = self.torch, groups.shape[1]
-        first = (groups // self.lanes) * (self.steps * self.lanes) + groups % self.lanes
-        cols = (first[:, :, None] + torch.arange(self.steps, device=groups.device) * self.lanes).view(len(groups), -1)
-        if self.kernels is None:
-            return self._products.gather(1, cols), cols
-        values = torch.empty((len(groups), m * self.steps), dtype=torch.float32, device=groups.device)
-        self.kernels.members(self._queries, self.Y, self.bounds, groups, values, self.steps, self.lanes)
-        return values, cols
+        return squares.sqrt_() / self.frame.scale
 
 
 def chosen(torch: Any, cols: Any, d: Any, k: int) -> tuple[Any, Any]:
@@ -363,17 +227,6 @@ def chosen(torch: Any, cols: Any, d: Any, k: int) -> tuple[Any, Any]:
         order = order.gather(1, far.gather(1, order).argsort(dim=1, stable=True))
         first[rows], near[rows] = numbers.gather(1, order), far.gather(1, order)
     return first, near
-
-
-@contextmanager
-def exact_products(torch: Any) -> Iterator[None]:
-    """Products of float32 in float32, whatever the process is set to."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def _kernels(device: Any) -> Any:

@@ -15,6 +15,7 @@ from ._blocks import BlockRows
 from ._copies import Copies
 from ._device import Finder
 from ._requests import Edges, Search, groups, is_exact, is_named
+from ._screen import lengths_of
 from ._spaces import TREE_DIMENSIONS
 
 PAIRS = 1 << 25  # entries of the rows of pairs, at a time
@@ -60,9 +61,7 @@ class DeviceRows(Rows):
 
     @cached_property
     def norms(self) -> np.ndarray:
-        steps = range(0, self.n, max(1, PAIRS // self.tensor.shape[1]))
-        parts = [self.tensor[start : start + steps.step].double().norm(dim=1) for start in steps]
-        return host(self.torch.cat(parts))
+        return host(lengths_of(self.tensor))
 
     @cached_property
     def squared_norms(self) -> np.ndarray:

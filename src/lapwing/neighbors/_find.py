@@ -294,16 +294,23 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
     index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
     with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
         d, found = index.kneighbors(None if itself else searched.of(queries, members), k + 1 + (inside and not itself))
-    d, found = d.astype(np.float64, copy=False), members[found]
+    found, is_single = members[found], d.dtype == np.float32
+    d = d.astype(np.float64, copy=False)
     if inside and not itself:
         d[found == queries[:, None]] = np.inf
         order = np.argsort(d, axis=1, kind="stable")[:, : k + 1]
         d, found = np.take_along_axis(d, order, axis=1), np.take_along_axis(found, order, axis=1)
+    rows = np.repeat(queries, k)
+    if not searched.is_kept(rows, found[:, :k].ravel(), d[:, :k].ravel()):
+        return Edges.joined([]), queries, np.full(queries.size, np.inf)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
+    if is_single:
+        d[:, :k] = searched.measured(rows, found[:, :k].ravel()).reshape(-1, k)
     found, d = found[clear, :k], d[clear, :k]
-    equal = np.flatnonzero((d[:, 1:] == d[:, :-1]).any(axis=1))
-    found[equal] = np.take_along_axis(found[equal], np.lexsort((found[equal], d[equal]), axis=1), axis=1)
+    some = np.flatnonzero((d[:, 1:] <= d[:, :-1]).any(axis=1))
+    order = np.lexsort((found[some], d[some]), axis=1)
+    found[some], d[some] = (np.take_along_axis(a[some], order, axis=1) for a in (found, d))
     d, near = (np.where(e**2 <= 2 * PARALLEL, 0, e**2 / 2) if is_angle else e for e in (d, near))
     return Edges(np.repeat(queries[clear], k), found.ravel(), d.ravel()), queries[~clear], near[~clear]
 

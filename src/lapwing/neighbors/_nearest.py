@@ -13,7 +13,7 @@ from ..rows import lengths, unit_rows
 from ._choice import TIE, Candidates
 from ._products import QUERIES, ROWS, Chunk, Room, Threads, with_ones
 from ._requests import Edges, Search, groups, is_named
-from ._spaces import PARALLEL, TREE_DIMENSIONS, index, is_by_products, is_euclidean, paired
+from ._spaces import PARALLEL, TREE_DIMENSIONS, in_double, index, is_by_products, is_euclidean, paired
 
 FIRST = 64  # rows compared in full, to get a first k-th distance that later rows are screened by
 FOUND = 1 << 20  # the most neighbours that scikit-learn is asked for at a time
@@ -141,10 +141,10 @@ class Nearest:
         """Take in the m nearest of the block, but for the queries that may have more as near as the last, which are returned."""
         m, metric = min(m, block.shape[0]), self.search.metric
         few = not sparse.issparse(block) and block.shape[1] <= TREE_DIMENSIONS and is_euclidean(metric)
-        search = index(block, metric, self.search.metric_params, "kd_tree" if few else "auto")
+        search = index(in_double(block), metric, self.search.metric_params, "kd_tree" if few else "auto")
         unseen, step = [rows[:0]], max(1, FOUND // m)
         for part in np.split(rows, range(step, rows.size, step)):
-            d, near = search.kneighbors(self.Q[found.queries[part]], m)
+            d, near = search.kneighbors(in_double(self.Q[found.queries[part]]), m)
             d = d.astype(np.float64, copy=False)
             within = np.minimum(d[:, min(self.search.n_neighbors, m - 1)], found.boundary[part]) * (1 + TIE)
             seen = (d[:, -1] > within) | (m == block.shape[0])

@@ -124,8 +124,6 @@ def _differences(
     QN,
     XN,
     scale,
-    q_stride,
-    x_stride,
     n_cols,
     D: tl.constexpr,
     UNIT: tl.constexpr,
@@ -139,8 +137,8 @@ def _differences(
     total = tl.zeros([BC], tl.float64)
     for k in range(0, D, BK):
         inside = k + ks < D
-        query = tl.load(Q + row * q_stride + k + ks, mask=inside, other=0).to(tl.float64)
-        others = tl.load(X + cols[:, None] * x_stride + (k + ks)[None, :], mask=inside[None, :], other=0).to(tl.float64)
+        query = tl.load(Q + row * D + k + ks, mask=inside, other=0).to(tl.float64)
+        others = tl.load(X + cols[:, None] * D + (k + ks)[None, :], mask=inside[None, :], other=0).to(tl.float64)
         if UNIT:
             query = query / tl.load(QN + row)
             others = others / tl.load(XN + cols)[:, None]
@@ -154,8 +152,8 @@ def _differences(
 
 # Tiles of the two kernels of minima, chosen by timings on an H200 (benchmarks/gpu.py --tiles).
 TILES: dict[str, Any] = {
-    "resident": {"BM": 128, "BN": 128, "num_warps": 8, "num_stages": 2},
-    "looped": {"BM": 128, "BN": 128, "BK": 64, "num_warps": 8, "num_stages": 3},
+    "resident": {"BM": 128, "BN": 64, "num_warps": 8, "num_stages": 3},
+    "looped": {"BM": 128, "BN": 128, "BK": 64, "num_warps": 8, "num_stages": 4},
 }
 
 
@@ -175,9 +173,17 @@ def padded(n_features: int) -> int:
     return -(-n_features // 64) * 64
 
 
+def require_contiguous(*tensors: Any) -> None:
+    """Kernels read memory row by row, whatever the strides of a tensor say."""
+    for tensor in tensors:
+        if not tensor.is_contiguous():
+            raise ValueError(f"a tensor of shape {tuple(tensor.shape)} has strides {tensor.stride()}; kernels take rows")
+
+
 def minima(Q: Any, B: Any, H: Any, out: Any, steps: int) -> None:
     """Of each query (float16) the minimum over each group of ``H - Q Bᵀ``."""
     n, d = Q.shape
+    require_contiguous(Q, B, H, out)
     kind = _kind(d)
     options = {"BK": 64, **TILES[kind]}
     strips = B.shape[0] // (steps * options["BN"])
@@ -189,6 +195,7 @@ def minima(Q: Any, B: Any, H: Any, out: Any, steps: int) -> None:
 def members(Q: Any, B: Any, H: Any, groups: Any, out: Any, steps: int, lanes: int) -> None:
     """``H - Q Bᵀ`` at all columns of the listed groups of each query."""
     n, d = Q.shape
+    require_contiguous(Q, B, H, groups, out)
     m, width = groups.shape[1], next(width for width in (128, 64, 32, 16) if d % width == 0)
     _members[(n * m,)](Q, B, H, groups, out, m, D=d, STEPS=steps, LANES=lanes, BK=width, num_warps=4)
 
@@ -196,7 +203,9 @@ def members(Q: Any, B: Any, H: Any, groups: Any, out: Any, steps: int, lanes: in
 def differences(Q: Any, X: Any, cols: Any, out: Any, lengths: tuple[Any, Any] | None, scale: float) -> None:
     """Sums of squared differences of queries and their listed rows."""
     n, m = cols.shape
+    Q, X = Q.contiguous(), X.contiguous()
     of_queries, of_rows = lengths or (out, out)
+    require_contiguous(cols, out, of_queries, of_rows)
     _differences[(n,)](
         Q,
         X,
@@ -205,8 +214,6 @@ def differences(Q: Any, X: Any, cols: Any, out: Any, lengths: tuple[Any, Any] | 
         of_queries,
         of_rows,
         scale,
-        Q.stride(0),
-        X.stride(0),
         m,
         D=X.shape[1],
         UNIT=lengths is not None,
