@@ -210,10 +210,12 @@ class Links:
 
     @cached_property
     def degrees(self) -> Any:
-        """The sums of the rows, as a tensor."""
+        """The sums of the rows, as a tensor: sums of sorted segments, which do not depend on the order of threads."""
         torch = sys.modules["torch"]
-        total = torch.zeros(self.n, dtype=torch.float64, device=self.weights.device)
-        return total.index_add_(0, self.first, self.weights).index_add_(0, self.second, self.weights)
+        rows, order = torch.cat([self.first, self.second]).sort(stable=True)
+        weights = torch.cat([self.weights, self.weights])[order]
+        counts = torch.bincount(rows, minlength=self.n)
+        return torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0)
 
     def sum(self, axis: int) -> np.ndarray:
         """The sums of the rows, which are those of the columns."""

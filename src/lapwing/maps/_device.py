@@ -17,6 +17,8 @@ from ._map import FEW_ROWS, Deviations, Map
 
 ENTRIES = {"cpu": 1 << 20}  # float64 numbers of a block; elsewhere
 MANY_ENTRIES = 1 << 25
+FEW = 256  # rows that show how far from their mean rows are
+FAR = 16.0  # times as far the mean may be from the origin, before its product costs more than a digit
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to here, as a share of its degrees, are 0
 
 
@@ -186,7 +188,8 @@ class DeviceMap(Map):
         if sparse.issparse(U):
             coo = sparse.coo_array(U)
             places = torch.stack([self._there(index, torch.int64) for index in (coo.col, coo.row)])
-            across = torch.sparse_coo_tensor(places, self._there(coo.data), (U.shape[1], n), check_invariants=False)
+            with torch.sparse.check_sparse_tensor_invariants(False):
+                across = torch.sparse_coo_tensor(places, self._there(coo.data), (U.shape[1], n))
         for columns in self._steps(p, n):
             part = self._columns(columns, None if about is None else about[columns])
             product[:, columns] = torch.sparse.mm(across, part) if sparse.issparse(U) else self._there(U.T @ host(part))
@@ -226,17 +229,20 @@ class DeviceMap(Map):
         )
 
     def projected(self, mean: Any, components: Any) -> Any:
-        """``(F - mean) componentsᵀ`` as a tensor; rows a cache at a time, so that they are read from memory once."""
+        """``(F - mean) componentsᵀ`` as a tensor: one product, and the mean's afterwards.
+
+        Where the mean is so far away that its product would drown the others, rows are moved first, some at a time.
+        """
         torch, X, scale = self.torch, self.X, self.scale
         V, about = self._there(components), self._there(mean)
         if scale is not None:
             V, about = V / scale, about * scale
-        V, about = V.T.to(X.dtype).contiguous(), about.to(X.dtype)
-        found = torch.empty((len(X), V.shape[1]), dtype=X.dtype, device=X.device)
-        step = max(1, ENTRIES.get(X.device.type, MANY_ENTRIES // 8) // max(1, self.shape[1]))
-        moved = torch.empty((min(step, len(X)), self.shape[1]), dtype=X.dtype, device=X.device)
-        for start in range(0, len(X), step):
-            rows = slice(start, min(start + step, len(X)))
-            torch.sub(X[rows], about, out=moved[: rows.stop - start])
-            torch.mm(moved[: rows.stop - start], V, out=found[rows])
+        few = X[:: max(1, len(X) // FEW)].double()
+        is_near = bool(about.square().sum() <= FAR**2 * (few - about).square().sum(1).mean())
+        V, offset = V.T.to(X.dtype).contiguous(), -(V @ about)
+        if is_near:
+            return torch.addmm(offset.to(X.dtype), X, V)
+        found, about = torch.empty((len(X), V.shape[1]), dtype=X.dtype, device=X.device), about.to(X.dtype)
+        for rows in self._steps(*self.shape):
+            torch.mm(X[rows] - about, V, out=found[rows])
         return found

@@ -17,15 +17,18 @@ from ._choice import TIE, choose
 from ._screen import Frame, Screen
 from ._spaces import PARALLEL, ROUNDING
 
-MORE_GROUPS = 3  # beside the k + 1 that hold the nearest rows and the query
+MORE_GROUPS = 5  # beside the k + 1 that hold the nearest rows and the query
 MORE = 12  # candidates that are measured, beside k: ties, and what rounding puts in a wrong order
 FEW = 4096  # rows up to which all are compared in float64
 CHUNK_BYTES = 1 << 29  # of minima
 MOST_QUERIES = 1 << 15  # at a time
+TRIED = 512  # queries that show how far the k-th nearest rows are; a screen of 1.5 times as far is closer
 SOME = 1 << 17  # rows that open queries are compared with at a time
 PAIRS = 1 << 26  # entries of products in float64, at a time
 
-Open = tuple[Any, Any]  # numbers of queries, and within which distance each has k rows: infinite where that is not known
+Open = tuple[
+    Any, Any
+]  # numbers of queries, and within which distance each has k rows: infinite where that is not known
 Listed = tuple[np.ndarray, np.ndarray, np.ndarray]  # places of queries, numbers of rows, distances
 
 
@@ -58,7 +61,7 @@ class Finder:
         ----------
         Q : torch.Tensor of shape (n_queries, n_features)
         own : torch.Tensor of shape (n_queries,) or None
-            The numbers of the queries among the rows, which are left out; None where they are none of them.
+            The number of each query among the rows, which is left out, -1 where it is none of them; None where none is.
         k : int
         """
         torch, q = self.torch, len(Q)
@@ -91,6 +94,11 @@ class Finder:
             return
         if self.screen is None:
             self.screen = Screen(self.frame, self.kernels)
+        if len(Q) > 8 * TRIED:
+            some = slice(None, None, len(Q) // TRIED)
+            self.screen.narrow(self.screen.widest)
+            _, d, _ = self._screened(self.screen, Q[some], None if own is None else own[some], k)
+            self.screen.narrow(1.5 * float(self._chord(d[:, k - 1]).max()) * self.frame.scale)
         step = max(1, min(MOST_QUERIES, CHUNK_BYTES // (4 * self.screen.n_groups)))
         for start in range(0, len(Q), step):
             rows = slice(start, min(start + step, len(Q)))
@@ -105,7 +113,7 @@ class Finder:
     def _screened(self, screen: Screen, Q: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
         """Candidates, nearest first, and which queries may have other neighbours than these."""
         torch, frame = self.torch, self.frame
-        lengths = frame.part(own) if own is not None else frame.of_queries(Q)
+        lengths = frame.of_queries(Q)
         Y, squares, e, fits = screen.rounded(Q, lengths)
         groups, left = screen.groups(Y, min(k + 1 + MORE_GROUPS, screen.n_groups))
         values, cols = screen.members(Y, groups)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._extras import require
 from ..devices import host, is_tensor
@@ -17,9 +18,9 @@ from ._device import Finder
 from ._requests import Edges, Search, groups, is_exact, is_named
 from ._screen import lengths_of
 from ._spaces import TREE_DIMENSIONS
+from ._streamed import streamed
 
 PAIRS = 1 << 25  # entries of the rows of pairs, at a time
-SHARE = 0.5  # of the free memory of a device that rows may take there; the search needs the rest
 NONE = np.empty(0, dtype=np.intp)
 
 
@@ -201,10 +202,20 @@ def device_labels(y: Any, n: int, like: Any) -> Any:
 
 
 def is_searched_there(data: Any, search: Search) -> bool:
-    """Whether neighbours are found on the device: by products, in more dimensions than a tree on the CPU is faster in."""
-    if not isinstance(data, DeviceRows) or search.metric_params or not is_exact(search.search):
+    """Whether neighbours are found on a device: by products, in more dimensions than a tree on the CPU is faster in."""
+    there = isinstance(data, DeviceRows) or is_named(search.search, "torch")
+    if not there or search.metric_params or not is_exact(search.search) or not data.has_features:
         return False
-    return is_named(search.metric, "euclidean", "l2", "cosine") and data.tensor.shape[1] > TREE_DIMENSIONS
+    columns = (data.tensor if isinstance(data, DeviceRows) else data.X).shape[1]
+    return is_named(search.metric, "euclidean", "l2", "cosine") and columns > TREE_DIMENSIONS
+
+
+def require_there(data: Rows) -> None:
+    """``search="torch"`` takes dense rows."""
+    require("torch", "gpu")
+    if not data.has_features or sparse.issparse(data.F.X):
+        what = "is sparse" if data.has_features else "holds a kernel"
+        raise ValueError(f'search="torch" compares dense rows, and X {what}; leave search out')
 
 
 def nearest_there(data: DeviceRows, search: Search) -> tuple[Any, Any] | None:
@@ -231,7 +242,7 @@ def _finder(data: DeviceRows, search: Search) -> Finder:
 
 
 def candidates_there(
-    data: DeviceRows,
+    data: Rows,
     search: Search,
     queries: np.ndarray,
     members: np.ndarray,
@@ -251,22 +262,33 @@ def candidates_there(
     return Edges.joined(parts).by_row(), queries[:0], np.empty(0)
 
 
-def _among(data: DeviceRows, search: Search, queries: np.ndarray, members: np.ndarray, whole: bool) -> Edges:
-    torch, device = data.torch, data.tensor.device
+def _among(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, whole: bool) -> Edges:
     at = np.searchsorted(members, queries)
     inside = (at < members.size) & (members[np.minimum(at, members.size - 1)] == queries)
     k = min(search.n_neighbors, members.size - int(inside.any()))
     if k <= 0 or not queries.size:
         return Edges.joined([])
+    own = np.where(inside, at, -1)
+    if isinstance(data, DeviceRows):
+        found = _here(data, search, queries, members, own, k, whole)
+    else:
+        metric = "cosine" if is_named(search.metric, "cosine") else "euclidean"
+        found = streamed(data.X, queries, members, own, k, metric, whole)
+    return Edges(queries[found.rows], members[found.cols], found.distances)
+
+
+def _here(
+    data: DeviceRows, search: Search, queries: np.ndarray, members: np.ndarray, own: np.ndarray, k: int, whole: bool
+) -> Edges:
+    """Places of queries and of members, where all of them are on the device."""
+    torch, device = data.torch, data.tensor.device
     all_rows = members.size == data.n
     rows = data.tensor if all_rows else data.tensor[torch.from_numpy(members).to(device)]
     metric = "cosine" if is_named(search.metric, "cosine") else "euclidean"
     finder = _finder(data, search) if all_rows else Finder(rows, metric)
     Q = data.tensor if queries.size == data.n else data.tensor[torch.from_numpy(queries).to(device)]
-    own = torch.from_numpy(at).to(device) if inside.all() else None
+    mine = torch.from_numpy(own).to(device)
     if whole:
-        found = [Edges(i, numbers, d) for i, numbers, d in finder.near(Q, own, k)]
-        edges = Edges.joined(found)
-        return Edges(queries[edges.rows], members[edges.cols], edges.distances)
-    cols, d = finder.nearest(Q, own, k)
-    return Edges(np.repeat(queries, k), members[host(cols).ravel()], host(d).ravel())
+        return Edges.joined(Edges(*found) for found in finder.near(Q, mine, k))
+    cols, d = finder.nearest(Q, mine, k)
+    return Edges(np.repeat(np.arange(queries.size), k), host(cols).ravel(), host(d).ravel())

@@ -19,7 +19,7 @@ from ._approximate import METRICS, NNDescent
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
 from ._copies import Copies
-from ._device_rows import candidates_there, is_searched_there
+from ._device_rows import candidates_there, is_searched_there, require_there
 from ._nearest import Nearest
 from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable
 from ._spaces import PARALLEL, Space, paired, space
@@ -94,8 +94,8 @@ def _found(data: Rows, search: Search) -> Edges:
     if is_named(search.metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
     if is_named(search.search, "torch"):
-        return on_device(data, search)
-    if search.search is not None:
+        require_there(data)
+    elif search.search is not None:
         return _by_transformer(data, search)
     if search.is_sampled(data.n):
         require_samplable(search, data.has_features and search.metric is not KERNEL)
@@ -294,8 +294,7 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
     index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
     with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
         d, found = index.kneighbors(None if itself else searched.of(queries, members), k + 1 + (inside and not itself))
-    found, is_single = members[found], d.dtype == np.float32
-    d = d.astype(np.float64, copy=False)
+    d, found = d.astype(np.float64, copy=False), members[found]
     if inside and not itself:
         d[found == queries[:, None]] = np.inf
         order = np.argsort(d, axis=1, kind="stable")[:, : k + 1]
@@ -305,7 +304,7 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
-    if is_single:
+    if searched.X.dtype == np.float32:  # scikit-learn's distances are, too
         d[:, :k] = searched.measured(rows, found[:, :k].ravel()).reshape(-1, k)
     found, d = found[clear, :k], d[clear, :k]
     some = np.flatnonzero((d[:, 1:] <= d[:, :-1]).any(axis=1))
@@ -357,11 +356,6 @@ def _among_entries(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray
         )
     chosen = choose(rows, cols, d, k)
     return Edges(queries[rows[chosen]], cols[chosen], d[chosen])
-
-
-def on_device(data: Rows, search: Search) -> Edges:
-    """``search="torch"``: by the search of rows on a device, where those of a NumPy array are taken to."""
-    raise NotImplementedError
 
 
 def _by_transformer(data: Rows, search: Search) -> Edges:

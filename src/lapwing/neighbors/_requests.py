@@ -55,6 +55,8 @@ class Search(NamedTuple):
                 raise ValueError(
                     f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
                 )
+        if is_named(self.search, "torch"):
+            self._check_device()
         if self.recall is not None:
             self._check_recall()
         if check_count("n_neighbors", self.n_neighbors) >= n:
@@ -63,6 +65,13 @@ class Search(NamedTuple):
                 f"neighbour; use n_neighbors={n - 1} or less"
             )
         return self._replace(n_neighbors=int(self.n_neighbors))
+
+    def _check_device(self) -> None:
+        if not is_named(self.metric, "euclidean", "l2", "cosine") or self.metric_params:
+            raise ValueError(
+                f'search="torch" does not go with metric={self.metric!r}, metric_params={self.metric_params!r}; it compares rows '
+                'by "euclidean" distances or "cosine", without parameters. Leave search out'
+            )
 
     def _check_recall(self) -> None:
         given = isinstance(self.recall, Real) and not isinstance(self.recall, bool)

@@ -51,7 +51,7 @@ class Frame:
             raise ValueError(OUT_OF_RANGE)
         usual = float((sample - self.centre).abs().amax(1).median()) or largest
         powers = np.log2([LARGEST, usual, largest]) if usual > 0 else np.zeros(3)
-        self.scale = 2.0 ** np.floor(min(powers[0] - powers[1] + 0.5, LARGEST_POWER - powers[2]))
+        self.scale = 2.0 ** np.floor(min(powers[0] - powers[1] + 0.5, LARGEST_POWER - powers[2], 2 * LARGEST_POWER))
 
     def largest(self) -> Any:
         """Entry, of all rows."""
@@ -118,10 +118,16 @@ class Screen:
             self.Y[rows, : frame.d], squares[rows], e[rows], fits = self._rounded(exact)
             if not bool(fits.all()):
                 self.outside = min(self.outside, float(exact[~fits].norm(dim=1).min()))
-        self.reach = 2 * float(squares.median().sqrt())  # distances beyond are not screened; outliers do not move it
-        bounds = squares * ((1 - self.error) / 2) - self.reach * e - e**2 / 2
-        self.bounds[:n] = bounds * (1 - 4 * UNIT * bounds.sign())  # lower: float32 rounds them, and what comes of them
+        self._squares, self._e = squares, e
         self._products: Any = None
+        self.widest = 2 * float(squares.median().sqrt())  # outliers do not move it
+        self.narrow(self.widest)
+
+    def narrow(self, reach: float) -> None:
+        """Screen distances up to ``reach`` alone: the shorter, the closer are the bounds."""
+        squares, e, self.reach = self._squares, self._e, min(reach, self.widest)
+        bounds = squares * ((1 - self.error) / 2) - self.reach * e - e**2 / 2
+        self.bounds[: len(e)] = bounds * (1 - 4 * UNIT * bounds.sign())  # float32 rounds them, and what comes of them
 
     def _rounded(self, exact: Any) -> tuple[Any, Any, Any, Any]:
         """In float16, squared lengths there, how much was rounded away, and which rows float16 can hold.
@@ -165,9 +171,8 @@ class Screen:
     def _multiplied(self, Y: Any) -> Any:
         """All bounds of some queries, where no kernel takes their minima at once."""
         torch = self.torch
-        wide = torch.float64 if Y.device.type == "cpu" else torch.float32
         with exact_products(torch):
-            return (self.bounds.to(wide) - Y.to(wide) @ self.Y.to(wide).T).float()
+            return torch.addmm(self.bounds, Y.float(), self.Y.float().T, alpha=-1)
 
     def members(self, Y: Any, groups: Any) -> tuple[Any, Any]:
         """The bounds of all columns of some groups, and the columns."""

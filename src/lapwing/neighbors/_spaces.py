@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +30,16 @@ def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
 
 def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
     """Whether distances are found by products of rows: Euclidean ones where no tree is faster, and cosines."""
-    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X)
+    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X) and _is_exact(NearestNeighbors)
     return (is_named(metric, "cosine") and not metric_params) or (is_euclidean(metric, metric_params) and not few)
+
+
+@cache
+def _is_exact(search: type) -> bool:
+    """Whether a class of scikit-learn searches in float64, as it does unless another program has taken its place."""
+    X = 10 + 1e-3 * np.random.RandomState(0).randn(64, 3)
+    d, found = search(n_neighbors=2, algorithm="kd_tree").fit(X).kneighbors(X)
+    return bool(np.abs(d[:, 1] - lengths(X - X[found[:, 1]])).max() <= 1e-12)
 
 
 def paired(A: Array, rows: np.ndarray, B: Array, cols: np.ndarray, metric: str) -> np.ndarray:
@@ -162,7 +171,7 @@ def _euclidean_space(data: Rows) -> Space:
     with np.errstate(over="ignore"):
         if not np.isfinite(data.norms**2).all():
             raise ValueError(OUT_OF_RANGE)
-    if is_dense and X.shape[1] <= TREE_DIMENSIONS:
+    if is_dense and X.shape[1] <= TREE_DIMENSIONS and _is_exact(NearestNeighbors):
         return Space(X, "euclidean", algorithm="kd_tree")
     if is_dense and data.n < X.shape[1] and _holds_all_pairs(data):
         distances = data.once(("distances", "gram"), lambda: kernel_distances(data.row_gram))

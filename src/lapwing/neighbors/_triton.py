@@ -177,7 +177,9 @@ def require_contiguous(*tensors: Any) -> None:
     """Kernels read memory row by row, whatever the strides of a tensor say."""
     for tensor in tensors:
         if not tensor.is_contiguous():
-            raise ValueError(f"a tensor of shape {tuple(tensor.shape)} has strides {tensor.stride()}; kernels take rows")
+            raise ValueError(
+                f"a tensor of shape {tuple(tensor.shape)} has strides {tensor.stride()}; kernels take rows"
+            )
 
 
 def minima(Q: Any, B: Any, H: Any, out: Any, steps: int) -> None:

@@ -52,6 +52,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         Or a pipeline of such and of scikit-learn's scalers, imputers, encoders, selectors and projections, a
         ``ColumnTransformer`` among them, with a nearest-neighbour classifier or k-means at the end. Parameters must be numbers,
         text, arrays or graphs; a function or another library's object is refused, with the name of its step.
+        A model that was fitted on a device is written as :func:`lapwing.to_numpy` has it: read back, it takes NumPy arrays.
     path : path-like
         Such as ``"model.lapwing"``.
 
