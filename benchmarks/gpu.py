@@ -24,7 +24,7 @@ from scipy.linalg import subspace_angles
 import lapwing
 from lapwing import LPP, MMC, NPE, OLPP, KernelLPP, LaplacianScore
 from lapwing.graphs import KNN, Repulsion
-from lapwing.neighbors import DeviceRows, Search, find
+from lapwing.neighbors import DeviceRows, Nearest, Search, find
 from lapwing.rows import Rows
 
 try:
@@ -141,6 +141,32 @@ def part_data(args):
         say(part="data", data=path.stem, n=len(X), d=X.shape[1], seconds=took, doubtful=finder.doubtful / 4)
 
 
+def part_exact(args):
+    """1,000,000 rows: the neighbours of some of them by float64 differences with all, beside what the search finds."""
+    for d, k in ((256, 10), (768, 5)):
+        X = rows(1_000_000, d)
+        found, _ = DeviceRows(X).finder.nearest(X, torch.arange(len(X), device="cuda"), k)
+        some = torch.randint(0, len(X), (200,), generator=torch.Generator().manual_seed(0))
+        differ = 0
+        for row in some.tolist():
+            squares = torch.cat([(part.double() - X[row].double()).square_().sum(1) for part in X.split(1 << 17)])
+            squares[row] = torch.inf
+            differ += int(not found[row].sort().values.equal(squares.topk(k, largest=False).indices.sort().values))
+        say(part="exact", n=len(X), d=d, k=k, rows_looked_at=len(some), rows_that_differ=differ)
+
+
+def part_numpy(args):
+    """NumPy rows: KNN(10, search="torch") beside the search on the CPU's cores."""
+    X = rows(100_000, 128).cpu().numpy()
+    found, times = {}, {}
+    for search in ("torch", "torch", None):  # the first compiles
+        start = time.perf_counter()
+        found[search] = find(Rows(X), Search(10, search=search)).cols
+        times[search] = time.perf_counter() - start
+    say(part="numpy", n=len(X), d=X.shape[1], device=times["torch"], cpu=times[None], cores=os.cpu_count(),
+        same=bool((found["torch"] == found[None]).all()))  # fmt: skip
+
+
 def part_tiles(args):
     """Which tiles the kernels run fastest with; the fastest are used by the parts behind."""
     from lapwing.neighbors import _triton as kernels
@@ -251,6 +277,18 @@ def part_transform(args):
         centred=seconds(lambda: (X - model.mean_) @ V, 10))  # fmt: skip
 
 
+def part_blocks(args):
+    """A block of a dask array, as a worker searches it: NumPy rows, 20,000 queries."""
+    block = rows(1_000_000, 256).cpu().numpy()
+    own = np.arange(0, len(block), 50)
+    search = Search(5, queries=len(own), search="torch")
+
+    def searched():
+        return Nearest(search, block[own], own).update(block, 0)
+
+    say(part="blocks", n=len(block), d=256, queries=len(own), seconds=seconds(searched, 2))
+
+
 def part_baseline(args):
     """The same search by torch alone, in float32, as libraries of brute force do it: products and topk."""
     for n in (100_000,):
@@ -317,7 +355,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default="out/gpu")
     parser.add_argument("--data")
-    parser.add_argument("--parts", default="same,search,data,classes,transform,baseline,others,profile,tiles,groups")
+    parser.add_argument("--parts", default="same,data,exact,search,classes,transform,numpy,blocks,baseline,others")
     parser.add_argument("--collect")
     args = parser.parse_args()
     if args.collect:

@@ -138,9 +138,14 @@ def moved(model: Any, change: Callable[[Any], Any]) -> Any:
     """A copy of an estimator, ``change`` applied to the arrays among its attributes, and to those of its parts."""
     other = copy(model)
     for name, value in vars(model).items():
-        if name.endswith("_") or name == "steps":
+        if is_learnt(name) or name == "steps":
             setattr(other, name, mapped(value, change))
     return other
+
+
+def is_learnt(name: str) -> bool:
+    """Whether an attribute of an estimator holds what was learnt, for users or for itself; not a parameter."""
+    return (name.endswith("_") or name.startswith("_")) and name != "feature_names_in_"
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:

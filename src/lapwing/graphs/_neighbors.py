@@ -107,8 +107,9 @@ class KNN(_Weighted):
     symmetry : {"auto", "or", "and", "mean"}, default="auto"
         How the directed graph becomes symmetric; ``"mean"`` is :math:`(A + A^\top)/2`. ``"auto"`` is ``"or"``, and ``"mean"``
         with ``queries``, which leave the others unknown.
-    search : None, "approximate" or neighbours transformer, default=None
-        Finds the neighbours instead: ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and Manhattan
+    search : None, "torch", "approximate" or neighbours transformer, default=None
+        Finds the neighbours instead. ``"torch"`` finds the same ones on a GPU, where there is one (docs/gpu.md), for Euclidean
+        distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and Manhattan
         distances; up to 16,384 rows it is exact, beyond it misses few (docs/scaling.md), and which depends on the number of
         threads. Or any object with the interface of ``KNeighborsTransformer``, whose ``n_neighbors`` is set to k and which
         brings its own metric.

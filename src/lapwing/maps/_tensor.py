@@ -56,6 +56,8 @@ class TensorMap:
 class DeviceTensorMap(TensorMap):
     """The same on a device: X is a tensor, the mean and the matrices are small and NumPy's."""
 
+    X: Any
+
     def __init__(self, X: Any, mean: np.ndarray):
         self.X, self.mean, self.rows = X, mean, DeviceMap(X.reshape(len(X), -1)[:, :1])
         self.dtype = self.rows.dtype

@@ -189,7 +189,7 @@ def class_sums(torch: Any, block: Any, places: Any, size: int) -> Any:
 def device_labels(y: Any, n: int, like: Any) -> Any:
     """Labels as 0 ... c - 1, and -1 where unknown, on the device of ``like``."""
     torch = require("torch", "gpu")
-    given = y if is_tensor(y) else np.asarray(host(y)) if y is not None else None
+    given: Any = y if is_tensor(y) else np.asarray(host(y)) if y is not None else None
     whole = given is not None and given.ndim == 1 and len(given) == n
     if whole and not is_tensor(given) and given.dtype.kind in "iu" and given.dtype.itemsize <= 8:
         given = torch.from_numpy(given.astype(np.int64)).to(like.device)

@@ -4,6 +4,7 @@ The matrix of all products is never written. A group is ``STEPS`` columns that l
 taken element by element while tiles of columns come, without any reduction inside a tile.
 """
 
+# mypy: disallow-untyped-defs=False
 from __future__ import annotations
 
 from typing import Any

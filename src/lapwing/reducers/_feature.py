@@ -89,6 +89,32 @@ class FeatureSelector(SelectorMixin, Reducer):
             )
         return int(self.n_features_to_select)
 
+    def inverse_transform(self, X: Any) -> Any:
+        """The selected features where they were, and 0 for the others.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_selected)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is None:
+            return super().inverse_transform(X)
+        X, support = place.enter(X), host(self.support_)
+        if not is_tensor(X):
+            return place.leave(inside(self, place).inverse_transform(X))
+        if X.ndim != 2 or X.shape[1] != support.sum():
+            raise ValueError(
+                f"X has shape {tuple(X.shape)}, and {support.sum()} features were selected, one per column"
+            )
+        found = X.new_zeros((len(X), support.size))
+        found[:, support] = X
+        return found
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         return host(self.support_)

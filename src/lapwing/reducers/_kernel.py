@@ -213,6 +213,11 @@ class KernelReducer(ProjectingReducer):
             found[start : start + step] = self._kernel.of_tensors(part, basis) @ normalization.T
         return found
 
+    def _of_features(self, X: Any, scale: Any, components: Any) -> Any:
+        X = X if scale is None else X / scale.to(X.dtype)
+        features = self._features_there(X, self.nystroem_.components_, self.nystroem_.normalization_)
+        return ((features - self.mean_) @ components.to(features.dtype).T).to(X.dtype)
+
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         if self.landmarks is not None:
             self.mean_ = coordinates.mean.astype(data.F.dtype)
@@ -228,9 +233,7 @@ class KernelReducer(ProjectingReducer):
     def _projected(self, X: Array) -> np.ndarray:
         """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the landmarks' features."""
         if is_tensor(X):
-            X = X if self.scale_ is None else X / self.scale_.to(X.dtype)
-            features = self._features_there(X, self.nystroem_.components_, self.nystroem_.normalization_)
-            return ((features - self.mean_) @ self.components_.to(features.dtype).T).to(X.dtype)
+            return self._of_features(X, self.scale_, self.components_)
         X = X if self.scale_ is None else divided(X, self.scale_)
         if self.landmarks is not None:
             return ((self.nystroem_.transform(X) - self.mean_) @ self.components_.T).astype(X.dtype)

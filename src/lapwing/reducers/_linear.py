@@ -14,7 +14,7 @@ from ..operators import Array
 from ..rows import Rows
 from ..solvers import fix_signs
 from ._base import MANY_ROWS, Graphs
-from ._places import checked, inside, shared_place
+from ._places import checked, inside, product_of, shared_place
 from ._projecting import ProjectingReducer
 
 
@@ -100,7 +100,11 @@ class LinearReducer(ProjectingReducer):
                 f"X has shape {tuple(X.shape)}, but the projection has {len(self.components_)} components, one per column"
             )
         back = X.new_tensor(to_numpy(self)._way_back())
-        return X @ back + self.mean_.to(X.dtype)
+        mean: Any = self.mean_
+        return X @ back + mean.to(X.dtype)
+
+    def _projected_there(self, model: Any, X: Any) -> Any:
+        return product_of(self, X, model._projected)
 
     def _projected(self, X: Array) -> np.ndarray:
         return as_map(X).projected(self.mean_, self.components_)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.utils import get_tags
 
-from ..devices import Place, host, is_foreign, is_tensor, mapped, moved, place_of
+from ..devices import Place, host, is_foreign, is_learnt, is_tensor, mapped, moved, place_of
 from ..operators import OUT_OF_RANGE
 
 EXACT_ROWS = 2_000_000  # on a GPU, up to which default graphs search for the neighbours of all rows
@@ -29,11 +30,13 @@ def entered(estimator: Any, X: Any, y: Any) -> tuple[Place | None, Any, Any]:
 def settle(estimator: Any, place: Place) -> None:
     """The fitted attributes, as arrays of the place that X came from."""
     for name, value in list(vars(estimator).items()):
-        if name.endswith("_") and name != "feature_names_in_":
+        if is_learnt(name):
             setattr(estimator, name, mapped(value, place.leave))
 
 
-def checked(estimator: Any, X: Any, *, fitting: bool, least: int = 2, n_dims: int | None = 2) -> Any:
+def checked(
+    estimator: Any, X: Any, *, fitting: bool, least: int = 2, n_dims: int | None = 2, is_read: bool = True
+) -> Any:
     """A tensor as it is computed with: real, finite, of one precision of two, and of as many features as were fitted."""
     import torch
 
@@ -51,7 +54,7 @@ def checked(estimator: Any, X: Any, *, fitting: bool, least: int = 2, n_dims: in
             f"Found array with {len(X)} sample(s) (shape={tuple(X.shape)}) while a minimum of {least if fitting else 1} is "
             "required."
         )
-    lowest, highest = X.aminmax()
+    lowest, highest = X.aminmax() if is_read else (X.new_zeros(()), X.new_zeros(()))
     if not bool((lowest > -torch.inf) & (highest < torch.inf)):
         raise ValueError("X contains NaN or infinity, or a value too large; remove or replace it")
     if X.dtype == torch.float64 and float(torch.maximum(-lowest, highest)) > 1e150:
@@ -64,6 +67,14 @@ def checked(estimator: Any, X: Any, *, fitting: bool, least: int = 2, n_dims: in
             "input."
         )
     return X
+
+
+def product_of(estimator: Any, X: Any, product: Callable[[Any], Any]) -> Any:
+    """A product with a checked tensor: what is wrong with an entry of X shows in the product, which is smaller than X."""
+    found = product(checked(estimator, X, fitting=False, is_read=False))
+    if not bool(found.isfinite().all()):
+        checked(estimator, X, fitting=False)
+    return found
 
 
 def shared_place(estimator: Any, X: Any) -> tuple[Place | None, Any]:

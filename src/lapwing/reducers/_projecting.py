@@ -147,13 +147,16 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         place, X = shared_place(self, X)
         if place is not None:
             model, X = inside(self, place), place.enter(X)
-            found = model._projected(checked(self, X, fitting=False)) if is_tensor(X) else model.transform(X)
-            return place.leave(found)
+            return place.leave(self._projected_there(model, X) if is_tensor(X) else model.transform(X))
         blocks = as_blocks(X, columns=getattr(self, "feature_names_in_", None))
         if blocks is not None:
             return projected(self, blocks, self._projected, self._n_features_out)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
         return self._projected(canonical(X))
+
+    def _projected_there(self, model: Any, X: Any) -> Any:
+        """:meth:`transform` of a tensor, by the model as it is computed with."""
+        return model._projected(checked(self, X, fitting=False))
 
     def _projected(self, X: Array) -> np.ndarray:
         """:meth:`transform` of validated rows in memory."""
