@@ -13,22 +13,34 @@ ROOT = Path(lapwing.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 FILES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 MAY_IMPORT = {
-    "operators": set(),
+    "devices": set(),
+    "operators": {"devices"},
     "problem": {"operators"},
     "solvers": set(),
-    "blocks": {"operators"},
-    "maps": {"blocks", "operators", "solvers"},
-    "rows": {"maps", "operators"},
-    "neighbors": {"blocks", "maps", "operators", "rows"},
+    "blocks": {"devices", "operators"},
+    "maps": {"blocks", "devices", "operators", "solvers"},
+    "rows": {"devices", "maps", "operators"},
+    "neighbors": {"blocks", "devices", "maps", "operators", "rows"},
     "metrics": {"neighbors", "operators"},
-    "graphs": {"maps", "neighbors", "operators", "problem", "rows"},
-    "reducers": {"blocks", "graphs", "maps", "neighbors", "operators", "problem", "rows", "solvers"},
-    "methods": {"blocks", "graphs", "maps", "neighbors", "operators", "problem", "reducers", "rows", "solvers"},
+    "graphs": {"devices", "maps", "neighbors", "operators", "problem", "rows"},
+    "reducers": {"blocks", "devices", "graphs", "maps", "neighbors", "operators", "problem", "rows", "solvers"},
+    "methods": {
+        "blocks",
+        "devices",
+        "graphs",
+        "maps",
+        "neighbors",
+        "operators",
+        "problem",
+        "reducers",
+        "rows",
+        "solvers",
+    },
     "cost": {"blocks", "graphs", "maps", "methods", "neighbors", "operators", "reducers", "rows", "solvers"},
     "clustering": {"methods", "rows"},
     "selection": {"graphs", "reducers", "rows"},
     "comparison": {"graphs", "maps", "methods", "metrics", "operators", "reducers", "report", "rows", "selection"},
-    "persistence": {"graphs", "maps", "methods", "reducers", "selection", "tables"},
+    "persistence": {"devices", "graphs", "maps", "methods", "reducers", "selection", "tables"},
     "plots": set(),
     "report": {"graphs", "metrics", "plots", "rows", "selection"},
     "tables": set(),
@@ -51,7 +63,13 @@ MAY_IMPORT = {
 
 # Parts that nobody imports who has not what they need.
 BEHIND = {"cli": "cli"}
-DISTRIBUTIONS = {"PIL": "pillow", "skimage": "scikit-image", "sklearn": "scikit-learn", "umap": "umap-learn"}
+DISTRIBUTIONS = {
+    "triton": "torch",
+    "PIL": "pillow",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "umap": "umap-learn",
+}
 
 
 def part_of(file):

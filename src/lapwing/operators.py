@@ -17,6 +17,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
+from .devices import Links
+
 Array = Any  # a dense ndarray or a SciPy sparse array
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
 MOST_ENTRIES = 50_000_000  # of a factor multiplied out
@@ -54,8 +56,8 @@ class Structured:
     ----------
     n : int
         Number of rows.
-    sparse : csr_array or None
-        S, symmetric.
+    sparse : csr_array, Links or None
+        S, symmetric; links on a device.
     factors : tuple of (U, c)
         U is (n, r), dense or sparse; c is (r,).
     diag : ndarray of shape (n,) or None
@@ -142,7 +144,7 @@ class Structured:
 
     def operator(self, dtype: Any = np.float64) -> LinearOperator:
         """The matrix as an operator in this precision, for iterations that take many products; factors keep their own."""
-        S = None if self.sparse is None else self.sparse.astype(dtype)
+        S = None if self.sparse is None else self.sparse.tocsr().astype(dtype)
         diag = None if self.diag is None else self.diag.astype(dtype)[:, None]
         factors = [(U, c.astype(dtype)[:, None]) for U, c in self.factors]
 
@@ -165,7 +167,7 @@ class Structured:
 
     def among(self, rows: np.ndarray) -> Structured:
         """The matrix of some rows, without factors."""
-        part = None if self.sparse is None else self.sparse[rows][:, rows]
+        part = None if self.sparse is None else self.sparse.tocsr()[rows][:, rows]
         return Structured(rows.size, part, diag=None if self.diag is None else self.diag[rows])
 
     def diagonal(self) -> np.ndarray:
@@ -186,7 +188,7 @@ class Structured:
 
     def tosparse(self) -> Array:
         """The matrix in sparse form, factors multiplied out: for factors with few entries a column."""
-        total = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse
+        total = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr()
         for U, c in self.factors:
             entries = np.diff(sparse.csc_array(U).indptr) if sparse.issparse(U) else np.full(U.shape[1], self.n)
             if (entries.astype(np.float64) ** 2).sum() > MOST_ENTRIES:
@@ -216,11 +218,13 @@ class Structured:
 
     @cached_property
     def _n_connected_components(self) -> int:
+        if isinstance(self.sparse, Links) and not self.factors:
+            return self.sparse.n_connected_components()
         factors = [U[:, np.flatnonzero(c)] for U, c in self.factors if c.any()]
         if any(not sparse.issparse(U) and U.all(axis=0).any() for U in factors):
             return 1
         U = sparse.hstack([sparse.csr_array(U) for U in factors]) if factors else None
-        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.copy()
+        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr(copy=True)
         top.eliminate_zeros()  # a stored zero is no edge
         joined = top if U is None else sparse.block_array([[top, U], [U.T, None]], format="csr")
         labels = connected_components(joined, directed=False)[1]
@@ -242,7 +246,7 @@ def identity(n: int) -> Structured:
     return diagonal(np.ones(n))
 
 
-def laplacian(W: sparse.csr_array) -> tuple[Structured, Structured]:
+def laplacian(W: Any) -> tuple[Structured, Structured]:
     """L = D - W and D of a symmetric sparse weight matrix."""
     degrees = np.asarray(W.sum(axis=1)).ravel()
     return Structured(W.shape[0], sparse=-W, diag=degrees), diagonal(degrees)

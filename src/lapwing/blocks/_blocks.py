@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
+from ..devices import host
 from ..operators import canonical
 from ._progress import Progress
 
@@ -187,7 +188,7 @@ def checked(block: Any, i: int, start: int, shape: tuple[int, int], dtype: np.dt
     """A block of numbers, all finite and as wide as X; else an error that names it."""
     name = f"block {i} of X (from row {start:,})"
     if not sparse.issparse(block):
-        block = np.asarray(block)
+        block = np.asarray(host(block))  # of a device, too
     if block.ndim != 2 or block.shape[1] != shape[1]:
         raise ValueError(f"{name} has shape {block.shape}, but X has {shape[1]} columns; mend or drop that block")
     if block.dtype.kind not in "fiub":

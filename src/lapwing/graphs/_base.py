@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 
+from ..devices import Links
 from ..neighbors import Search, require_samplable
 from ..operators import laplacian
 from ..problem import Term
@@ -90,7 +91,7 @@ class Graph:
         signed = self.signed()
         if signed != [(1.0, self)]:
             return [term.scaled(coefficient) for coefficient, leaf in signed for term in leaf.terms(data)]
-        W = _listed(self, data)
+        W = _listed(self, data, on_device=True)
         if W is None:
             raise NotImplementedError(f"{type(self).__name__} must write adjacency(data) or terms(data)")
         return [self.term(W)]
@@ -424,9 +425,11 @@ class Intersection(_Operation):
         return f"{left} & {_operand(self.right)}"
 
 
-def _listed(graph: Graph, data: Rows) -> sparse.csr_array | None:
-    """The graph's adjacency in the one format that is computed with."""
+def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
+    """The graph's adjacency in the one format that is computed with, or where it was made ``on_device``."""
     W = graph.adjacency(data)
+    if isinstance(W, Links):
+        return W if on_device else W.tocsr()
     return None if W is None else sparse.csr_array(W, dtype=np.float64)
 
 

@@ -9,7 +9,20 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._validation import check_choice, check_count, check_positive
-from ..neighbors import Edges, Search, find, find_fitted, is_named, require_features, within
+from ..devices import Links
+from ..neighbors import (
+    DeviceRows,
+    Edges,
+    Search,
+    find,
+    find_fitted,
+    is_exact,
+    is_named,
+    nearest_there,
+    require_features,
+    timed,
+    within,
+)
 from ..operators import Structured, diagonal
 from ..problem import Term
 from ..rows import Rows
@@ -43,7 +56,7 @@ class _Weighted(Graph):
 
     @property
     def _heat(self) -> Heat:
-        exact = getattr(self, "search", None) is None
+        exact = is_exact(getattr(self, "search", None))
         return Heat(self.t, self.metric, self.metric_params, getattr(self, "queries", None), exact)
 
     def _edges(self, data: Rows) -> Edges:
@@ -94,8 +107,9 @@ class KNN(_Weighted):
     symmetry : {"auto", "or", "and", "mean"}, default="auto"
         How the directed graph becomes symmetric; ``"mean"`` is :math:`(A + A^\top)/2`. ``"auto"`` is ``"or"``, and ``"mean"``
         with ``queries``, which leave the others unknown.
-    search : None, "approximate" or neighbours transformer, default=None
-        Finds the neighbours instead: ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and Manhattan
+    search : None, "torch", "approximate" or neighbours transformer, default=None
+        Finds the neighbours instead. ``"torch"`` finds the same ones on a GPU, where there is one (docs/gpu.md), for Euclidean
+        distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and Manhattan
         distances; up to 16,384 rows it is exact, beyond it misses few (docs/scaling.md), and which depends on the number of
         threads. Or any object with the interface of ``KNeighborsTransformer``, whose ``n_neighbors`` is set to k and which
         brings its own metric.
@@ -181,13 +195,32 @@ class KNN(_Weighted):
         return find(data, self._search)
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        if is_named(self.metric, "precomputed") or self.search is not None:
+        if is_named(self.metric, "precomputed") or not is_exact(self.search):
             return None
         return self._linked(both, find_fitted(both, self._search))
 
-    def adjacency(self, data: Rows) -> sparse.csr_array:
-        search = self._search
+    def _links_there(self, data: DeviceRows) -> Links | None:
+        """The graph of rows on a device, where it can stay there: of plain weights, and of all rows."""
+        if self.weights not in ("heat", "binary"):
+            return None
+        found = timed(data, lambda: nearest_there(data, self._search))
+        if found is None:
+            return None
+        cols, d = found
+        squared = d**2
+        width = self._heat.width(np.array([float(squared.mean())]), data) if self.weights == "heat" else 1.0
+        weights = (-squared / width).exp_() if self.weights == "heat" else squared.fill_(1.0)
+        links = Links.joined(data.n, cols, weights, "or" if self.symmetry == "auto" else self.symmetry)
+        return (
+            links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None
+        )  # None: what is wrong is said there
+
+    def adjacency(self, data: Rows) -> Any:
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
+        search = self._search
+        links = self._links_there(data) if isinstance(data, DeviceRows) else None
+        if links is not None:
+            return links
         edges = find(data, search)
         values = edge_weights(self.weights, data, edges, self._heat)
         W = directed(edges, values, data, search, self.symmetry)

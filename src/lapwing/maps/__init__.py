@@ -1,7 +1,8 @@
 """F: the rows as they come, their means, the forms FᵀMF, coordinates, and the way back.
 
 One class per kind of rows: :class:`DenseMap`, :class:`SparseMap`, :class:`SummaryMap` (rows in blocks) and :class:`KernelMap`
-share the protocol of :class:`Map`; :class:`FreeMap` is the identity and :class:`TensorMap` takes images. Where rows are
+share the protocol of :class:`Map`, as does
+:class:`DeviceMap`, of tensors; :class:`FreeMap` is the identity and :class:`TensorMap` takes images. Where rows are
 centred, where more columns than rows are handled, and where sparse rows stay sparse is decided here and nowhere else.
 """
 
@@ -12,22 +13,27 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..devices import is_tensor
 from ..operators import Structured
+from ._device import DeviceMap
 from ._free import FreeMap
-from ._kernel import Kernel, KernelMap
+from ._kernel import ON_DEVICES, Kernel, KernelMap
 from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, in_range, is_far, rounding
 from ._moments import ColumnSums, Moments, Rest
 from ._preprojection import Preprojection
 from ._sparse import SparseMap
 from ._summary import SummaryMap
-from ._tensor import TensorMap, multiplied
+from ._tensor import DeviceTensorMap, TensorMap, multiplied
 
 __all__ = [
+    "ON_DEVICES",
     "Centre",
     "ColumnSums",
     "Coordinates",
     "DenseMap",
     "Deviations",
+    "DeviceMap",
+    "DeviceTensorMap",
     "DividedMap",
     "FreeMap",
     "Kernel",
@@ -51,9 +57,11 @@ __all__ = [
 
 
 def as_map(X: Any) -> Map:
-    """The linear map of the rows X: an array, a sparse array, or a map already."""
+    """The linear map of the rows X: an array, a sparse array, a tensor, or a map already."""
     if isinstance(X, Map):
         return X
+    if is_tensor(X):
+        return DeviceMap(X)
     return SparseMap(X) if sparse.issparse(X) else DenseMap(X)
 
 

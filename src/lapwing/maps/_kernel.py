@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from .._validation import check_choice, check_positive
 from ..operators import Array, Structured
 from ._map import Centre, Coordinates, DenseMap, Map, is_far, leading
 from ._preprojection import Preprojection
+
+ON_DEVICES = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")  # kernels of tensors
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,31 @@ class Kernel:
             mean = np.where(full, near.mean(axis=0), 0.0)
             moved = [sparse.csr_array((A.data - mean[A.indices], A.indices, A.indptr), A.shape) for A in given]
         return moved[0], None if Y is None else moved[1]
+
+    def of_tensors(self, X: Any, Y: Any) -> Any:
+        """The kernel between the rows of two tensors, in float64."""
+        X, Y = X.double(), Y.double()
+        gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
+        kernel = self.kernel if isinstance(self.kernel, str) else ""
+        if kernel == "rbf":
+            squared = X.square().sum(1)[:, None] + Y.square().sum(1) - 2 * (X @ Y.T)
+            return (-gamma * squared.clamp_(min=0)).exp_()
+        if kernel == "laplacian":
+            return (-gamma * sys.modules["torch"].cdist(X, Y, p=1)).exp_()
+        if kernel == "cosine":
+            X, Y = (A / A.norm(dim=1).clamp(min=1e-300)[:, None] for A in (X, Y))
+            return X @ Y.T
+        products = X @ Y.T
+        if kernel == "linear":
+            return products
+        if kernel in ("poly", "polynomial"):
+            return (gamma * products + self.coef0) ** self.degree
+        if kernel == "sigmoid":
+            return (gamma * products + self.coef0).tanh_()
+        raise TypeError(
+            f"kernel={self.kernel!r} is evaluated on NumPy arrays alone, and X is on a device; use one of "
+            f"{', '.join(ON_DEVICES)}, or X on the CPU"
+        )
 
     def finite(self, K: np.ndarray) -> np.ndarray:
         if not np.isfinite(K).all():

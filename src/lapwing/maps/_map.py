@@ -281,7 +281,7 @@ class Map:
         values, N, spectrum = self._leading(preprojection, about)
         if self.is_wide:
             return self._combinations(about, N, np.sqrt(values))._replace(spectrum=spectrum)
-        return Principal(DenseMap(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
+        return Principal(self._like(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
 
     def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
         """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
@@ -324,7 +324,7 @@ class Map:
                 lambda: -(C.T @ (self.centred(about) @ about)),
             )
         return Principal(
-            DenseMap(F.astype(self.dtype, copy=False)),
+            self._like(F.astype(self.dtype, copy=False)),
             lambda V: self.combined(about, U @ (V / sigma[:, None])),
             lambda: -(U.T @ (self.centred(about) @ about)) / sigma,
         )
@@ -337,7 +337,11 @@ class Map:
             total += part.T @ part
         return total
 
-    def _onto(self, about: np.ndarray, N: np.ndarray) -> np.ndarray:
+    def _like(self, coordinates: Any) -> Map:
+        """Other coordinates of the same rows, where these are."""
+        return DenseMap(coordinates)
+
+    def _onto(self, about: np.ndarray, N: np.ndarray) -> Any:
         """``(F - about) N`` in the precision of F, summed in float64."""
         coordinates = np.empty((self.shape[0], N.shape[1]), dtype=self.dtype)
         for rows, block in self.blocks(about):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..operators import Structured, row_blocks
+from ._device import DeviceMap
 
+IMAGES = 1 << 24  # entries of samples that are projected at a time, on a device
 Modes = Sequence[np.ndarray | None]  # a matrix (l, n_m) for each mode, None for the identity
 
 
@@ -53,6 +56,45 @@ class TensorMap:
             for M, total in zip(matrices, totals, strict=True):
                 total += block.reshape(-1, size).T @ (M @ block).reshape(-1, size)
         return [(total + total.T) / 2 for total in totals]
+
+
+class DeviceTensorMap(TensorMap):
+    """The same on a device: X is a tensor, the mean and the matrices are small and NumPy's."""
+
+    X: Any
+
+    def __init__(self, X: Any, mean: np.ndarray):
+        self.X, self.mean, self.rows = X, mean, DeviceMap(X.reshape(len(X), -1)[:, :1])
+        self.dtype = self.rows.dtype
+
+    def projected(self, modes: Modes) -> Any:
+        """As a tensor in float64."""
+        torch, X = self.rows.torch, self.X
+        mean = torch.from_numpy(np.ascontiguousarray(self.mean, dtype=np.float64)).to(X.device)
+        there = [
+            None if P is None else torch.from_numpy(np.ascontiguousarray(P, dtype=np.float64)).to(X.device)
+            for P in modes
+        ]
+        step = max(1, IMAGES // self.mean.size)
+        parts = []
+        for start in range(0, len(X), step):
+            T = X[start : start + step].double() - mean
+            for axis, P in enumerate(there, start=1):
+                T = T if P is None else torch.movedim(torch.movedim(T, axis, -1) @ P.T, -1, axis)
+            parts.append(T)
+        return torch.cat(parts)
+
+    def forms(self, matrices: Sequence[Structured], modes: Modes, m: int) -> list[np.ndarray]:
+        """The form of all entries of the projected samples, and of this its trace over the places outside mode m."""
+        torch = self.rows.torch
+        bundles = torch.movedim(self.projected(modes), m + 1, -1)
+        n, size = len(bundles), bundles.shape[-1]
+        bundles = bundles.reshape(n, -1, size)
+        totals = [np.zeros((size, size)) for _ in matrices]
+        for place in range(bundles.shape[1]):
+            for total, part in zip(totals, DeviceMap(bundles[:, place].contiguous()).forms(matrices), strict=True):
+                total += part
+        return totals
 
 
 def multiplied(T: np.ndarray, modes: Modes) -> np.ndarray:

@@ -118,6 +118,8 @@ class LPI(LinearReducer):
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE)
+    _takes_tensors: ClassVar[bool] = False
+    why_not_elsewhere: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choice, check_count, check_not_negative, check_positive
+from ..devices import host, is_foreign, place_of, to_numpy
 from ..graphs import KNN, Empty, Graph
 from ..maps import as_map
 from ..operators import Structured, identity
@@ -53,6 +54,9 @@ class _Representing(FreeReducer):
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
+        if is_foreign(X):
+            place = place_of(X)
+            return place.leave(to_numpy(self).inverse_transform(host(X)))  # type: ignore[union-attr]
         X = check_array(X, dtype=[np.float64, np.float32])
         if X.shape[1] != len(self.components_):
             raise ValueError(f"X has {X.shape[1]} columns, but there are {len(self.components_)} components")
@@ -136,6 +140,7 @@ class GLPCA(_Representing):
     (1797, 64)
     """
 
+    _takes_tensors: ClassVar[bool] = True  # neighbours are searched where X is, the eigenproblem is solved on the CPU
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
 
     def __init__(self, n_components: int = 2, *, beta: float = 0.5, alpha: float | None = None, graph: Any = None):

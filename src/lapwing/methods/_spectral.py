@@ -74,6 +74,7 @@ class LaplacianEigenmaps(FreeReducer):
     (1797, 10)
     """
 
+    _takes_tensors: ClassVar[bool] = True  # neighbours are searched where X is, the eigenproblem is solved on the CPU
     about = About("neighbours", NEIGHBORS, "D")
     n_neighbors: ClassVar[int] = 5
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")

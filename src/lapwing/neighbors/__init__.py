@@ -4,10 +4,11 @@ from ._approximate import NNDescent
 from ._blocks import BlockRows, require_room
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
-from ._find import distances_among, find, find_fitted, within
+from ._device_rows import DeviceClassRows, DeviceRows, nearest_there
+from ._find import distances_among, find, find_fitted, timed, within
 from ._nearest import Nearest
 from ._products import Threads
-from ._requests import AMONG, KERNEL, Edges, Search, is_named, require_features, require_samplable
+from ._requests import AMONG, KERNEL, Edges, Search, is_exact, is_named, require_features, require_samplable
 from ._spaces import is_euclidean
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "KERNEL",
     "TIE",
     "BlockRows",
+    "DeviceClassRows",
+    "DeviceRows",
     "Edges",
     "NNDescent",
     "Nearest",
@@ -27,9 +30,12 @@ __all__ = [
     "find",
     "find_fitted",
     "is_euclidean",
+    "is_exact",
     "is_named",
+    "nearest_there",
     "require_features",
     "require_room",
     "require_samplable",
+    "timed",
     "within",
 ]

@@ -8,6 +8,7 @@ from scipy import sparse
 from ..operators import Array, row_blocks
 from ..rows import Rows, row_bytes
 from ._choice import choose
+from ._device import equal_rows as equal_tensors
 from ._requests import Edges
 
 DISTINCT = 0.9  # share of rows from which on the few that repeat others are searched for like them
@@ -84,7 +85,8 @@ class Copies:
         cls, data: Rows, members: np.ndarray, classes: np.ndarray | None, k: int
     ) -> tuple[Copies, np.ndarray] | None:
         """Of these rows, and the group of each; None where there are too few to matter."""
-        equal = data.once(("equal rows",), lambda: equal_rows(data.X))
+        tensor = getattr(data, "tensor", None)
+        equal = data.once(("equal rows",), lambda: equal_rows(data.X) if tensor is None else equal_tensors(tensor))
         if equal is None:
             return None
         keys = equal[members]

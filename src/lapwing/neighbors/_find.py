@@ -19,6 +19,7 @@ from ._approximate import METRICS, NNDescent
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
 from ._copies import Copies
+from ._device_rows import candidates_there, is_searched_there, require_there
 from ._index import require_numbers
 from ._nearest import Nearest
 from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable, require_square
@@ -33,16 +34,23 @@ def find(data: Rows, search: Search) -> Edges:
 
     Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
     """
-    search, start = search.checked(data.n_samples), perf_counter()
+    search = search.checked(data.n_samples)
     if search.search == "approximate" and search.recall is None:
         search = search._replace(recall=data.recall)
-    edges = data.once(search.key, lambda: _found(data, search))
-    data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
+    edges = timed(data, lambda: data.once(search.key, lambda: _found(data, search)))
     if data.half is None or search.queries is None:
         return edges
     searched, place = np.unique(edges.rows, return_inverse=True)
     half = np.random.RandomState(0).permutation(searched.size) % 2
     return edges.where(half[place] == data.half)
+
+
+def timed(data: Rows, found: Callable[[], Any]) -> Any:
+    """What is found, its time counted as that of the search."""
+    start = perf_counter()
+    result = found()
+    data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
+    return result
 
 
 def find_fitted(both: Rows, search: Search) -> Edges:
@@ -91,7 +99,9 @@ def _found(data: Rows, search: Search) -> Edges:
     require_square(search.metric, data.X)
     if search.metric == "cosine":
         data.require_nonzero_rows('metric="cosine"')
-    if search.search is not None:
+    if is_named(search.search, "torch"):
+        require_there(data)
+    elif search.search is not None:
         return _by_transformer(data, search)
     if search.queries is not None:
         require_samplable(search, data.has_features and search.metric is not KERNEL)
@@ -108,6 +118,8 @@ def is_by_features(data: Rows, search: Search) -> bool:
     """Whether distances come from features, pair by pair: not from a matrix of all of them, and not by chi-square."""
     if not data.has_features or search.metric in (KERNEL, "precomputed", "chi2"):
         return False
+    if is_searched_there(data, search):
+        return True
     return search.queries is not None or space(data, search.metric, search.metric_params).metric != "precomputed"
 
 
@@ -220,6 +232,8 @@ def _candidates(
 
     Where ``whole``, edges may have more rows than the k nearest.
     """
+    if is_searched_there(data, search):
+        return candidates_there(data, search, queries, members, classes, whole)
     if by_tiles(data, search, queries, members, classes):
         return tiled(data, search, queries, members, classes, whole)
     if search.queries is not None:
@@ -288,11 +302,17 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         d[found == queries[:, None]] = np.inf
         order = np.argsort(d, axis=1, kind="stable")[:, : k + 1]
         d, found = np.take_along_axis(d, order, axis=1), np.take_along_axis(found, order, axis=1)
+    rows = np.repeat(queries, k)
+    if not searched.is_kept(rows, found[:, :k].ravel(), d[:, :k].ravel()):
+        return Edges.joined([]), queries, np.full(queries.size, np.inf)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
+    if searched.X.dtype == np.float32:  # scikit-learn's distances are, too
+        d[:, :k] = searched.measured(rows, found[:, :k].ravel()).reshape(-1, k)
     found, d = found[clear, :k], d[clear, :k]
-    equal = np.flatnonzero((d[:, 1:] == d[:, :-1]).any(axis=1))
-    found[equal] = np.take_along_axis(found[equal], np.lexsort((found[equal], d[equal]), axis=1), axis=1)
+    some = np.flatnonzero((d[:, 1:] <= d[:, :-1]).any(axis=1))
+    order = np.lexsort((found[some], d[some]), axis=1)
+    found[some], d[some] = (np.take_along_axis(a[some], order, axis=1) for a in (found, d))
     d, near = (np.where(e**2 <= 2 * PARALLEL, 0, e**2 / 2) if is_angle else e for e in (d, near))
     return Edges(np.repeat(queries[clear], k), found.ravel(), d.ravel()), queries[~clear], near[~clear]
 
@@ -354,7 +374,7 @@ def _by_transformer(data: Rows, search: Search) -> Edges:
 def _approximate(data: Rows, search: Search) -> Edges:
     """``search="approximate"``; of few rows the exact neighbours. What recall was measured is kept with the rows."""
     if search.search != "approximate":
-        raise ValueError(f'search={search.search!r} must be None, "approximate", or a neighbours transformer')
+        raise ValueError(f'search={search.search!r} must be None, "approximate", "torch", or a neighbours transformer')
     if not is_named(search.metric, *METRICS) or search.metric_params:
         raise ValueError(
             f'search="approximate" does not go with metric={search.metric!r}, metric_params={search.metric_params!r}; it knows '

@@ -14,7 +14,8 @@ from ._choice import TIE, Candidates
 from ._index import Index
 from ._products import QUERIES, ROWS, Chunk, Room, Threads, with_ones
 from ._requests import Edges, Search, groups, is_named
-from ._spaces import PARALLEL, TREE_DIMENSIONS, in_parts, is_by_products, is_euclidean, paired, progressing
+from ._spaces import PARALLEL, TREE_DIMENSIONS, in_double, in_parts, is_by_products, is_euclidean, paired, progressing
+from ._streamed import near_on_device
 
 FIRST = 64  # rows compared in full, to get a first k-th distance that later rows are screened by
 FOUND = 1 << 20  # the most neighbours that scikit-learn is asked for at a time
@@ -61,6 +62,7 @@ class Nearest:
         self.of_queries = None if classes is None else classes[own]
         self.is_open = within is not None
         self.by_products = is_by_products(search.metric, search.metric_params, Q)
+        self.on_device = is_named(search.search, "torch") and self.by_products and not sparse.issparse(Q)
         self.exact = "cosine" if is_named(search.metric, "cosine") else "euclidean"
         self.threads = Threads(n_threads)
         self.rows: Any = Kept(Q) if keep_rows else None
@@ -74,7 +76,8 @@ class Nearest:
             self.unit = power_of_two(Q, self.centre)
 
     def _parts(self, queries: np.ndarray) -> list[np.ndarray]:
-        return np.split(queries, range(QUERIES, queries.size, QUERIES)) if self.by_products else [queries]
+        whole = self.on_device or not self.by_products
+        return [queries] if whole else np.split(queries, range(QUERIES, queries.size, QUERIES))
 
     def __getstate__(self) -> dict:
         """What was found: results travel between processes, and the queries are known where they arrive."""
@@ -89,11 +92,12 @@ class Nearest:
         block, numbers = canonical(block), numbers + np.arange(block.shape[0]) if np.isscalar(numbers) else numbers
         classes = None if self.classes is None else self.classes[numbers]
         pairs = groups(self.search.among, self.own.size, self.of_queries, classes)
+        take = self._by_device if self.on_device else self._by_products if self.by_products else self._by_index
         with self.threads.running(max(map(len, self.groups), default=1) if self.by_products else 1):
             for group, (_, which) in zip(self.groups, pairs, strict=True):
                 rows, own = (block, numbers) if which is None else (block[which], numbers[which])
                 if own.size:
-                    (self._by_products if self.by_products else self._by_index)(rows, own, group)
+                    take(rows, own, group)
         if self.rows is not None:
             self._keep(block, numbers)
         return self
@@ -126,6 +130,12 @@ class Nearest:
         other = numbers != self.own[found.queries[rows]]
         found.add(rows[other], numbers[other], distances[other])
 
+    def _by_device(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
+        """On the device of this process: one more than k, since a row may find itself."""
+        (found,), k = group, min(self.search.n_neighbors + 1, block.shape[0])
+        for rows, places, d in near_on_device(block, self.Q[found.queries], k, self.exact):
+            self._add(found, rows, numbers[places], d)
+
     def _by_index(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
         """Any metric, by scikit-learn: one more than k, since a row finds itself, and one to see whether it is as near.
 
@@ -146,11 +156,11 @@ class Nearest:
         """Take in the m nearest of the block, but for the queries that may have more as near as the last, which are returned."""
         m, metric = min(m, block.shape[0]), self.search.metric
         few = not sparse.issparse(block) and block.shape[1] <= TREE_DIMENSIONS and is_euclidean(metric)
-        search = Index(block, metric, self.search.metric_params, "kd_tree" if few else "auto")
+        search = Index(in_double(block), metric, self.search.metric_params, "kd_tree" if few else "auto")
 
         def asked(some: slice) -> np.ndarray:
             part = rows[some]
-            d, near = search.kneighbors(self.Q[found.queries[part]], m)
+            d, near = search.kneighbors(in_double(self.Q[found.queries[part]]), m)
             d = d.astype(np.float64, copy=False)
             within = np.minimum(d[:, min(self.search.n_neighbors, m - 1)], found.boundary[part]) * (1 + TIE)
             seen = (d[:, -1] > within) | (m == block.shape[0])

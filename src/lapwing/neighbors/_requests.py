@@ -51,10 +51,12 @@ class Search(NamedTuple):
         if self.queries is not None:
             check_count("queries", self.queries)
             check_count("random_state", self.random_state, 0)
-            if self.search is not None:
+            if not is_exact(self.search):
                 raise ValueError(
                     f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
                 )
+        if is_named(self.search, "torch"):
+            self._check_device()
         if self.recall is not None:
             self._check_recall()
         if check_count("n_neighbors", self.n_neighbors) >= n:
@@ -65,11 +67,18 @@ class Search(NamedTuple):
         queries = None if self.queries is None or self.queries >= n else self.queries
         return self._replace(n_neighbors=int(self.n_neighbors), queries=queries)
 
+    def _check_device(self) -> None:
+        if not is_named(self.metric, "euclidean", "l2", "cosine") or self.metric_params:
+            raise ValueError(
+                f'search="torch" does not go with metric={self.metric!r}, metric_params={self.metric_params!r}; it compares rows '
+                'by "euclidean" distances or "cosine", without parameters. Leave search out'
+            )
+
     def _check_recall(self) -> None:
         given = isinstance(self.recall, Real) and not isinstance(self.recall, bool)
         if not given or not 0 < float(self.recall) <= 1:  # type: ignore[arg-type]
             raise ValueError(f"recall={self.recall!r} must be a number above 0 and up to 1, or None")
-        if not isinstance(self.search, str):
+        if not is_named(self.search, "approximate"):
             raise ValueError(
                 f'recall={self.recall} is what search="approximate" aims at, and search={self.search!r} is another; leave it out'
             )
@@ -130,6 +139,11 @@ def groups(among: str, n: int, of_queries: np.ndarray | None, of_rows: np.ndarra
 def is_named(metric: Any, *names: str) -> bool:
     """Whether the metric is one of these; callables are none."""
     return isinstance(metric, str) and metric in names
+
+
+def is_exact(search: Any) -> bool:
+    """Whether ``search=`` finds the nearest rows by the rule of this library, on whichever machine."""
+    return search is None or is_named(search, "torch")
 
 
 def require_features(metric: Any, what: str) -> None:

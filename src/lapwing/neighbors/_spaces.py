@@ -16,12 +16,14 @@ from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ..rows import Rows, kernel_distances, lengths, row_width, unit_rows
 from ._chi2 import check_histograms, chi2_distances, chi2_paired
 from ._choice import TIE
-from ._index import Index
+from ._index import Index, is_exact
 from ._requests import KERNEL, is_named
 
 ROUNDING = 1e-13  # of squared distances that are found by products, as a share of the squared norms
 PARALLEL = 1e-13  # cosine distances up to here are 0, up to rounding
 TREE_DIMENSIONS = 15  # up to here a tree is searched, by differences
+CHECKED = 512  # pairs, whose distances are measured to see whether a search keeps its word
+WORD = 1e-11  # of squared distances that are found by differences in float64
 GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
 AT_ONCE = 1024  # queries that scikit-learn is given at first; twice as many while that takes less than SHORT
 SHORT = 0.25  # seconds
@@ -34,7 +36,7 @@ def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
 
 def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
     """Whether distances are found by products of rows: Euclidean ones where no tree is faster, and cosines."""
-    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X)
+    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X) and is_exact()
     return (is_named(metric, "cosine") and not metric_params) or (is_euclidean(metric, metric_params) and not few)
 
 
@@ -78,7 +80,7 @@ class Space(NamedTuple):
     rounding : float or ndarray of shape (n_rows,)
         Of distances to the ``power`` from each row, where they come from products.
     features : array of shape (n_rows, n_features), default=None
-        Where X is a matrix of distances, what they are exact in, in the metric ``exact``.
+        Where X is a matrix of distances, or rounded, what they are exact in, in the metric ``exact``.
     """
 
     X: Array
@@ -94,6 +96,24 @@ class Space(NamedTuple):
         """How far rows are found that may be no farther than d from each of ``rows``, or as far up to a tie."""
         rounding = np.broadcast_to(self.rounding, self.X.shape[0])[rows]
         return ((d * (1 + 2 * TIE)) ** self.power + rounding) ** (1 / self.power)
+
+    def measured(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Distances of pairs as the search sees them, by differences in float64: for angles, of the ends of unit rows."""
+        X = self.X if self.features is None else self.features
+        d = paired(X, rows, X, cols, self.exact)
+        return np.sqrt(2 * d) if self.exact == "cosine" else d
+
+    def is_kept(self, rows: np.ndarray, cols: np.ndarray, d: np.ndarray) -> bool:
+        """Whether distances that a search found are rounded no more than they may be.
+
+        scikit-learn's are not; a program that stands in for it may compute in float32, and say nothing.
+        """
+        if not is_named(self.metric, "euclidean", "l2", "cosine") or self.metric_params:
+            return True
+        some = slice(None, None, -(-rows.size // CHECKED))
+        rows, d, exact = rows[some], d[some].astype(np.float64), self.measured(rows[some], cols[some])
+        rounding = np.broadcast_to(self.rounding, self.X.shape[0])[rows]
+        return bool((np.abs(d**2 - exact**2) <= rounding + WORD * exact**2 + np.finfo(np.float64).tiny).all())
 
     def of(self, rows: np.ndarray, members: np.ndarray) -> Array:
         """Some rows, as an index of the members takes them."""
@@ -146,10 +166,16 @@ def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
     X = data.X
     if is_named(metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
-        return Space(data.unit, metric, metric_params, rounding=max(4 * PARALLEL, 32 * float(np.finfo(X.dtype).eps)))
+        rounding = max(4 * PARALLEL, 32 * float(np.finfo(X.dtype).eps))
+        return Space(data.unit, metric, metric_params, rounding=rounding, features=X, exact="cosine")
     if is_named(metric, "precomputed") and sparse.issparse(X):
         return Space(sort_graph_by_row_values(X, copy=True, warn_when_not_sorted=False), metric)
-    return Space(X, metric, metric_params)
+    return Space(in_double(X), metric, metric_params)
+
+
+def in_double(X: Array) -> Array:
+    """Rows for a search whose distances are not measured again: of float32 scikit-learn gives distances in float32."""
+    return X.astype(np.float64) if X.dtype == np.float32 and not sparse.issparse(X) else X
 
 
 def _euclidean_space(data: Rows) -> Space:
@@ -158,12 +184,13 @@ def _euclidean_space(data: Rows) -> Space:
     with np.errstate(over="ignore"):
         if not np.isfinite(data.norms**2).all():
             raise ValueError(OUT_OF_RANGE)
-    if is_dense and X.shape[1] <= TREE_DIMENSIONS:
+    if is_dense and X.shape[1] <= TREE_DIMENSIONS and is_exact():
         return Space(X, "euclidean", algorithm="kd_tree")
     if is_dense and data.n < X.shape[1] and _holds_all_pairs(data):
         distances = data.once(("distances", "gram"), lambda: kernel_distances(data.row_gram))
         return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(data.row_gram), features=X)
-    return Space(data.centred, "euclidean", rounding=ROUNDING * data.squared_norms)
+    rounding = max(ROUNDING, 32 * float(np.finfo(X.dtype).eps)) if X.dtype == np.float32 else ROUNDING
+    return Space(data.centred, "euclidean", rounding=rounding * data.squared_norms, features=X)
 
 
 def _chi2_space(data: Rows) -> Space:

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..devices import host, is_foreign
 from ..graphs import Combination
 from ..maps import SparseMap
 from ..reducers import KernelReducer, ProjectingReducer, Reducer
@@ -80,6 +81,7 @@ class Encoder:
 
     def encode(self, value: Any, place: str) -> Any:
         """The JSON of a value; ``place`` is its name in arrays and in errors."""
+        value = host(value) if is_foreign(value) else value
         kind = type(value)
         if value is None or kind in (bool, int, str):
             return value

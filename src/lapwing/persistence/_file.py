@@ -53,6 +53,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         ``ColumnTransformer`` among them, with a nearest-neighbour classifier or k-means at the end, or a
         :class:`~lapwing.selection.SemiSupervised` of them. Parameters must be numbers,
         text, arrays or graphs; a function or another library's object is refused, with the name of its step.
+        A model that was fitted on a device is written as :func:`lapwing.to_numpy` has it: read back, it takes NumPy arrays.
     path : path-like
         Such as ``"model.lapwing"``.
 

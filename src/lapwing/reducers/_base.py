@@ -12,13 +12,15 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
+from ..devices import is_tensor
 from ..graphs import Graph, Repulsion
 from ..maps import SparseMap
-from ..neighbors import BlockRows, require_room
+from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term, attraction
 from ..rows import Rows, Units, encode_labels
 from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sized
+from ._places import EXACT_ROWS, checked, entered, settle
 
 DTYPES = [np.float64, np.float32]
 MANY_ROWS = 100_000  # in memory: up to here an exact search takes little longer than a sampled one (docs/scaling.md)
@@ -50,6 +52,9 @@ class Reducer(TransformerMixin, BaseEstimator):
     _penalty: ClassVar[tuple[Any, int]] = (Repulsion, 15)  # the graph that ``penalty=7`` stands for, and its usual size
     _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` is that graph too
 
+    _takes_tensors: ClassVar[bool] = False  # whether arrays of other libraries and devices are computed with
+    why_not_elsewhere: ClassVar[str] = "this method runs on the CPU alone."
+
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn the map.
 
@@ -71,6 +76,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         start = perf_counter()
         try:
             with np.errstate(over="raise"):
+                place, X, y = entered(self, X, y)
                 data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
                 at, searched = perf_counter(), data.times.get("search", 0.0)
                 problem = self._problem(data, graphs)  # A and B
@@ -82,6 +88,8 @@ class Reducer(TransformerMixin, BaseEstimator):
                 self._store(F, data, problem, graphs, solution)
                 rest = perf_counter() - start - sum(data.times.values())
                 self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
+                if place is not None:
+                    settle(self, place)
         except BaseException as error:
             self._forget()  # a fit that fails leaves nothing behind
             if isinstance(error, FloatingPointError):
@@ -108,6 +116,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
         """
         other = clone(self)
+        _, X, y = entered(self, X, y)
         return other._problem(*other._prepared(X, y))
 
     def rows(self, X: Any, y: Any = None) -> Rows:
@@ -118,6 +127,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         X, y
             As in :meth:`fit`.
         """
+        _, X, y = entered(self, X, y)
         return clone(self)._prepared(X, y)[0]
 
     def default_graph(self, n_neighbors: int) -> Graph:
@@ -156,6 +166,8 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         """The rows as graphs and maps look at them, and the graphs."""
+        if is_tensor(X):
+            return self._prepared_there(checked(self, X, fitting=True), y)
         is_shared = isinstance(X, Rows)
         in_memory = is_shared or type(X) is np.ndarray
         blocks = self._as_blocks(X, y) if self._takes_blocks and not in_memory else None
@@ -177,10 +189,31 @@ class Reducer(TransformerMixin, BaseEstimator):
         data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs
 
-    def _graphs(self, n: int, in_blocks: bool = False) -> Graphs:
+    def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+        """The same of a tensor; where graphs see nothing but classes, rows are added up by class at once."""
+        self._check_parameters()
+        n = X.shape[0]
+        graphs = self._graphs(n, most=MANY_ROWS if X.device.type == "cpu" else EXACT_ROWS)
+        given = [graph for graph in graphs[:2] if graph is not None]
+        if self._takes_blocks and self._reads_classes_alone(given):
+            labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
+            if labelled and y is None:
+                encode_labels(None, 0)  # says what is missing
+            return DeviceClassRows(X, y if labelled else None, self._units(graphs)), graphs
+        return self._divided(self._rows_there(X, y, graphs), graphs), graphs
+
+    def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
+        leaves = [leaf for graph in graphs for _, leaf in graph.signed()]
+        return not any(leaf.reads_features or leaf.indexes_rows for leaf in leaves)
+
+    def _rows_there(self, X: Any, y: Any, graphs: Graphs) -> Rows:
+        """Validated rows on a device."""
+        return DeviceRows(X, y)
+
+    def _graphs(self, n: int, in_blocks: bool = False, most: int = MANY_ROWS) -> Graphs:
         """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
         given, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = in_blocks or (self._samples_rows and n > MANY_ROWS)
+        many = in_blocks or (self._samples_rows and n > most)
         graph = as_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
             graph = sized(clone(graph), self._n_components)
@@ -278,6 +311,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self._takes_sparse
+        tags.array_api_support = self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
         by_size = isinstance(penalty, Integral)  # Repulsion, or ClosestPairs

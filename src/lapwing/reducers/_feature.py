@@ -10,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choice, check_count
 from ..blocks import as_blocks, projected
+from ..devices import host, is_tensor
 from ..problem import Problem
 from ..rows import Rows
 from ._base import Graphs, Reducer
+from ._places import checked, inside, shared_place
 
 DIGITS = 12  # of scores that differ by rounding alone, the first feature wins
 
@@ -26,6 +28,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _takes_blocks: ClassVar[bool] = True
+    _takes_tensors: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
 
     def __init__(self, n_features_to_select: int | None = None):
@@ -58,6 +61,12 @@ class FeatureSelector(SelectorMixin, Reducer):
         array of shape (n_samples, n_selected)
         """
         check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is not None:
+            model, X = inside(self, place), place.enter(X)
+            return place.leave(
+                checked(self, X, fitting=False)[:, model.support_] if is_tensor(X) else model.transform(X)
+            )
         blocks = as_blocks(X, columns=getattr(self, "feature_names_in_", None))
         if blocks is None:
             return super().transform(X)
@@ -80,9 +89,35 @@ class FeatureSelector(SelectorMixin, Reducer):
             )
         return int(self.n_features_to_select)
 
+    def inverse_transform(self, X: Any) -> Any:
+        """The selected features where they were, and 0 for the others.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_selected)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is None:
+            return super().inverse_transform(X)
+        X, support = place.enter(X), host(self.support_)
+        if not is_tensor(X):
+            return place.leave(inside(self, place).inverse_transform(X))
+        if X.ndim != 2 or X.shape[1] != support.sum():
+            raise ValueError(
+                f"X has shape {tuple(X.shape)}, and {support.sum()} features were selected, one per column"
+            )
+        found = X.new_zeros((len(X), support.size))
+        found[:, support] = X
+        return found
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        return self.support_
+        return host(self.support_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scores_")

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count
 from ..blocks import stacked
+from ..devices import host, to_numpy
 from ..graphs import affine_extension, barycentric_weights
 from ..maps import FreeMap, in_range
 from ..neighbors import Search, find_fitted, is_named
@@ -23,6 +24,7 @@ from ..rows import Rows, alike, row_bytes
 from ..solvers import Solution, fix_signs, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._graphs import outside, with_equal_say
+from ._places import shared_place
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -135,6 +137,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is not None:  # fitted rows are looked up, and new ones placed, on the CPU
+            return place.leave(to_numpy(self).transform(host(X), None if links is None else host(links)))
         sparse_ok = "csr" if self._takes_sparse else False
         X = alike(validate_data(self, X, accept_sparse=sparse_ok, dtype=DTYPES, reset=False), self.X_fit_)
         if links is not None:

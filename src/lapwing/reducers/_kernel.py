@@ -6,10 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
+from sklearn.utils import check_random_state
 
 from .._validation import check_count
 from ..blocks import Blocks, working_memory
-from ..maps import Coordinates, Kernel, KernelMap, Map, as_map
+from ..devices import Place, host, is_tensor, mapped
+from ..graphs import Graph
+from ..maps import ON_DEVICES, Coordinates, Kernel, KernelMap, Map, as_map
+from ..neighbors import DeviceRows
 from ..operators import Array, row_blocks
 from ..rows import KernelRows, Rows, Units, divided
 from ..solvers import fix_signs
@@ -18,6 +22,7 @@ from ._projecting import ProjectingReducer
 from ._rules import Rules, width_share
 
 LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
+FEATURES = 1 << 25  # entries of kernels on a device, at a time
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
 
 
@@ -33,6 +38,9 @@ class KernelReducer(ProjectingReducer):
     """
 
     _takes_blocks: ClassVar[bool] = True
+    why_not_elsewhere: ClassVar[str] = (
+        f"with landmarks= and one of the kernels {', '.join(ON_DEVICES)} it takes others, too."
+    )
     # Features of a kernel hold neighbourhoods in a few directions, classes in many (docs/defaults.md).
     _rules: ClassVar[Rules] = Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
 
@@ -105,6 +113,14 @@ class KernelReducer(ProjectingReducer):
         self._require_room(X)
         return (KernelRows if self._kernel.is_precomputed else Rows)(X, y)
 
+    def _rows_there(self, X: Any, y: Any, graphs: Graphs) -> Rows:
+        self._require_room(X)
+        return super()._rows_there(X, y, graphs)
+
+    def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
+        """Never: the kernel reads all rows."""
+        return False
+
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
         self._require_room(rows.X)
         return self._rows(rows.X, rows.y, graphs) if self._kernel.is_precomputed else super()._shared(rows, graphs)
@@ -128,9 +144,11 @@ class KernelReducer(ProjectingReducer):
 
     def _map(self, data: Rows, graphs: Graphs) -> Map:
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
-        X = data.X
         variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
         share = width_share(graphs, data) if isinstance(self.gamma, str) else 1.0
+        if isinstance(data, DeviceRows):
+            return self._map_there(data, share, variance)
+        X = data.X
         self.gamma_ = self.fitted_width(X, share, variance)
         kernel = self._kernel
         if self.landmarks is None:
@@ -147,12 +165,47 @@ class KernelReducer(ProjectingReducer):
         """By landmarks."""
         return self._kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
 
+    def _map_there(self, data: DeviceRows, share: float, variance: float | None) -> Map:
+        """The features of rows on a device, by the landmarks that scikit-learn would draw."""
+        X = data.tensor
+        if variance is None and isinstance(self.gamma, str):
+            variance = float(X.double().var(correction=0))
+        self.gamma_ = self.fitted_width(X, share, variance)
+        drawn = check_random_state(self.random_state).permutation(len(X))[: self.landmarks]
+        basis = host(X[data.torch.from_numpy(drawn).to(X.device)]).astype(np.float64)
+        nystroem = Nystroem(
+            self.kernel, n_components=self.landmarks, random_state=self.random_state, **self._kernel.options
+        )
+        U, values, Vt = np.linalg.svd(self._kernel(basis))
+        nystroem.components_, nystroem.component_indices_, nystroem.n_features_in_ = basis, drawn, basis.shape[1]
+        nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt  # as scikit-learn has it
+        self.nystroem_ = nystroem
+        features = self._features_there(
+            X, mapped(basis, Place(X).leave), mapped(nystroem.normalization_, Place(X).leave)
+        )
+        if not bool(features.isfinite().all()):
+            raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")
+        return as_map(features)
+
+    def _features_there(self, X: Any, basis: Any, normalization: Any) -> Any:
+        step = max(1, FEATURES // len(basis))
+        found = X.new_empty((len(X), len(basis)), dtype=basis.dtype)
+        for start in range(0, len(X), step):
+            part = X[start : start + step]
+            found[start : start + step] = self._kernel.of_tensors(part, basis) @ normalization.T
+        return found
+
+    def _of_features(self, X: Any, scale: Any, components: Any) -> Any:
+        X = X if scale is None else X / scale.to(X.dtype)
+        features = self._features_there(X, self.nystroem_.components_, self.nystroem_.normalization_)
+        return ((features - self.mean_) @ components.to(features.dtype).T).to(X.dtype)
+
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
-        X = data.X
         if self.landmarks is not None:
-            self.mean_ = coordinates.mean.astype(X.dtype)
-            self.components_ = fix_signs(coordinates.back(V)).astype(X.dtype)
+            self.mean_ = coordinates.mean.astype(data.F.dtype)
+            self.components_ = fix_signs(coordinates.back(V)).astype(data.F.dtype)
             return
+        X = data.X
         dual = coordinates.back(V)
         signs = np.sign(np.sum(dual * fix_signs(dual), axis=1))
         self.intercept_ = (signs * (dual @ coordinates.kernel_means + coordinates.mean @ V)).astype(X.dtype)
@@ -161,6 +214,8 @@ class KernelReducer(ProjectingReducer):
 
     def _projected(self, X: Array) -> np.ndarray:
         """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the landmarks' features."""
+        if is_tensor(X):
+            return self._of_features(X, self.scale_, self.components_)
         X = X if self.scale_ is None else divided(X, self.scale_)
         if self.landmarks is not None:
             return ((self._features(X) - self.mean_) @ self.components_.T).astype(X.dtype)
@@ -179,4 +234,5 @@ class KernelReducer(ProjectingReducer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._kernel.is_precomputed
+        tags.array_api_support = self.landmarks is not None and self.kernel in ON_DEVICES
         return tags

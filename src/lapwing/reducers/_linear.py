@@ -8,10 +8,12 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from ..devices import is_tensor, to_numpy
 from ..maps import Coordinates, as_map
 from ..operators import Array
 from ..rows import Rows
 from ..solvers import fix_signs
+from ._places import checked, inside, product_of, shared_place
 from ._projecting import ProjectingReducer
 
 
@@ -30,6 +32,7 @@ class LinearReducer(ProjectingReducer):
     """
 
     _takes_blocks: ClassVar[bool] = True
+    _takes_tensors: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
     _projects_features: ClassVar[bool] = True
 
@@ -63,13 +66,35 @@ class LinearReducer(ProjectingReducer):
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is not None:
+            model, X = inside(self, place), place.enter(X)
+            return place.leave(model._back_there(X) if is_tensor(X) else model.inverse_transform(X))
         X = check_array(X, dtype=[np.float64, np.float32])
         if X.shape[1] != len(self.components_):
             raise ValueError(f"X has {X.shape[1]} columns, but the projection has {len(self.components_)} components")
+        return (X @ self._way_back() + self.mean_).astype(X.dtype, copy=False)
+
+    def _way_back(self) -> np.ndarray:
+        """From coordinates to features."""
         scale = 1.0 if self.scale_ is None else self.scale_
         directions = self.components_ * scale  # as they are where columns have been divided
         back = directions if self._orthogonal else np.linalg.pinv(directions.T)
-        return ((X @ back) * scale + self.mean_).astype(X.dtype, copy=False)
+        return back * scale
+
+    def _back_there(self, X: Any) -> Any:
+        """:meth:`inverse_transform` of a tensor."""
+        X = checked(self, X, fitting=False, n_dims=None)
+        if X.ndim != 2 or X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has shape {tuple(X.shape)}, but the projection has {len(self.components_)} components, one per column"
+            )
+        back = X.new_tensor(to_numpy(self)._way_back())
+        mean: Any = self.mean_
+        return X @ back + mean.to(X.dtype)
+
+    def _projected_there(self, model: Any, X: Any) -> Any:
+        return product_of(self, X, model._projected)
 
     def _projected(self, X: Array) -> np.ndarray:
         return as_map(X).projected(self.mean_, self.components_)

@@ -14,11 +14,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count, check_not_negative
-from ..maps import TensorMap, multiplied, rounding
+from ..devices import host, is_tensor, to_numpy
+from ..maps import DeviceTensorMap, TensorMap, multiplied, rounding
+from ..neighbors import DeviceRows
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..rows import Rows
 from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
 from ._base import DTYPES, Graphs, Reducer
+from ._places import checked, shared_place
 from ._projecting import cancelled, normalized
 from ._rules import NORMALIZATIONS
 
@@ -32,6 +35,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """
 
     _takes_sparse: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -60,12 +64,14 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self._check_parameters()
         X = self._images(X, fitting=True)
         self._sizes(X.ndim - 1)
-        data = Rows(X.reshape(len(X), -1), y)
-        data.sample_shape = X.shape[1:]
+        data = (DeviceRows if is_tensor(X) else Rows)(X.reshape(len(X), -1), y)
+        data.sample_shape = tuple(X.shape[1:])
         return data, self._graphs(len(X))
 
     def _map(self, data: Rows, graphs: Graphs) -> TensorMap:
         shape = data.sample_shape or ()
+        if isinstance(data, DeviceRows):
+            return DeviceTensorMap(data.tensor.reshape(-1, *shape), data.mean.reshape(shape))
         return TensorMap(data.X.reshape(-1, *shape), data.mean.reshape(shape))
 
     def _store(self, F: TensorMap, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
@@ -89,8 +95,18 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, l1, l2, ...), or (n_samples, l1 * l2 * ...) with ``flatten`` or ``image_shape``
         """
         check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is not None:
+            model, X = to_numpy(self), place.enter(X)
+            return place.leave(model._projected_there(X) if is_tensor(X) else model.transform(X))
         X = self._images(X, fitting=False)
         Y = TensorMap(X, self.mean_).projected(self.components_).astype(X.dtype, copy=False)
+        return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
+
+    def _projected_there(self, X: Any) -> Any:
+        """:meth:`transform` of a tensor, by a model whose arrays are NumPy's."""
+        X = self._images(X, fitting=False)
+        Y = DeviceTensorMap(X, self.mean_).projected(self.components_).to(X.dtype)
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
 
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -105,6 +121,9 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, n1, n2, ...), or (n_samples, n_features) with ``image_shape``
         """
         check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is not None:
+            return place.leave(to_numpy(self).inverse_transform(host(X)))
         X = check_array(X, dtype=DTYPES, ensure_2d=False, allow_nd=True, estimator=self)
         if X.shape[1:] not in (self.n_components_, (self._n_features_out,)):
             raise ValueError(
@@ -139,11 +158,24 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """X as an array of images, validated."""
         least = 2 if fitting else 1
         if self.image_shape is not None:
-            X = validate_data(self, X, dtype=DTYPES, ensure_min_samples=least, reset=fitting)
+            X = (
+                checked(self, X, fitting=fitting)
+                if is_tensor(X)
+                else validate_data(self, X, dtype=DTYPES, ensure_min_samples=least, reset=fitting)
+            )
             return X.reshape(len(X), *(_resolved(self.image_shape, X.shape[1]) if fitting else self.mean_.shape))
-        X = check_array(
-            X, dtype=DTYPES, ensure_min_samples=least, ensure_2d=False, allow_nd=True, input_name="X", estimator=self
-        )
+        if is_tensor(X):
+            X = checked(self, X, fitting=fitting, n_dims=None)
+        else:
+            X = check_array(
+                X,
+                dtype=DTYPES,
+                ensure_min_samples=least,
+                ensure_2d=False,
+                allow_nd=True,
+                input_name="X",
+                estimator=self,
+            )
         if X.ndim < 3 or 0 in X.shape:
             raise ValueError(
                 f"X has shape {X.shape}, but {type(self).__name__} takes images, an array of shape (n_samples, n1, n2) or of "
@@ -151,7 +183,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         if fitting:
             self.n_features_in_ = prod(X.shape[1:])
-        elif X.shape[1:] != self.mean_.shape:
+        elif tuple(X.shape[1:]) != tuple(self.mean_.shape):
             raise ValueError(
                 f"X holds images of shape {X.shape[1:]}, but {type(self).__name__} was fitted on images of shape "
                 f"{self.mean_.shape}"

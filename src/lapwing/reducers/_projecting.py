@@ -14,6 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..blocks import as_blocks, projected
+from ..devices import is_tensor
 from ..maps import Coordinates, Map, Preprojection, rounding
 from ..operators import Array, Structured, canonical
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
@@ -21,6 +22,7 @@ from ..rows import Rows, Units
 from ..solvers import RankError, Solution, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._graphs import outside
+from ._places import checked, inside, shared_place
 from ._rules import Decided, Options, Rules, spread
 from ._sampling import halved
 
@@ -70,11 +72,19 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             Of a dask array, a dask array that is not computed yet.
         """
         check_is_fitted(self)
+        place, X = shared_place(self, X)
+        if place is not None:
+            model, X = inside(self, place), place.enter(X)
+            return place.leave(self._projected_there(model, X) if is_tensor(X) else model.transform(X))
         blocks = as_blocks(X, columns=getattr(self, "feature_names_in_", None))
         if blocks is not None:
             return projected(self, blocks, self._projected, self._n_features_out)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
         return self._projected(canonical(X))
+
+    def _projected_there(self, model: Any, X: Any) -> Any:
+        """:meth:`transform` of a tensor, by the model as it is computed with."""
+        return model._projected(checked(self, X, fitting=False))
 
     def _projected(self, X: Array) -> np.ndarray:
         """:meth:`transform` of validated rows in memory."""

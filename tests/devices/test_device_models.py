@@ -1,0 +1,269 @@
+"""Estimators on tensors: the map of the CPU, attributes where X is, and clear errors."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
+
+import lapwing
+from lapwing import (
+    DNE,
+    GLPCA,
+    LPCA,
+    LPDP,
+    LPI,
+    LPP,
+    MFA,
+    MMC,
+    NPE,
+    OLPP,
+    ONPP,
+    TSA,
+    FisherScore,
+    KernelLPP,
+    KernelNPE,
+    LaplacianEigenmaps,
+    LaplacianScore,
+    RobustGLPCA,
+    TangentialMaps,
+)
+from lapwing.graphs import KNN, Repulsion, SameClass
+from lapwing.maps import DeviceMap
+
+torch = pytest.importorskip("torch")
+DIGITS, LABELS = (part[:700] for part in load_digits(return_X_y=True))
+DIGITS = DIGITS + 0.1 * np.random.RandomState(0).rand(*DIGITS.shape)
+LINEAR = [
+    LPP(5),
+    LPP(5, graph=KNN(7, metric="cosine")),
+    LPP(5, graph=KNN(7, symmetry="and")),
+    LPP(5, graph=KNN(5, symmetry="mean")),
+    LPP(5, graph=KNN(5, weights="cosine")),
+    LPP(5, graph=KNN(5, among="same_class")),
+    LPP(5, graph="supervised"),
+    LPP(5, graph="semi"),
+    LPP(5, graph=KNN(7) - 0.2 * Repulsion(15)),
+    LPP(5, standardize=True),
+    LPP(4, graph=KNN(5, queries=300)),
+    LPP(5, penalty=10),
+    OLPP(5),
+    NPE(5),
+    ONPP(5),
+    MMC(5),
+    LPDP(5),
+    MFA(5),
+    DNE(5),
+    LPCA(5),
+]
+OTHERS = [
+    KernelLPP(5, landmarks=100, random_state=0),
+    KernelLPP(5, landmarks=100, random_state=0, kernel="laplacian", graph="supervised"),
+    KernelNPE(5, landmarks=100, random_state=0, kernel="poly", standardize=True),
+    LaplacianScore(5),
+    LaplacianScore(5, graph=SameClass()),
+    FisherScore(5),
+    TSA((2, 2), image_shape=(8, 8)),
+    LaplacianEigenmaps(2),
+    GLPCA(3),
+]
+NOT_THERE = [KernelLPP(3), TangentialMaps(2), LPI(3), RobustGLPCA(3)]
+
+
+def name(model):
+    return " ".join(repr(model).split())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("model", LINEAR, ids=name)
+def test_linear_maps_are_those_of_the_cpu(model, dtype, there):
+    X = DIGITS.astype(dtype)
+    here = model.fit(X, LABELS)
+    A, Z = here.components_, here.transform(X)
+    T = there(X)
+    on_device = model.fit(T, there(LABELS))
+    assert on_device.components_.device == T.device
+    assert on_device.components_.dtype == T.dtype
+    W = on_device.transform(T)
+    assert (W.device, W.dtype) == (T.device, T.dtype)
+    B = lapwing.to_numpy(on_device).components_
+    assert subspace_angles(A.T.astype(float), B.T.astype(float)).max() < 1e-5
+    np.testing.assert_allclose(W.cpu().numpy(), Z, atol=(1e-4 if dtype is np.float32 else 1e-8) * np.abs(Z).max())
+    back = on_device.inverse_transform(W)
+    assert (back.device, back.shape) == (T.device, T.shape)
+
+
+@pytest.mark.parametrize("model", OTHERS, ids=name)
+def test_other_maps_are_those_of_the_cpu(model, there):
+    here = model.fit(DIGITS, LABELS)
+    attributes = {key: value for key, value in vars(here).items() if key.endswith("_") and hasattr(value, "dtype")}
+    Z = here.transform(DIGITS)
+    T = there(DIGITS)
+    W = model.fit(T, there(LABELS)).transform(T)
+    assert W.device == T.device
+    np.testing.assert_allclose(W.cpu().numpy(), Z, atol=1e-6 * np.abs(Z).max())
+    found = vars(lapwing.to_numpy(model))
+    for key, value in attributes.items():
+        assert torch.is_tensor(getattr(model, key)), key
+        assert found[key].dtype == value.dtype, key
+
+
+@pytest.mark.parametrize("model", NOT_THERE, ids=name)
+def test_others_say_why_not(model, there):
+    assert not get_tags(model).array_api_support
+    with pytest.raises(TypeError, match=r"takes NumPy arrays, and X is an array of torch"):
+        model.fit(there(DIGITS))
+
+
+def test_two_fits_are_equal_to_the_last_bit(there):
+    X = there(np.random.RandomState(0).randn(6000, 20).astype(np.float32))
+    first, second = (LPP(3).fit(X).components_ for _ in range(2))
+    assert first.equal(second)
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
+def test_projections_of_rows_far_from_the_origin(offset, there):
+    """One product where that is precise; rows are moved first where the mean is far."""
+    rs = np.random.RandomState(0)
+    X = (offset + rs.randn(3000, 20)).astype(np.float32)
+    mean, V = X.mean(axis=0, dtype=np.float64), np.linalg.qr(rs.randn(20, 3))[0].T
+    exact = (X - mean) @ V.T
+    found = DeviceMap(there(X)).projected(there(mean.astype(np.float32)), there(V)).cpu().numpy()
+    np.testing.assert_allclose(found, exact, atol=2e-5 if offset < 100 else 1e-2)
+
+
+def test_a_model_takes_rows_of_its_own_device(there):
+    model = LPP(2).fit(there(DIGITS))
+    with pytest.raises(ValueError, match=r"was fitted on torch on .*, and X is not on a device"):
+        model.transform(DIGITS)
+    assert isinstance(lapwing.to_numpy(model).transform(DIGITS), np.ndarray)
+
+
+def test_what_is_wrong_with_x(there):
+    X = there(DIGITS)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        LPP(2).fit(torch.where(X > 5, torch.nan, X))
+    for bad in (torch.nan, torch.inf):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            LPP(2).fit(X).transform(torch.where(X > 15, bad, X))
+    with pytest.raises(ValueError, match="64 features"):
+        LPP(2).fit(X).transform(X[:, :5])
+    with pytest.raises(ValueError, match="1 dimensions"):
+        LPP(2).fit(X[0])
+    with pytest.raises(TypeError, match="sparse tensor"):
+        LPP(2).fit(X.to_sparse())
+
+
+def test_files_hold_arrays_of_numpy(there, tmp_path):
+    """A model on a device, alone or in a pipeline, is read back with arrays of NumPy."""
+    pytest.importorskip("safetensors")
+    X = there(DIGITS)
+    model = LPP(3).fit(X)
+    Z = model.transform(X).cpu().numpy()
+    for saved in (model, make_pipeline(model)):
+        lapwing.save(saved, tmp_path / "model.lapwing")
+        read = lapwing.load(tmp_path / "model.lapwing")
+        np.testing.assert_allclose(read.transform(DIGITS), Z, atol=1e-9)
+
+
+class Foreign:
+    """An array of another library: nothing but the protocol, a shape, and what makes such arrays."""
+
+    def __init__(self, array):
+        self.array = np.array(array)
+
+    shape, ndim = property(lambda self: self.array.shape), property(lambda self: self.array.ndim)
+
+    def __getitem__(self, key):
+        return Foreign(self.array[key])
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __array_namespace__(self):
+        return sys.modules[__name__]
+
+
+def from_dlpack(array):
+    return Foreign(np.from_dlpack(array))
+
+
+def test_arrays_of_other_libraries():
+    model = LPP(3).fit(Foreign(DIGITS))
+    assert isinstance(model.components_, Foreign)
+    Z = model.transform(Foreign(DIGITS))
+    assert isinstance(Z, Foreign)
+    expected = LPP(3).fit(DIGITS)
+    np.testing.assert_allclose(Z.array, expected.transform(DIGITS), atol=1e-9)
+    assert isinstance(lapwing.to_numpy(model).components_, np.ndarray)
+    with pytest.raises(ValueError, match="was fitted on"):
+        expected.fit(torch.from_numpy(DIGITS)).transform(Foreign(DIGITS))
+
+
+def test_numpy_users_search_on_a_device(monkeypatch):
+    from lapwing.neighbors import _device
+
+    monkeypatch.setattr(_device, "FEW", 10)
+    A = LPP(3, graph=KNN(7, search="torch")).fit(DIGITS)
+    B = LPP(3, graph=KNN(7)).fit(DIGITS)
+    assert isinstance(A.components_, np.ndarray)
+    np.testing.assert_allclose(A.components_, B.components_, atol=1e-9)
+
+
+def test_blocks_of_a_dask_array_are_searched_on_a_device():
+    """By the same code as whole arrays; blocks may be arrays of other libraries."""
+    da = pytest.importorskip("dask.array")
+    X = da.from_array(DIGITS, chunks=(200, 64))
+    A = LPP(3, graph=KNN(7, queries=300, search="torch")).fit(X)
+    B = LPP(3, graph=KNN(7, queries=300)).fit(X)
+    np.testing.assert_allclose(A.components_, B.components_, atol=1e-9)
+
+
+ARRAY_API = """
+import sys
+import warnings
+import torch
+from sklearn.utils import get_tags
+from sklearn.utils import estimator_checks as checks
+import lapwing.methods as methods
+device, dtypes = sys.argv[1], ("float32", "float64")
+declared = []
+for name in sorted(methods.__all__):
+    made = getattr(methods, name)
+    if not (isinstance(made, type) and hasattr(made, "fit")):
+        continue
+    needed = {"landmarks": 20} if name.startswith("Kernel") else {"image_shape": (2, 5)} if name == "TSA" else {}
+    model = made(**needed)
+    if not get_tags(model).array_api_support:
+        continue
+    declared.append(name)
+    for dtype in dtypes:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            checks.check_array_api_input(
+                name, model, array_namespace="torch", device_name=device, dtype_name=dtype, check_values=dtype == "float64"
+            )
+print(*declared)
+"""
+
+
+def test_array_api_dispatch():
+    """scikit-learn's own check, of each class that declares the tag; it asks for an environment of its own."""
+    run = subprocess.run(
+        [sys.executable, "-c", ARRAY_API, os.environ.get("LAPWING_DEVICE", "cpu")],
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert {"LPP", "MMC", "NPE", "KernelLPP", "LaplacianScore", "FisherScore", "GLPCA"} <= set(run.stdout.split())
+    assert not {"LPI", "TangentialMaps", "RobustGLPCA"} & set(run.stdout.split())

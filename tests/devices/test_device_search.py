@@ -1,0 +1,180 @@
+"""Neighbours on a device are those of brute force, ties included, on every kind of rows."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from lapwing.graphs import KNN
+from lapwing.neighbors import DeviceRows, Search, choose, find
+from lapwing.neighbors import _streamed as streaming
+from lapwing.rows import Rows
+
+torch = pytest.importorskip("torch")
+rs = np.random.RandomState(0)
+GAUSS = rs.randn(420, 20)
+KINDS = {
+    "gauss": GAUSS,
+    "columns first": np.asfortranarray(GAUSS),
+    "every other column": rs.randn(420, 40)[:, ::2],
+    "few whole numbers": rs.randint(0, 3, (420, 17)) * 1.0,
+    "whole numbers": rs.randint(0, 256, (420, 30)) * 1.0,
+    "far from the origin": GAUSS + 1e4,
+    "outliers": np.r_[GAUSS, 1e5 * rs.randn(3, 20)],
+    "far outliers": np.r_[GAUSS, 1e12 * rs.randn(3, 20)],
+    "large": GAUSS * 1e15,
+    "small": GAUSS * 1e-25,
+    "copies": np.repeat(rs.randn(21, 20), 20, axis=0),
+    "two rows": np.repeat(rs.randn(2, 20), 210, axis=0),
+    "constant": np.ones((420, 20)),
+    "nearly constant": np.ones((420, 20)) + 1e-6 * GAUSS,
+    "wide": rs.randn(200, 300),
+    "all lengths": GAUSS * 10.0 ** rs.uniform(-6, 6, (420, 1)),
+    "one column varies": np.c_[GAUSS[:, :1], np.zeros((420, 19))],
+    "mostly zero": GAUSS * (rs.rand(420, 20) < 0.1),
+    "no more than float32 can": np.float32(1e-42) * GAUSS,
+}
+BEYOND_FLOAT32 = {"tiny": GAUSS * 1e-200, "subnormal": GAUSS * 1e-310, "huge": GAUSS * 1e140}
+CASES = [(name, X, dtype) for name, X in KINDS.items() for dtype in (np.float32, np.float64)]
+CASES += [(name, X, np.float64) for name, X in BEYOND_FLOAT32.items()]
+each_kind = pytest.mark.parametrize(
+    ("X", "dtype"), [case[1:] for case in CASES], ids=[f"{name}, {dtype.__name__}" for name, _, dtype in CASES]
+)
+
+
+def brute(X, k, metric):
+    """By all differences, in more than float64 where there is more."""
+    X = X.astype(np.longdouble) / np.abs(X).max()
+    if metric == "cosine":
+        X = X / np.sqrt((X**2).sum(axis=1, keepdims=True))
+    squares = np.stack([((X - x) ** 2).sum(axis=1) for x in X])
+    D = (squares / 2 if metric == "cosine" else np.sqrt(squares)).astype(np.float64)
+    if metric == "cosine":
+        D[D <= 1e-13] = 0
+    rows, cols = np.nonzero(~np.eye(len(X), dtype=bool))
+    return cols[choose(rows, cols, D[rows, cols], k)].reshape(-1, k)
+
+
+def same(edges, expected):
+    k = expected.shape[1]
+    np.testing.assert_array_equal(edges.rows, np.repeat(np.arange(len(expected)), k))
+    np.testing.assert_array_equal(np.sort(edges.cols.reshape(-1, k), axis=1), np.sort(expected, axis=1))
+
+
+def rows_of(X, dtype):
+    return np.array(X, dtype=dtype, order="K")
+
+
+@each_kind
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_tensors(X, dtype, metric, there, screened):
+    X = rows_of(X, dtype)
+    if metric == "cosine" and not X.any(axis=1).all():
+        pytest.skip("rows of length 0 have no angles")
+    same(find(DeviceRows(there(X)), Search(7, metric)), brute(X, 7, metric))
+
+
+@each_kind
+def test_numpy_rows_on_the_cpu(X, dtype):
+    """The same rows by the search for NumPy arrays: float32 too, whose distances scikit-learn rounds to float32."""
+    X = rows_of(X, dtype)
+    same(find(Rows(X), Search(7)), brute(X, 7, "euclidean"))
+
+
+@each_kind
+def test_streamed(X, dtype, screened, monkeypatch):
+    """``search="torch"``: NumPy rows, that do not fit onto the device at once."""
+    X = rows_of(X, dtype)
+    monkeypatch.setattr(streaming, "room", lambda where: 150 * X[0].nbytes)
+    monkeypatch.setattr(streaming, "QUERIES", 130)
+    same(find(Rows(X), Search(7, search="torch")), brute(X, 7, "euclidean"))
+
+
+@pytest.mark.parametrize("k", [1, 417, 419])
+def test_few_and_nearly_all_neighbors(k, there, screened, monkeypatch):
+    expected = brute(GAUSS, k, "euclidean")
+    same(find(DeviceRows(there(GAUSS)), Search(k)), expected)
+    monkeypatch.setattr(streaming, "room", lambda where: 90 * GAUSS[0].nbytes)
+    same(find(Rows(GAUSS), Search(k, search="torch")), expected)
+
+
+@pytest.mark.parametrize("among", ["same_class", "other_class"])
+@pytest.mark.parametrize("n_classes", [3, 100])
+def test_among_classes(among, n_classes, there, screened, monkeypatch):
+    y = rs.randint(0, n_classes, len(GAUSS))
+    wanted = find(Rows(GAUSS, y), Search(3, among=among))
+    monkeypatch.setattr(streaming, "room", lambda where: 100 * GAUSS[0].nbytes)
+    for data, search in ((DeviceRows(there(GAUSS), there(y)), None), (Rows(GAUSS, y), "torch")):
+        found = find(data, Search(3, among=among, search=search))
+        np.testing.assert_array_equal(found.rows, wanted.rows)
+        np.testing.assert_array_equal(found.cols, wanted.cols)
+
+
+@pytest.mark.parametrize("d", [20, 256, 300])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_thousands_of_rows(d, order, there):
+    """Enough rows for the screen as it is, so on a GPU for its kernels."""
+    X = np.array(np.random.RandomState(1).randint(0, 256, (5000, d)), dtype=np.float32, order=order)
+    same(find(DeviceRows(there(X)), Search(10)), find(Rows(X), Search(10)).cols.reshape(-1, 10))
+
+
+def test_distances_are_of_float64(there):
+    X = GAUSS.astype(np.float32)
+    wanted = find(Rows(X.astype(np.float64)), Search(5)).distances
+    np.testing.assert_allclose(find(DeviceRows(there(X)), Search(5)).distances, wanted, rtol=1e-13)
+    np.testing.assert_allclose(find(Rows(X), Search(5)).distances, wanted, rtol=1e-13)
+
+
+def test_memory_is_given_back(there):
+    """Nothing holds itself: the copy in half precision goes when the rows go, not when the garbage is collected."""
+    import gc
+    import weakref
+
+    gc.collect()
+    gc.disable()
+    try:
+        data = DeviceRows(there(rs.randn(5000, 20)))
+        find(data, Search(3))
+        screen = weakref.ref(data.finder.screen)
+        assert screen() is not None
+        del data
+        assert screen() is None
+    finally:
+        gc.enable()
+
+
+KERNELS = """
+import numpy as np, torch
+from lapwing.neighbors import _device, _screen, _triton
+_device.FEW, _screen.GROUP = 10, ((1 << 60, 2),)
+for d, order in ((20, "C"), (16, "F"), (300, "C"), (320, "F")):
+    X = torch.from_numpy(np.array(np.random.RandomState(0).randn(30, d), dtype=np.float32, order=order))
+    plain, fused = (_device.Finder(X, fused=False) for _ in range(2))
+    fused.kernels = _triton
+    assert fused.nearest(X, torch.arange(30), 3)[0].equal(plain.nearest(X, torch.arange(30), 3)[0]), (d, order)
+    assert fused.doubtful < 10, (d, order)
+"""
+
+
+def test_kernels_in_the_interpreter():
+    """Triton kernels give what plain torch gives, for rows in any memory layout."""
+    pytest.importorskip("triton")
+    environment = os.environ | {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
+    subprocess.run([sys.executable, "-c", KERNELS], check=True, env=environment)
+
+
+def test_what_a_device_does_not_search():
+    X = np.abs(GAUSS)
+    with pytest.raises(ValueError, match="search=\"torch\" does not go with metric='manhattan'"):
+        KNN(5, metric="manhattan", search="torch").build(X)
+    from scipy import sparse
+
+    with pytest.raises(ValueError, match="dense rows, and X is sparse"):
+        KNN(5, search="torch").build(sparse.csr_array(X))
+
+
+def test_few_columns_by_a_tree():
+    X = GAUSS[:, :5]
+    same(find(Rows(X), Search(5, search="torch")), brute(X, 5, "euclidean"))
