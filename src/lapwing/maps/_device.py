@@ -237,12 +237,11 @@ class DeviceMap(Map):
         V, about = self._there(components), self._there(mean)
         if scale is not None:
             V, about = V / scale, about * scale
-        few = X[:: max(1, len(X) // FEW)].double()
-        is_near = bool(about.square().sum() <= FAR**2 * (few - about).square().sum(1).mean())
-        V, offset = V.T.to(X.dtype).contiguous(), -(V @ about)
-        if is_near:
-            return torch.addmm(offset.to(X.dtype), X, V)
-        found, about = torch.empty((len(X), V.shape[1]), dtype=X.dtype, device=X.device), about.to(X.dtype)
-        for rows in self._steps(*self.shape):
-            torch.mm(X[rows] - about, V, out=found[rows])
+        V, offset = V.T.to(X.dtype), -(V @ about)
+        found = torch.addmm(offset.to(X.dtype), X, V)  # first, so that the device is busy while the mean is looked at
+        apart = X[:: max(1, len(X) // FEW)].double() - about
+        if bool(about.square().sum() > FAR**2 * apart.square_().sum(1).mean()):
+            about = about.to(X.dtype)
+            for rows in self._steps(*self.shape):
+                torch.mm(X[rows] - about, V, out=found[rows])
         return found

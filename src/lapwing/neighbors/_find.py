@@ -307,7 +307,7 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
-    if searched.X.dtype == np.float32:  # scikit-learn's distances are, too
+    if searched.X.dtype == np.float32 and searched.is_measurable:  # scikit-learn's distances are, too
         d[:, :k] = searched.measured(rows, found[:, :k].ravel()).reshape(-1, k)
     found, d = found[clear, :k], d[clear, :k]
     some = np.flatnonzero((d[:, 1:] <= d[:, :-1]).any(axis=1))

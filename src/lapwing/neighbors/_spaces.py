@@ -97,6 +97,11 @@ class Space(NamedTuple):
         rounding = np.broadcast_to(self.rounding, self.X.shape[0])[rows]
         return ((d * (1 + 2 * TIE)) ** self.power + rounding) ** (1 / self.power)
 
+    @property
+    def is_measurable(self) -> bool:
+        """Whether distances can be found again by differences."""
+        return is_named(self.metric, "euclidean", "l2", "cosine") and not self.metric_params
+
     def measured(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Distances of pairs as the search sees them, by differences in float64: for angles, of the ends of unit rows."""
         X = self.X if self.features is None else self.features
@@ -108,7 +113,7 @@ class Space(NamedTuple):
 
         scikit-learn's are not; a program that stands in for it may compute in float32, and say nothing.
         """
-        if not is_named(self.metric, "euclidean", "l2", "cosine") or self.metric_params:
+        if not self.is_measurable:
             return True
         some = slice(None, None, -(-rows.size // CHECKED))
         rows, d, exact = rows[some], d[some].astype(np.float64), self.measured(rows[some], cols[some])
@@ -175,7 +180,7 @@ def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
 
 def in_double(X: Array) -> Array:
     """Rows for a search whose distances are not measured again: of float32 scikit-learn gives distances in float32."""
-    return X.astype(np.float64) if X.dtype == np.float32 and not sparse.issparse(X) else X
+    return X.astype(np.float64) if X.dtype == np.float32 else X
 
 
 def _euclidean_space(data: Rows) -> Space:
