@@ -39,11 +39,14 @@ def rounding(dtype: Any, squares: float) -> float:
 
 def is_far(X: Any) -> bool:
     """Whether rows, of which some are looked at, are so far from the origin that their products drown their distances."""
-    few = X[:: max(1, X.shape[0] // PILOT)].astype(np.float64)
+    few = X[:: max(1, X.shape[0] // PILOT)]
+    total, squares = np.zeros(X.shape[1]), 0.0
     with np.errstate(over="ignore"):
-        mean = np.asarray(few.mean(axis=0)).ravel()
-        squares = np.square(few.data if sparse.issparse(few) else few).sum()
-        return bool(few.shape[0] * (mean @ mean) > (1 - FAR**-2) * squares)
+        for some in row_blocks(*few.shape):
+            part = few[some].astype(np.float64)
+            entries = part.data if sparse.issparse(part) else part
+            total, squares = total + np.asarray(part.sum(axis=0)).ravel(), squares + np.vdot(entries, entries)
+        return bool(total @ total > (1 - FAR**-2) * squares * few.shape[0])
 
 
 class Centre(NamedTuple):

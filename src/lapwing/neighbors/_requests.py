@@ -154,7 +154,7 @@ def require_features(metric: Any, what: str) -> None:
 def require_square(metric: Any, X: Any) -> None:
     if is_named(metric, "precomputed") and X.shape[0] != X.shape[1]:
         raise ValueError(
-            f'metric="precomputed" needs X to be a square matrix of distances, and it has shape {X.shape}; use another metric'
+            f"metric={metric!r} needs X to be a square matrix of distances, and it has shape {X.shape}; use another metric"
         )
 
 

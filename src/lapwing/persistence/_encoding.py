@@ -288,7 +288,7 @@ def complete(model: Any) -> None:
     if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
         model.scale_ = None
     if isinstance(model, KernelReducer) and not hasattr(model, "gamma_"):
-        model.gamma_ = None if model.landmarks is not None else model.fitted_width(model.X_fit_)
+        model.gamma_ = model.fitted_width(model.X_fit_) if model.landmarks is None else model.nystroem_.gamma
 
 
 def _defaults(estimator: Any) -> list[str]:

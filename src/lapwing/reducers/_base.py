@@ -193,7 +193,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         """The same of a tensor; where graphs see nothing but classes, rows are added up by class at once."""
         self._check_parameters()
         n = X.shape[0]
-        graphs = self._graphs(n, most=MANY_ROWS if X.device.type == "cpu" else EXACT_ROWS)
+        graphs = self._graphs(n, most=None if X.device.type == "cpu" else EXACT_ROWS)
         given = [graph for graph in graphs[:2] if graph is not None]
         if self._takes_blocks and self._reads_classes_alone(given):
             labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
@@ -210,10 +210,10 @@ class Reducer(TransformerMixin, BaseEstimator):
         """Validated rows on a device."""
         return DeviceRows(X, y)
 
-    def _graphs(self, n: int, in_blocks: bool = False, most: int = MANY_ROWS) -> Graphs:
+    def _graphs(self, n: int, in_blocks: bool = False, most: int | None = None) -> Graphs:
         """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
         given, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = in_blocks or (self._samples_rows and n > most)
+        many = in_blocks or (self._samples_rows and n > (MANY_ROWS if most is None else most))
         graph = as_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
             graph = sized(clone(graph), self._n_components)

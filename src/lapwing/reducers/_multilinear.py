@@ -22,7 +22,7 @@ from ..rows import Rows
 from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
 from ._base import DTYPES, Graphs, Reducer
 from ._places import checked, shared_place
-from ._projecting import cancelled, normalized
+from ._projecting import cancelled, is_zero, normalized
 from ._rules import NORMALIZATIONS
 
 AUTO = 2  # directions per mode of n_components="auto", where there are as many
@@ -219,8 +219,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
         *forms, B = F.forms([*parts, constraint], modes, m)
         if by_trace:
-            rest = [cancelled(part, partial(F.spread, modes)) for part in parts]
-            forms = [M if abs(np.trace(M)) > left else 0 * M for M, left in zip(forms, rest, strict=True)]
+            spread = partial(F.spread, modes)
+            forms = [0 * M if is_zero(M, part, spread) else M for M, part in zip(forms, parts, strict=True)]
             scaled = normalized(terms, forms)
             A = np.sum([term.coefficient * M for term, M in zip(scaled, forms, strict=True)], axis=0)
         else:

@@ -138,8 +138,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         coordinates = F.coordinates(matrices, centre, decided.preprojection)
         forms, B = coordinates.forms[: len(parts)], None if constraint is None else coordinates.forms[-1]
         if by_trace:
-            rest = [cancelled(part, partial(F.spread, coordinates.mean)) for part in parts]
-            forms = [M if abs(np.trace(M)) > left else 0 * M for M, left in zip(forms, rest, strict=True)]
+            spread_of = partial(F.spread, coordinates.mean)
+            forms = [0 * M if is_zero(M, part, spread_of) else M for M, part in zip(forms, parts, strict=True)]
             terms = normalized(terms, forms)
             A = np.sum([term.coefficient * M for term, M in zip(terms, forms, strict=True)], axis=0)
         else:
@@ -231,6 +231,12 @@ def cancelled(M: Structured, spread: Callable[[np.ndarray], Any]) -> float:
     cancelled.
     """
     return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(spread(np.abs(M.diagonal()))))
+
+
+def is_zero(form: np.ndarray, M: Structured, spread: Callable[[np.ndarray], Any]) -> bool:
+    """Whether a form is nothing but what rounding leaves; a form far above that is known as such without another look at X."""
+    trace, even = abs(np.trace(form)), Structured(M.n, diag=np.full(M.n, np.abs(M.diagonal()).max()))
+    return bool(trace <= cancelled(even, spread) and trace <= cancelled(M, spread))
 
 
 def normalized(terms: Sequence[Term], forms: list[np.ndarray]) -> list[Term]:
