@@ -218,11 +218,13 @@ def test_numpy_users_search_on_a_device(monkeypatch):
     np.testing.assert_allclose(A.components_, B.components_, atol=1e-9)
 
 
-def test_blocks_of_a_dask_array_are_searched_on_a_device():
+@pytest.mark.parametrize("kind", [np.asarray, Foreign, torch.from_numpy])
+def test_blocks_of_a_dask_array_are_searched_on_a_device(kind):
     """By the same code as whole arrays; blocks may be arrays of other libraries."""
     da = pytest.importorskip("dask.array")
     X = da.from_array(DIGITS, chunks=(200, 64))
-    A = LPP(3, graph=KNN(7, queries=300, search="torch")).fit(X)
+    there = X.map_blocks(kind, dtype=X.dtype, meta=np.empty((0, 0)))
+    A = LPP(3, graph=KNN(7, queries=300, search="torch")).fit(there)
     B = LPP(3, graph=KNN(7, queries=300)).fit(X)
     np.testing.assert_allclose(A.components_, B.components_, atol=1e-9)
 
