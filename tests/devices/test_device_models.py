@@ -137,6 +137,30 @@ def test_projections_of_rows_far_from_the_origin(offset, there):
     np.testing.assert_allclose(found, exact, atol=2e-5 if offset < 100 else 1e-2)
 
 
+def test_kernels_of_rows_far_from_the_origin(there):
+    X = 1e6 + DIGITS
+    model = KernelLPP(3, landmarks=100, random_state=0, gamma=1e-3)
+    Z = model.fit(X).transform(X)
+    np.testing.assert_allclose(model.fit(there(X)).transform(there(X)).cpu().numpy(), Z, atol=1e-5 * np.abs(Z).max())
+
+
+@pytest.mark.parametrize("shortest", [1.0, 1e-5])
+def test_fewer_rows_than_columns(shortest, there):
+    X = np.random.RandomState(0).randn(60, 200) * np.geomspace(1, shortest, 200)
+    here, on_device = LPP(3, pca=None).fit(X), LPP(3, pca=None).fit(there(X))
+    B = lapwing.to_numpy(on_device).components_
+    assert subspace_angles(here.components_.T, B.T).max() < 1e-5
+
+
+def test_rows_stay_on_the_device(there, monkeypatch):
+    """Searches of tensors make no copy of X on the CPU."""
+    from lapwing.neighbors import DeviceRows, Search, find
+
+    monkeypatch.setattr(DeviceRows, "__getattr__", lambda self, name: pytest.fail(f"{name} was asked for"))
+    for among in ("all", "same_class"):
+        find(DeviceRows(there(DIGITS), there(LABELS)), Search(3, among=among))
+
+
 def test_a_model_takes_rows_of_its_own_device(there):
     model = LPP(2).fit(there(DIGITS))
     with pytest.raises(ValueError, match=r"was fitted on torch on .*, and X is not on a device"):

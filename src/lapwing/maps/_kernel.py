@@ -90,6 +90,8 @@ class Kernel:
         gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
         kernel = self.kernel if isinstance(self.kernel, str) else ""
         if kernel == "rbf":
+            mean = Y.mean(0)  # of rows far from the origin, products drown the distances
+            X, Y = X - mean, Y - mean
             squared = X.square().sum(1)[:, None] + Y.square().sum(1) - 2 * (X @ Y.T)
             return (-gamma * squared.clamp_(min=0)).exp_()
         if kernel == "laplacian":

@@ -322,7 +322,7 @@ class Map:
             R = np.linalg.cholesky(self._gram_of_combinations(about, C)).T
             C, F = solve_triangular(R, C.T, trans="T").T, F @ R.T
             return Principal(
-                DenseMap(F.astype(self.dtype, copy=False)),
+                self._like(F.astype(self.dtype, copy=False)),
                 lambda V: self.combined(about, C @ V),
                 lambda: -(C.T @ (self.centred(about) @ about)),
             )

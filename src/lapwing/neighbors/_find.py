@@ -96,7 +96,7 @@ def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: di
 def _found(data: Rows, search: Search) -> Edges:
     if data.in_blocks:
         raise AssertionError(f"{search} was not announced")
-    require_square(search.metric, data.X)
+    require_square(search.metric, data.F.X)  # X of rows on a device would be a copy
     if search.metric == "cosine":
         data.require_nonzero_rows('metric="cosine"')
     if is_named(search.search, "torch"):
