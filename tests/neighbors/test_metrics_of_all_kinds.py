@@ -56,7 +56,7 @@ def test_two_empty_rows_are_equal(width):
 
 def test_distances_are_of_all_pairs():
     for graph in (KNN(3, metric="precomputed"), Radius(1.0, metric="precomputed")):
-        with pytest.raises(ValueError, match=r'metric="precomputed" needs X to be a square .* shape \(50, 4\)'):
+        with pytest.raises(ValueError, match=r"metric='precomputed' needs X to be a square .* shape \(50, 4\)"):
             graph.build(X)
 
 
