@@ -289,14 +289,15 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
     is_angle = searched.metric == "cosine"
     index = (searched._replace(metric="euclidean") if is_angle else searched).indexed(members)
-    whole = itself and members.size <= AT_ONCE
+    whole = itself and members.size <= (2 if searched.is_measurable else 1) * AT_ONCE
 
     def asked(part: slice) -> tuple[np.ndarray, np.ndarray]:
         rows = None if whole else searched.of(queries[part], members)
         with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
             return index.kneighbors(rows, k + 1 + (inside and not whole))
 
-    d, found = map(np.concatenate, zip(*in_parts(asked, queries.size), strict=True))
+    parts = [asked(slice(None))] if whole else in_parts(asked, queries.size)
+    d, found = map(np.concatenate, zip(*parts, strict=True))
     d, found = d.astype(np.float64, copy=False), members[found]
     if inside and not whole:
         d[found == queries[:, None]] = np.inf
