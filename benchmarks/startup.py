@@ -16,9 +16,9 @@ COMMANDS = {
     "python -c pass": ["-c", "pass"],
     'python -c "import numpy"': ["-c", "import numpy"],
     'python -c "import sklearn"': ["-c", "import sklearn"],
-    "lapwing --help": ["-m", "lapwing.cli", "--help"],
-    "lapwing fit --help": ["-m", "lapwing.cli", "fit", "--help"],
-    "lapwing methods": ["-m", "lapwing.cli", "methods"],
+    "lapwing --help": ["-m", "lapwing", "--help"],
+    "lapwing fit --help": ["-m", "lapwing", "fit", "--help"],
+    "lapwing methods": ["-m", "lapwing", "methods"],
 }
 
 

@@ -40,7 +40,7 @@ from lapwing.cli._options import as_given, reading
 IRIS = load_iris()
 X, Y = IRIS.data, IRIS.target
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
-LAPWING = [sys.executable, "-m", "lapwing.cli"]
+LAPWING = [sys.executable, "-m", "lapwing"]
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 

@@ -25,7 +25,7 @@ def reproduce(*arguments, cwd, data="nowhere"):
 
 
 def test_as_a_program(tmp_path):
-    command = [sys.executable, "-m", "lapwing.cli", "reproduce", "lpdp-table-3"]
+    command = [sys.executable, "-m", "lapwing", "reproduce", "lpdp-table-3"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     assert "lpdp-table-1" in done.stderr

@@ -1,0 +1,5 @@
+"""``python -m lapwing``, where the command is not on the path."""
+
+from .cli import main
+
+main()
