@@ -120,3 +120,13 @@ def test_sparse_rows_and_rows_in_blocks():
 def test_what_has_no_estimate(estimator, shape, options, words):
     with pytest.raises(ValueError, match=words):
         estimate_cost(clone(estimator), shape, **options)
+
+
+@pytest.mark.parametrize(("n", "queries"), [(100_000, None), (300_000, 20_000)])
+def test_many_rows_in_memory_are_sampled(n, queries):
+    """As the fit does it: the estimate is that of the graph that would be searched."""
+    like = cost._Like(n, (16,), np.dtype(np.float64), None, 10, False, False, False)
+    resolved = like.resolved(LPP(4))
+    assert (resolved.graph.queries if resolved.graph else None) == queries
+    given = LPP(4, graph=KNN(5))
+    assert like.resolved(given) is given

@@ -166,11 +166,13 @@ class _Like:
         return _InBlocks(X.shape, X.dtype, X) if self.in_blocks else X @ X.T if self.is_kernel else X, y
 
     def resolved(self, estimator: Any) -> Any:
-        """The estimator with the default graph of rows in blocks written out, so that its queries can be reduced."""
-        if not self.in_blocks or isinstance(estimator.get_params().get("graph", Graph()), Graph):
+        """The estimator with the default graph of rows in blocks, or of many rows, written out: its queries can be reduced."""
+        many = self.in_blocks or (self.density is None and estimator.samples_rows(self.n))
+        if not many or isinstance(estimator.get_params().get("graph", Graph()), Graph):
             return estimator
-        few = _Size(min(self.n, FIRST.n), prod(self.columns), 0)
-        return clone(estimator).set_params(graph=clone(estimator).fit(*self.sample(few)).graph_)
+        X, y = self.sample(_Size(min(self.n, FIRST.n), prod(self.columns), 0))
+        X = X if self.in_blocks else _InBlocks(X.shape, X.dtype, X)
+        return clone(estimator).set_params(graph=clone(estimator).fit(X, y).graph_)
 
 
 def _images(y: np.ndarray, d: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Dask arrays: a task a block, on whatever scheduler is there, and results joined as a tree.
+"""Dask arrays: one task per block, on whatever scheduler is there, and results joined as a tree.
 
 A worker may die at any time, and what it held is then computed again from the graph. So everything that tasks read is in the
 graph (nothing is scattered), and no task changes what it is given: another may have to read it again. Results that are joined

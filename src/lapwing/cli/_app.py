@@ -26,7 +26,7 @@ TERMINATED = 128 + signal.SIGTERM
 ABOUT = (
     "Dimensionality reduction that keeps neighbourhoods and classes: from a file to a projection, a report and a model.\n\n"
     "DATA is a CSV, TSV, Parquet, NumPy (.npy, .npz), Matrix Market or svmlight file, a folder of images with one sub-folder "
-    "a class, or - for CSV on standard input."
+    "per class, or - for CSV on standard input."
 )
 
 

@@ -31,7 +31,7 @@ class SameClass(Graph):
     weights : {"uniform", "heat"}, default="uniform"
         ``"uniform"``: :math:`1/n_c`, i = j included, so that :math:`D = I` and :math:`X^\top L X = S_w`, the within-class
         scatter (thesis eq. 2.37 to 2.39 of [1]_); kept as a rank-c factor. ``"heat"``: :math:`\exp(-\|x_i - x_j\|^2/t)`
-        without i = j (eq. 7.3), one block a class: memory grows with the sum of the squared class sizes.
+        without i = j (eq. 7.3), one block per class: memory grows with the sum of the squared class sizes.
     t : float, "auto" or "half-median", default="auto"
         Heat width, as in :class:`KNN`.
 

@@ -36,7 +36,7 @@ class KernelLPP(KernelReducer):
     gamma : "auto", "scale", float or None, default="auto"
         Of the kernels that have it. ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a share of that: half where
         no labels attract, and a quarter where labels and neighbours do. Where labels alone attract, it is the number of
-        directions that the variance is spread over, divided by 50; at most all, and at least 1 / √p for p columns
+        directions that the variance is spread over, divided by 50; at most all, and at least 1 / √p for p columns that vary
         (docs/defaults.md). None is scikit-learn's default.
     degree : float, default=3
         Of the polynomial kernel.
@@ -53,7 +53,7 @@ class KernelLPP(KernelReducer):
         As in :class:`LPP`, about the directions of the centred kernel matrix. ``pca="auto"`` keeps 1.25 directions per component
         where no labels attract. Where labels alone attract it keeps all, and ``ridge="auto"`` is 0.03, in units of the trace of
         the constraint over the number of samples. Where labels and neighbours attract it keeps 90 % of the variance, and the
-        ridge is 0.3.
+        ridge is 0.3. ``scaling="auto"`` is never ``"objective"``.
 
     Attributes
     ----------

@@ -58,16 +58,17 @@ class LPP(LinearReducer):
         Length of the directions: unit vectors, such that the constraint (1) holds, or such that the objective, with the ridge
         beside it, is 1. For a graph of classes the last one is a variance of 1 within classes, which discriminant analysis has
         too. The space that the directions span is the same, the distances in it are not. ``"auto"`` is ``"objective"`` where
-        classes alone attract and the variance is spread over fewer than 12.5 directions. It is ``"constraint"`` where no labels
-        attract and a few directions of X hold most of its variance, as light does in pictures of faces (three principal
-        directions more than 58 %, while 98 % take more than 40). Elsewhere it is ``"unit"`` (docs/defaults.md).
+        classes alone attract, nothing repels, and the variance is spread over fewer than 12.5 directions. It is
+        ``"constraint"`` where no labels attract and a few directions of X hold most of its variance, as light does in pictures
+        of faces (three principal directions more than 58 %, while 98 % take more than 40). Elsewhere it is ``"unit"``
+        (docs/defaults.md).
     ridge : "auto" or float, default="auto"
         Adds a multiple of the identity to the constraint, so that directions of little variance do not win by chance: this
         number times the mean eigenvalue of :math:`X^\top D X`. What X does not see goes to the graph's mean eigenvalue (1 for L
-        and D). ``"auto"`` is 0 where ``pca`` is given. Where ``pca`` is ``"auto"`` it is 30 on sparse X with more than 4,000
-        rows and columns, where the problem is solved by operators alone; 0.3 if labels and neighbours attract; if labels alone
-        attract, the number of directions that the variance is spread over, divided by 50, and at most 1 (docs/defaults.md); and
-        0 otherwise.
+        and D). ``"auto"`` is 0 where ``pca`` is a number. On sparse X with more than 4,000 rows and columns, where the problem
+        is solved by operators alone, it is 30 (0 with ``penalty`` or ``normalize="trace"``). On other X it is above 0 only where
+        ``pca`` is ``"auto"``, labels attract and nothing repels: 0.3 if labels and neighbours attract; if labels alone attract,
+        the number of directions that the variance is spread over, divided by 50, and at most 1 (docs/defaults.md).
     normalize : {"auto", None, "degree", "trace"}, default="auto"
         How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
         so that its degrees add up to the number of samples: in ``KNN(5) + SameClass()`` both then have an equal say. ``"auto"``

@@ -68,7 +68,7 @@ class Index:
         require_numbers(d, f"metric={self.metric!r}, metric_params={self.metric_params!r}")
 
 
-def is_exact() -> bool:
+def sklearn_is_exact() -> bool:
     """Whether scikit-learn searches in float64, as it does unless another program has taken its place."""
     return _is_exact(NearestNeighbors)
 

@@ -16,7 +16,7 @@ from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ..rows import Rows, kernel_distances, lengths, row_width, unit_rows
 from ._chi2 import check_histograms, chi2_distances, chi2_paired
 from ._choice import TIE
-from ._index import Index, is_exact
+from ._index import Index, sklearn_is_exact
 from ._requests import KERNEL, is_named
 
 ROUNDING = 1e-13  # of squared distances that are found by products, as a share of the squared norms
@@ -36,7 +36,7 @@ def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
 
 def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
     """Whether distances are found by products of rows: Euclidean ones where no tree is faster, and cosines."""
-    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X) and is_exact()
+    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X) and sklearn_is_exact()
     return (is_named(metric, "cosine") and not metric_params) or (is_euclidean(metric, metric_params) and not few)
 
 
@@ -189,7 +189,7 @@ def _euclidean_space(data: Rows) -> Space:
     with np.errstate(over="ignore"):
         if not np.isfinite(data.norms**2).all():
             raise ValueError(OUT_OF_RANGE)
-    if is_dense and X.shape[1] <= TREE_DIMENSIONS and is_exact():
+    if is_dense and X.shape[1] <= TREE_DIMENSIONS and sklearn_is_exact():
         return Space(X, "euclidean", algorithm="kd_tree")
     if is_dense and data.n < X.shape[1] and _holds_all_pairs(data):
         distances = data.once(("distances", "gram"), lambda: kernel_distances(data.row_gram))

@@ -23,7 +23,7 @@ from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sized
 from ._places import EXACT_ROWS, checked, entered, settle
 
 DTYPES = [np.float64, np.float32]
-MANY_ROWS = 100_000  # in memory: up to here an exact search takes little longer than a sampled one (docs/scaling.md)
+MANY_ROWS = 100_000  # in memory: up to here an exact search takes at most a few times as long as a sampled one (docs/scaling.md)
 
 
 class Reducer(TransformerMixin, BaseEstimator):
@@ -130,6 +130,18 @@ class Reducer(TransformerMixin, BaseEstimator):
         _, X, y = entered(self, X, y)
         return clone(self)._prepared(X, y)[0]
 
+    def samples_rows(self, n: int, most: int | None = None) -> bool:
+        """Whether the default graph of n rows in memory searches for a sample of them.
+
+        Parameters
+        ----------
+        n : int
+            How many rows there are.
+        most : int, default=None
+            Up to how many it searches for all; None is 100,000.
+        """
+        return self._samples_rows and n > (MANY_ROWS if most is None else most)
+
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph that ``graph=None`` stands for, with this many neighbours."""
         raise NotImplementedError(f"{type(self).__name__} has no default graph; give graph=")
@@ -213,7 +225,7 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _graphs(self, n: int, in_blocks: bool = False, most: int | None = None) -> Graphs:
         """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
         given, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = in_blocks or (self._samples_rows and n > (MANY_ROWS if most is None else most))
+        many = in_blocks or self.samples_rows(n, most)
         graph = as_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
             graph = sized(clone(graph), self._n_components)

@@ -35,7 +35,7 @@ NORMALIZATIONS = ("auto", None, "degree", "trace")
 
 
 class Options(NamedTuple):
-    """The parameters that decide how a problem is solved; a method that has one of them not takes what stands here."""
+    """The parameters that decide how a problem is solved; a method without one of them takes the value that stands here."""
 
     n_components: Any = None
     pca: Any = None
