@@ -178,3 +178,27 @@ def test_what_a_device_does_not_search():
 def test_few_columns_by_a_tree():
     X = GAUSS[:, :5]
     same(find(Rows(X), Search(5, search="torch")), brute(X, 5, "euclidean"))
+
+
+def test_the_rounding_of_queries_counts(there, monkeypatch):
+    """Rows that float16 holds, and queries that it rounds onto them."""
+    from lapwing.neighbors import _device, _screen
+
+    for name, value in (("FEW", 10), ("MORE", 0), ("MORE_GROUPS", 0)):
+        monkeypatch.setattr(_device, name, value)
+    monkeypatch.setattr(_screen, "GROUP", ((1 << 60, 2),))
+    rs = np.random.RandomState(0)
+    X = rs.choice([-1.0, 1.0], (1500, 20))
+    Q = X[:200] * (1 - 2e-4 * rs.randint(0, 2, (200, 20)))
+    finder = _device.Finder(there(X))
+    finder.frame.centre.zero_()
+    cols = finder.nearest(there(Q), None, 3)[0].cpu().numpy()
+    D = np.array([((q - X) ** 2).sum(axis=1) for q in Q])
+    np.testing.assert_allclose(np.sort(np.take_along_axis(D, cols, 1), 1), np.sort(D, 1)[:, :3], rtol=1e-9)
+    assert finder.doubtful
+
+
+def test_close_rows_far_from_the_others(there):
+    rs = np.random.RandomState(0)
+    X = np.r_[rs.randn(300, 20), 1e6 * rs.randn(20) + 1e-4 * rs.randn(60, 20)]
+    same(find(DeviceRows(there(X)), Search(7)), brute(X, 7, "euclidean"))

@@ -111,7 +111,6 @@ def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
         raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
     # The inverse is huge along the constant, so what rounding leaves of it must not come back.
     _, V = largest(problem.after_deflation(factor.solve), problem.deflated, k, restarts, problem.tol)
-    V = np.linalg.qr(V - problem.deflated @ (problem.deflated.T @ V))[0]
     # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
     values, rotation = np.linalg.eigh(V.T @ (M @ V))
     return values, V @ rotation
