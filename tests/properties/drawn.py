@@ -4,12 +4,16 @@ Numbers come from a seed, so that an example is a few words, and what is hard ab
 """
 
 import os
+import warnings
 from collections.abc import Callable
 from functools import wraps
+from math import ceil
 from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
+import oracles as o
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -43,21 +47,48 @@ from lapwing.graphs import (
     SameClass,
 )
 
-PROPERTIES = 7  # that share the minutes of a fuzz
+MINUTES = float(os.environ.get("LAPWING_FUZZ_MINUTES", "0"))  # of a fuzz; 0 in ``make test``
+MOST, BATCH = 10_000, 50  # examples of a property in a fuzz, and after how many of them the clock is looked at
+PROPERTIES = []  # those that were collected share the minutes
 
 
-def bounded(check):
-    """Examples beyond this property's share of ``LAPWING_FUZZ_MINUTES`` pass unseen, unless one has failed."""
-    share = 60 * float(os.environ.get("LAPWING_FUZZ_MINUTES", "inf")) / PROPERTIES
-    state = {"end": None, "failed": False}
+def tried(*drawn, examples=20):
+    """A property of what is drawn: so many examples in ``make test``, and in ``make fuzz`` 10,000 or what its minutes allow."""
+
+    def of(check):
+        PROPERTIES.append(check)
+        if not MINUTES:
+            return settings(max_examples=examples)(given(*drawn)(check))
+
+        def fuzzed():
+            end = monotonic() + seconds_each()
+            batch = settings(max_examples=BATCH)(given(*drawn)(until(end, check)))
+            for _ in range(MOST // BATCH):
+                if monotonic() < end:
+                    batch()
+
+        fuzzed.__doc__ = check.__doc__
+        return fuzzed
+
+    return of
+
+
+def seconds_each():
+    """Of the minutes of a fuzz, where processes share the properties."""
+    return 60 * MINUTES / ceil(len(PROPERTIES) / int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def until(end, check):
+    """Examples after the end pass unseen, unless one has failed, which hypothesis tries again."""
+    failed = False
 
     @wraps(check)
-    def checked(*args, **drawn):
-        state["end"] = state["end"] or monotonic() + share
-        if state["failed"] or monotonic() < state["end"]:
-            state["failed"] = True
-            check(*args, **drawn)
-            state["failed"] = False
+    def checked(**drawn):
+        nonlocal failed
+        if failed or monotonic() < end:
+            failed = True
+            check(**drawn)
+            failed = False
 
     return checked
 
@@ -159,8 +190,31 @@ GRAPHS = st.recursive(
     ),
     max_leaves=4,
 )
+
+
+def leaves_of(graph):
+    """The graphs that one is made of, those of a filter included."""
+    parts = [part for name in ("left", "right", "graph") if (part := getattr(graph, name, None)) is not None]
+    return [leaf for part in parts for leaf in leaves_of(part)] or [graph]
+
+
 PROJECTIONS = [LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA, KernelLPP, KernelNPE]
 FREE = [LaplacianEigenmaps, TangentialMaps, GLPCA, RobustGLPCA, L21PCA]
+FREE_PROBLEMS = [LaplacianEigenmaps(), LaplacianEigenmaps(constraint="identity"), TangentialMaps(), GLPCA(), GLPCA(beta=0.9)]
+
+
+def quietly(compute):
+    """The outcome of a fit, whatever it warns of."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return o.outcome(compute)
+
+
+def literal(method, k, **options):
+    """The method as its equation has it, with those of the options that it has."""
+    usual = {"pca": None, "scaling": "constraint", "ridge": 0.0, "standardize": False, "gamma": 0.1, **options}
+    model = method(k)
+    return model.set_params(**{name: usual[name] for name in usual.keys() & model.get_params(deep=False).keys()})
 
 
 @st.composite

@@ -1,13 +1,11 @@
 """What holds of every fit, whatever the estimator, its graph and the data: each is a class of defects that were found."""
 
 import re
-import warnings
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import oracles as o
-from drawn import GRAPHS, KINDS, LEAVES, bounded, estimators, gaussian, of_many_lengths, repeated, rows
-from hypothesis import given
+from drawn import GRAPHS, KINDS, LEAVES, estimators, gaussian, of_many_lengths, quietly, repeated, rows, tried
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -21,19 +19,11 @@ from lapwing.maps import SparseMap
 WORDS = ("X", "y", "graph", "penalty", "metric", "kernel", "sample", "feature", "component", "class", "weights", "tol")
 
 
-def quietly(compute):
-    """The outcome of a fit, whatever it warns of."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return o.outcome(compute)
-
-
 def entries(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-@given(estimators(), rows(), st.booleans())
-@bounded
+@tried(estimators(), rows(), st.booleans())
 def test_a_fit_gives_numbers_or_says_why_not(estimator, data, by_lanczos):
     """Finite numbers, twice the same, X as it was; or an error that names something that the user gave."""
     X, y = data.made()
@@ -52,14 +42,13 @@ def test_a_fit_gives_numbers_or_says_why_not(estimator, data, by_lanczos):
         assert np.isfinite(one).all()
 
 
-@given(
+@tried(
     st.sampled_from([OLPP, ONPP, LPCA, GLPCA, L21PCA, RobustGLPCA]),
     st.sampled_from([*KINDS, of_many_lengths, of_many_lengths]),
     st.integers(0, 10_000),
     st.tuples(st.integers(2, 40), st.integers(1, 60)),
     st.floats(0, 1),
 )
-@bounded
 def test_orthonormal_directions(method, kind, seed, shape, share):
     """VᵀV = I, or QᵀQ = I of representations, whatever the lengths of directions and however many are asked for."""
     k = 1 + int(share * (min(shape) - 1))
@@ -85,8 +74,7 @@ def coordinates(method, X, **options):
     return model.fit(X).transform(X), (values[2] - values[1]) / np.abs(values).max()
 
 
-@given(st.sampled_from(METHODS), st.integers(0, 10_000), st.floats(0, 8), st.booleans())
-@bounded
+@tried(st.sampled_from(METHODS), st.integers(0, 10_000), st.floats(0, 8), st.booleans())
 def test_translation(method, seed, power, as_sparse):
     """Where all rows lie does not matter, to what is left of their digits."""
     offset, make = 10.0**power, sparse.csr_array if as_sparse else np.asarray
@@ -96,8 +84,7 @@ def test_translation(method, seed, power, as_sparse):
     assert o.angle(here.T, there.T) < 1e-11 * max(offset, 1e3) / max(gap, 1e-12)
 
 
-@given(st.sampled_from(METHODS[:2]), st.integers(0, 10_000), st.sampled_from([gaussian, repeated]), GRAPHS)
-@bounded
+@tried(st.sampled_from(METHODS[:2]), st.integers(0, 10_000), st.sampled_from([gaussian, repeated]), GRAPHS)
 def test_order_of_rows(method, seed, kind, graph):
     """Of a sum with a graph that links equal rows only, too, when each is scaled to trace 1."""
     rng = np.random.RandomState(seed)
@@ -118,8 +105,7 @@ def test_order_of_rows(method, seed, kind, graph):
     assert o.angle(Z.T, W.T) < 1e-10 / max((values[2] - values[1]) / np.abs(values).max(), 1e-12)
 
 
-@given(st.sampled_from(sorted(VALID_METRICS["brute"])), rows(20), st.booleans())
-@bounded
+@tried(st.sampled_from(sorted(VALID_METRICS["brute"])), rows(20), st.booleans())
 def test_metrics(metric, data, by_radius):
     """Symmetric links of numbers, or an error that names the metric."""
     X, y = data.made()
@@ -135,8 +121,7 @@ def test_metrics(metric, data, by_radius):
             np.testing.assert_array_equal(found, found.T)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 1000))
-@bounded
+@tried(st.integers(0, 10_000), st.integers(1, 1000))
 def test_sums_in_model_files(seed, count):
     """A sum of any length prints, and comes back from a file."""
     leaves, rng = [*LEAVES[:10], -0.3 * LEAVES[1], LEAVES[2] & SameClass()], np.random.RandomState(seed)
@@ -148,8 +133,7 @@ def test_sums_in_model_files(seed, count):
     assert repr(read.graph) == repr(graph)
 
 
-@given(st.integers(0, 10_000), st.floats(0, 0.95), st.booleans())
-@bounded
+@tried(st.integers(0, 10_000), st.floats(0, 0.95), st.booleans())
 def test_empty_documents(seed, share, as_sparse):
     """They change nothing for the others, and are placed at 0."""
     rng, make = np.random.RandomState(seed), sparse.csr_array if as_sparse else np.asarray

@@ -1,0 +1,81 @@
+"""A fit solves its equations: beside a dense solution of A and B, with the map written out."""
+
+import numpy as np
+import oracles as o
+from drawn import FREE_PROBLEMS, GRAPHS, KINDS, PROJECTIONS, Data, literal, quietly, tried
+from hypothesis import strategies as st
+from scipy.linalg import eigh, null_space
+from written_out import EPS, pencil
+
+from lapwing.solvers import _solve
+
+exact = st.builds(
+    Data,
+    st.sampled_from(KINDS),
+    st.integers(0, 10_000),
+    st.tuples(st.integers(4, 40), st.integers(1, 40)),
+    st.just(1.0),
+    st.just(np.float64),
+    st.integers(1, 4),
+    st.booleans(),
+)
+
+
+@tried(
+    st.sampled_from(PROJECTIONS),
+    st.one_of(st.none(), GRAPHS),
+    exact,
+    st.integers(1, 4),
+    st.sampled_from([None, "degree", "trace"]),
+    st.booleans(),
+    st.sampled_from([0.0, 0.5]),
+    examples=60,
+)
+def test_projections(method, graph, data, k, normalize, standardize, ridge):
+    """FᵀAF V = FᵀBF V diag(lambda) and VᵀFᵀBF V = I, and no smaller lambda there is."""
+    X, y = data.made()
+    model = literal(method, k, graph=graph, normalize=normalize, standardize=standardize, ridge=ridge)
+    fitted = quietly(lambda: model.fit(X, y))
+    if isinstance(fitted, str):
+        return
+    Z, P = quietly(lambda: fitted.transform(X)), quietly(lambda: pencil(model, X, y))
+    if P is None or P.blur > 1e-6 or P.noise > 1e-6:
+        return
+    assert fitted.rank_ == P.F.shape[1]
+    V, outside = P.directions(Z)
+    values, tol = P.solved()[0], 1e3 * P.noise
+    np.testing.assert_allclose(fitted.eigenvalues_, values[:k], rtol=1e-9, atol=tol)
+    T = eigh(P.B)[1] / np.sqrt(eigh(P.B)[0])  # makes B the identity
+    W = np.linalg.solve(T, V)
+    assert outside < 1e-6
+    np.testing.assert_allclose(W.T @ W, np.eye(k), rtol=0, atol=1e-8 + 1e3 * P.blur)
+    residual = T.T @ P.A @ V - W * (fitted.eigenvalues_ - P.shift)
+    assert np.linalg.norm(residual) < 1e-8 * np.abs(values - P.shift).max() + tol * k
+
+
+@tried(st.sampled_from(FREE_PROBLEMS), st.one_of(st.none(), GRAPHS), exact, st.integers(1, 4), st.booleans(), examples=40)
+def test_free_maps(model, graph, data, k, by_iteration):
+    """A Y = B Y diag(lambda) and YᵀBY = I among what the constant is kept out of, and no smaller lambda there is."""
+    X, y = data.made()
+    few, _solve.FEW = _solve.FEW, 8 if by_iteration else _solve.FEW
+    try:
+        fitted = quietly(lambda: o.clone(model).set_params(n_components=k, graph=graph).fit(X, y))
+    finally:
+        _solve.FEW = few
+    if isinstance(fitted, str):
+        return
+    problem, Y = quietly(lambda: o.clone(fitted).problem(X, y)), fitted.embedding_
+    A = sum(term.coefficient * term.laplacian.toarray() for term in problem.minimise)
+    b = problem.subject_to.diagonal()
+    assert not Y[b == 0].any()
+    live = b > 0
+    A, b, Y = A[np.ix_(live, live)], b[live], Y[live]
+    T = null_space(np.sqrt(b)[None]) / np.sqrt(b)[:, None]
+    M = T.T @ A @ T
+    values = np.linalg.eigvalsh(M)
+    tol = 1e-9 * np.abs(values).max() + 1e3 * EPS * np.abs(np.diag(A)).max() / b.min()
+    np.testing.assert_allclose(fitted.eigenvalues_, values[:k], rtol=0, atol=tol)
+    W = (T * b[:, None]).T @ Y
+    np.testing.assert_allclose(W.T @ W, np.eye(k), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(b @ Y, 0, atol=1e-8 * np.sqrt(b.sum()))
+    assert np.linalg.norm(M @ W - W * fitted.eigenvalues_) < 10 * tol
