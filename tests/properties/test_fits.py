@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import oracles as o
-from drawn import GRAPHS, KINDS, LEAVES, estimators, gaussian, of_many_lengths, quietly, repeated, rows, tried
+from drawn import KINDS, LEAVES, estimators, gaussian, of_many_lengths, quietly, rows, tried
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -82,27 +82,6 @@ def test_translation(method, seed, power, as_sparse):
     here, gap = coordinates(method, X)
     there, _ = coordinates(method, make(X + offset))
     assert o.angle(here.T, there.T) < 1e-11 * max(offset, 1e3) / max(gap, 1e-12)
-
-
-@tried(st.sampled_from(METHODS[:2]), st.integers(0, 10_000), st.sampled_from([gaussian, repeated]), GRAPHS)
-def test_order_of_rows(method, seed, kind, graph):
-    """Of a sum with a graph that links equal rows only, too, when each is scaled to trace 1."""
-    rng = np.random.RandomState(seed)
-    X, y, order = kind(rng, 30, 4), np.arange(30) // 3, rng.permutation(30)
-    if any(leaf.searches() and leaf.searches()[0].queries for _, leaf in graph.signed()):
-        return  # which rows are searched for goes by their place
-    model = method(2, graph=graph + KNN(6) + SameClass(), normalize="trace", pca=None, standardize=False)
-    values = quietly(lambda: clone(model).set_params(n_components=3).fit(X, y).eigenvalues_)
-    if isinstance(values, str):
-        return
-    Z, W = (
-        quietly(lambda: clone(model).fit(X, y).transform(X)),
-        quietly(lambda: clone(model).fit(X[order], y[order]).transform(X)),
-    )
-    if kind is repeated and any(leaf.searches() for _, leaf in graph.signed()):
-        return  # of equally distant neighbours the first is taken
-    Z, W = (quietly(lambda i=i: clone(model).fit(X[i], y[i]).transform(X)) for i in (np.arange(30), order))
-    assert o.angle(Z.T, W.T) < 1e-10 / max((values[2] - values[1]) / np.abs(values).max(), 1e-12)
 
 
 @tried(st.sampled_from(sorted(VALID_METRICS["brute"])), rows(20), st.booleans())

@@ -160,6 +160,8 @@ def progressing(n: int, shows: bool) -> Any:
 
 def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
     """The rows of a sample, as they are searched in a metric."""
+    if not isinstance(metric_params, dict | None):
+        raise ValueError(f"metric_params={metric_params!r} must be a dict of the metric's own parameters, or None")
     if data.in_blocks:
         return space(data.linked, metric, metric_params)
     if metric is KERNEL or not data.has_features:
