@@ -47,7 +47,8 @@ MIRRORS = {
 LEFT_OUT = {"_triton.py"}  # runs on a GPU alone
 SYMMETRIC = {"min", "max", "np.minimum", "np.maximum", "np.vdot", "np.hypot"}  # whose arguments may stand in any order
 SLOW = 3.0  # seconds; slower tests are left out
-PRELOADED = "numpy scipy.stats scipy.sparse.linalg sklearn.decomposition sklearn.metrics sklearn.manifold sklearn.discriminant_analysis"
+PRELOADED = "numpy scipy.stats scipy.sparse.linalg sklearn.decomposition sklearn.metrics sklearn.manifold"
+PRELOADED += " sklearn.discriminant_analysis"
 PRELOADED += " sklearn.kernel_approximation sklearn.pipeline sklearn.model_selection joblib pytest torch"
 PRELOADED += " dask.array pandas numba pynndescent"
 OTHER = {
@@ -181,12 +182,12 @@ def package(file: str) -> str:
 
 def files() -> list[str]:
     base = ROOT / "src/lapwing"
-    found = [path for name in MIRRORS for path in ([base / name] if name.endswith(".py") else sorted((base / name).glob("*.py")))]
-    return [
-        str(path.relative_to(ROOT))
-        for path in found
-        if path.name not in {"__init__.py", *LEFT_OUT}
+    found = [
+        path
+        for name in MIRRORS
+        for path in ([base / name] if name.endswith(".py") else sorted((base / name).glob("*.py")))
     ]
+    return [str(path.relative_to(ROOT)) for path in found if path.name not in {"__init__.py", *LEFT_OUT}]
 
 
 def mutants() -> list[Mutant]:
@@ -238,7 +239,9 @@ class Chosen:
         self.order = {name: place for place, name in enumerate(order)}
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid]
+        )
 
 
 def copied(folder: Path) -> Path:
@@ -367,7 +370,9 @@ def wilson(hits: int, total: int) -> tuple[float, float]:
     return (centre - half) / (1 + z**2 / total), (centre + half) / (1 + z**2 / total)
 
 
-def run(sample: list[Mutant], done: dict[str, Any], known: dict[str, Any], folder: Path, jobs: int, results: Path) -> None:
+def run(
+    sample: list[Mutant], done: dict[str, Any], known: dict[str, Any], folder: Path, jobs: int, results: Path
+) -> None:
     """Each mutant that is not done yet."""
     waiting = [mutant for mutant in sample if mutant.key not in done][::-1]
     slots = [copied(folder / str(i)) for i in range(jobs)]
@@ -382,7 +387,10 @@ def run(sample: list[Mutant], done: dict[str, Any], known: dict[str, Any], folde
         done[mutant.key] = entry
         with results.open("a") as file:
             file.write(json.dumps(entry) + "\n")
-        print(f"{len(done):4} {verdict:9} {seconds:5.1f} s  {mutant.file}:{mutant.line}  {entry['was']!r} -> {mutant.text!r}", flush=True)
+        print(
+            f"{len(done):4} {verdict:9} {seconds:5.1f} s  {mutant.file}:{mutant.line}  {entry['was']!r} -> {mutant.text!r}",
+            flush=True,
+        )
 
     while waiting or running:
         while waiting and slots:
@@ -419,7 +427,7 @@ def report(sample: list[Mutant], done: dict[str, Any]) -> None:
     for entry in entries:
         by_package[package(entry["file"])].append(entry["verdict"] in ("noticed", "too slow"))
     print("\n| part | mutants | noticed | share | 95 % interval |\n|---|---|---|---|---|")
-    for name, hits in [*by_package.items(), ("all", [hit for hits in by_package.values() for hit in hits])]:
+    for name, hits in [*by_package.items(), ("all", [hit for part in by_package.values() for hit in part])]:
         low, high = wilson(sum(hits), len(hits))
         print(f"| `{name}` | {len(hits)} | {sum(hits)} | {sum(hits) / len(hits):.1%} | {low:.0%} to {high:.0%} |")
     print("\n| not noticed | was | became |\n|---|---|---|")
@@ -445,7 +453,10 @@ def main() -> None:
         done = {entry["key"]: entry for entry in map(json.loads, given.results.read_text().splitlines())}
     if given.again:
         done = {key: entry for key, entry in done.items() if entry["verdict"] in ("noticed", "too slow")}
-    print(f"{len(sample)} of {len(everything)} mutants, {sum(m.key in done for m in sample)} of them done before", flush=True)
+    print(
+        f"{len(sample)} of {len(everything)} mutants, {sum(m.key in done for m in sample)} of them done before",
+        flush=True,
+    )
     if not given.report:
         for name in PRELOADED.split():
             with contextlib.suppress(ImportError):

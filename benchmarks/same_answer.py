@@ -3,8 +3,8 @@
     python benchmarks/same_answer.py
     python benchmarks/same_answer.py --others oldest/bin/python newest/bin/python
 
-Each estimator is fitted to the 1,797 digits of scikit-learn, with as many components (at most 10) as lead to the widest gap behind
-them: where eigenvalues are equal, directions are arbitrary. The angle is the largest one between the spaces that the coordinates
+Each estimator is fitted to the 1,797 digits of scikit-learn, with as many components, at most 10, as lead to the widest gap
+behind them: where eigenvalues are equal, directions are arbitrary. The angle is the largest one between the spaces that the coordinates
 of the rows span, in radians. ``--others`` are interpreters that have lapwing's dependencies; each fits the same data, and is
 compared with this one.
 """
@@ -26,17 +26,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
-from lapwing import (
-    DNE, GLPCA, L21PCA, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, FisherScore, KernelLPP, KernelNPE, LaplacianEigenmaps,
-    LaplacianScore, RobustGLPCA, TangentialMaps,
-)  # fmt: skip
+import lapwing
 
 MOST = 10
-ESTIMATORS = [
-    LPP(), OLPP(), NPE(), ONPP(), LPI(), MMC(), LPDP(), MFA(), DNE(), LPCA(), KernelLPP(), KernelNPE(), LaplacianEigenmaps(),
-    TangentialMaps(), GLPCA(), RobustGLPCA(max_iter=50, tol=1e-3), L21PCA(max_iter=50, tol=1e-3),
-]  # fmt: skip
-OTHERS = [TSA((3, 3)), LaplacianScore(10), FisherScore(10)]
+NAMES = "LPP OLPP NPE ONPP LPI MMC LPDP MFA DNE LPCA KernelLPP KernelNPE LaplacianEigenmaps TangentialMaps GLPCA"
+BRIEF = {"max_iter": 50, "tol": 1e-3}
+ESTIMATORS = [getattr(lapwing, name)() for name in NAMES.split()]
+ESTIMATORS += [lapwing.RobustGLPCA(**BRIEF), lapwing.L21PCA(**BRIEF)]
+OTHERS = [lapwing.TSA((3, 3)), lapwing.LaplacianScore(10), lapwing.FisherScore(10)]
 
 
 def name_of(estimator: Any) -> str:
@@ -59,7 +56,9 @@ def coordinates(estimator: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     fitted = clone(estimator).fit(X if name_of(estimator) != "TSA" else X.reshape(-1, 8, 8), y)
     if hasattr(fitted, "scores_"):
         return np.nan_to_num(fitted.scores_, posinf=0.0)[:, None]
-    return np.asarray(fitted.transform(X if name_of(estimator) != "TSA" else X.reshape(-1, 8, 8)), dtype=np.float64).reshape(len(X), -1)
+    return np.asarray(
+        fitted.transform(X if name_of(estimator) != "TSA" else X.reshape(-1, 8, 8)), dtype=np.float64
+    ).reshape(len(X), -1)
 
 
 def angle(Z: np.ndarray, other: np.ndarray) -> float:
@@ -105,7 +104,9 @@ def main() -> None:
         usual = [coordinates(estimator, X, y) for estimator in estimators]
     columns: dict[str, list[np.ndarray]] = {}
     with threadpool_limits(max(2, os.cpu_count() or 2)):
-        columns[f"{max(2, os.cpu_count() or 2)} threads of BLAS"] = [coordinates(estimator, X, y) for estimator in estimators]
+        columns[f"{max(2, os.cpu_count() or 2)} threads of BLAS"] = [
+            coordinates(estimator, X, y) for estimator in estimators
+        ]
     with threadpool_limits(1):
         columns["columns first"] = [coordinates(estimator, np.asfortranarray(X), y) for estimator in estimators]
         columns["float32"] = [coordinates(estimator, X.astype(np.float32), y) for estimator in estimators]
@@ -118,7 +119,9 @@ def main() -> None:
     for i, estimator in enumerate(estimators):
         size = sizes[i] or ("(3, 3)" if name_of(estimator) == "TSA" else "scores")
         angles = (angle(usual[i], column[i]) for column in columns.values())
-        print(f"| {name_of(estimator)} | {size} |", " | ".join(f"{value:.0e}" for value in angles), "|")
+        print(
+            f"| {name_of(estimator)} | {size} |", " | ".join(f"{value:.0e}" if value else "0" for value in angles), "|"
+        )
 
 
 if __name__ == "__main__":

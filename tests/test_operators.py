@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import aslinearoperator
 
 from lapwing import operators
 from lapwing.graphs import KNN
 from lapwing.maps import form, weighted_mean
-from lapwing.operators import Structured, diagonal, identity, laplacian, row_blocks
+from lapwing.operators import Structured, canonical, diagonal, identity, laplacian, row_blocks
 from lapwing.problem import ORTHOGONAL, Problem, Term, attraction, degree_sum, laplacian_sum
 
 N = 23
@@ -249,3 +250,106 @@ def test_problem_sums_its_terms():
     assert Problem(terms, laplacian_sum(terms)).degrees is None
     with pytest.raises(ValueError, match=r"graph has no attraction.*penalty="):
         degree_sum(terms[1:2])
+
+
+@every_part
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_operators_in_both_precisions(parts, dtype):
+    """Products with vectors and with many of them, in the precision that is asked for."""
+    A, V = Structured(N, **parts).operator(dtype), normal(60, N, 3).astype(dtype)
+    tol = 1e-12 if dtype == np.float64 else 1e-4
+    assert A.dtype == dtype
+    close(A @ V, to_dense(parts) @ V, tol)
+    close(A @ V[:, 0], to_dense(parts) @ V[:, 0], tol)
+
+
+@every_part
+def test_rows_that_occur_often(parts):
+    """A form of repeated rows is that of the rows written out, but for the sparse part, whose links are of single rows."""
+    counts = np.random.RandomState(0).randint(1, 4, N).astype(float)
+    others = {name: part for name, part in parts.items() if name != "sparse"}
+    F, place = normal(61, N, 2), np.repeat(np.arange(N), counts.astype(int))
+    A = np.zeros((place.size, place.size))
+    if "diag" in others:
+        A += np.diag(others["diag"][place])
+    for U, c in others.get("factors", ()):
+        U = (U.toarray() if sparse.issparse(U) else U).astype(np.float64)[place]
+        A += (U * c) @ U.T
+    close(F.T @ (Structured(N, **others).repeated(counts) @ F), F[place].T @ A @ F[place], 1e-10)
+    assert Structured(N, **parts).repeated(counts).sparse is parts.get("sparse")
+
+
+def test_some_rows():
+    A, rows = Structured(N, sparse=symmetric(62), diag=normal(63, N)), np.array([5, 2, 20])
+    close(A.among(rows).toarray(), A.toarray()[np.ix_(rows, rows)])
+    assert A.among(rows).n == 3
+    assert Structured(N).among(rows).is_diagonal
+
+
+@every_part
+def test_sparse_form(parts, monkeypatch):
+    found = Structured(N, **parts).tosparse()
+    assert isinstance(found, sparse.csr_array)
+    close(found.toarray(), to_dense(parts))
+    largest = max([np.square((U != 0).sum(axis=0).astype(float)).sum() for U, _ in parts.get("factors", ())], default=0)
+    monkeypatch.setattr(operators, "MOST_ENTRIES", largest)
+    Structured(N, **parts).tosparse()
+    if largest:
+        monkeypatch.setattr(operators, "MOST_ENTRIES", largest - 1)
+        with pytest.raises(ValueError, match="too many for a map without a formula"):
+            Structured(N, **parts).tosparse()
+
+
+def test_factors_that_are_operators():
+    U, c = normal(64, N, 3), normal(65, 3)
+    A = Structured(N, factors=((aslinearoperator(U), c),), diag=np.ones(N))
+    close(A.diagonal(), np.diag((U * c) @ U.T) + 1)
+    close(A.toarray(), (U * c) @ U.T + np.eye(N))
+    assert not A.is_thin
+    assert len(A.wide.factors) == 1
+
+
+def test_thin_and_wide_parts():
+    """Factors of up to half as many columns as rows are thin."""
+    thin, wide = (normal(66, N, N // 2), np.ones(N // 2)), (normal(67, N, N // 2 + 1), np.ones(N // 2 + 1))
+    assert Structured(N, factors=(thin,), diag=np.ones(N)).is_thin
+    assert Structured(N).is_thin
+    assert not Structured(N, factors=(thin, wide)).is_thin
+    assert not Structured(N, sparse=symmetric(1)).is_thin
+    assert Structured(N, sparse=symmetric(1), factors=(thin, wide), diag=np.ones(N)).wide.factors == (wide,)
+    assert Structured(N, sparse=symmetric(1), diag=np.ones(N)).wide.diag is None
+    assert Structured(N, diag=np.ones(N)).is_diagonal
+    assert not Structured(N, factors=(thin,)).is_diagonal
+    assert Structured(N).shape == (N, N)
+
+
+def test_components_of_rows_that_occur_often():
+    """Each occurrence is a vertex; a factor joins those of a row that it sees."""
+    counts, U = np.ones(N), np.zeros((N, 2))
+    counts[[2, 5, 7]] = 3, 2, 4
+    U[[2, 3], 0], U[7, 1] = 1.0, 1.0
+    W = symmetric(68, 0.9)
+    assert Structured(N, sparse=W).n_connected_components(np.ones(N)) == 1
+    assert Structured(N, sparse=W).n_connected_components(counts) == 1 + 2 + 1 + 3
+    assert Structured(N, sparse=W, factors=((U, np.array([1.0, 0.0])),)).n_connected_components(counts) == 1 + 1 + 3
+    assert (
+        Structured(N, sparse=W, factors=((sparse.csr_array(U), np.array([1.0, -1.0])),)).n_connected_components(counts)
+        == 2
+    )
+
+
+def test_canonical_rows():
+    """Sparse rows have each entry once, and indices of 32 bits; what they are made of stays as it is."""
+    assert canonical(N) == N
+    twice = sparse.csr_array((np.ones(4), np.array([1, 1, 0, 2]), np.array([0, 3, 4])), shape=(2, 3))
+    long = sparse.csr_array((np.ones(2), np.array([0, 2], np.int64), np.array([0, 1, 2], np.int64)), shape=(2, 3))
+    for given in (twice, long, sparse.csc_matrix(twice.toarray()), sparse.coo_array(twice.toarray())):
+        dense, entries = given.toarray(), given.data.copy()
+        found = canonical(given)
+        assert isinstance(found, sparse.csr_array)
+        assert found.has_canonical_format
+        assert found.indices.dtype == found.indptr.dtype == np.int32
+        np.testing.assert_array_equal(found.toarray(), dense)
+        np.testing.assert_array_equal(given.data, entries)
+    good = symmetric(69)
+    assert canonical(good) is good

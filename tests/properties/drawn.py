@@ -200,7 +200,13 @@ def leaves_of(graph):
 
 PROJECTIONS = [LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA, KernelLPP, KernelNPE]
 FREE = [LaplacianEigenmaps, TangentialMaps, GLPCA, RobustGLPCA, L21PCA]
-FREE_PROBLEMS = [LaplacianEigenmaps(), LaplacianEigenmaps(constraint="identity"), TangentialMaps(), GLPCA(), GLPCA(beta=0.9)]
+FREE_PROBLEMS = [
+    LaplacianEigenmaps(),
+    LaplacianEigenmaps(constraint="identity"),
+    TangentialMaps(),
+    GLPCA(),
+    GLPCA(beta=0.9),
+]
 
 
 def quietly(compute):

@@ -53,7 +53,9 @@ def test_projections(method, graph, data, k, normalize, standardize, ridge):
     assert np.linalg.norm(residual) < 1e-8 * np.abs(values - P.shift).max() + tol * k
 
 
-@tried(st.sampled_from(FREE_PROBLEMS), st.one_of(st.none(), GRAPHS), exact, st.integers(1, 4), st.booleans(), examples=40)
+@tried(
+    st.sampled_from(FREE_PROBLEMS), st.one_of(st.none(), GRAPHS), exact, st.integers(1, 4), st.booleans(), examples=40
+)
 def test_free_maps(model, graph, data, k, by_iteration):
     """A Y = B Y diag(lambda) and YᵀBY = I among what the constant is kept out of, and no smaller lambda there is."""
     X, y = data.made()
@@ -73,9 +75,11 @@ def test_free_maps(model, graph, data, k, by_iteration):
     T = null_space(np.sqrt(b)[None]) / np.sqrt(b)[:, None]
     M = T.T @ A @ T
     values = np.linalg.eigvalsh(M)
-    tol = 1e-9 * np.abs(values).max() + 1e3 * EPS * np.abs(np.diag(A)).max() / b.min()
+    tol = (1e-8 if by_iteration else 1e-9) * np.abs(values).max() + 1e3 * EPS * np.abs(np.diag(A)).max() / b.min()
     np.testing.assert_allclose(fitted.eigenvalues_, values[:k], rtol=0, atol=tol)
     W = (T * b[:, None]).T @ Y
     np.testing.assert_allclose(W.T @ W, np.eye(k), rtol=0, atol=1e-8)
     np.testing.assert_allclose(b @ Y, 0, atol=1e-8 * np.sqrt(b.sum()))
-    assert np.linalg.norm(M @ W - W * fitted.eigenvalues_) < 10 * tol
+    assert (
+        np.linalg.norm(M @ W - W * fitted.eigenvalues_) < 10 * tol
+    )  # of an inverse, far eigenvalues have fewer digits

@@ -19,7 +19,9 @@ DIGITS = 1e5  # how many times the rounding of one sum the rounding of a fit may
 def models(suits=lambda leaf: True, methods=PROJECTIONS):
     """Literal fits, with graphs all of whose parts suit."""
     graphs = st.one_of(st.none(), GRAPHS.filter(lambda graph: all(suits(leaf) for leaf in leaves_of(graph))))
-    options = st.fixed_dictionaries({"normalize": st.sampled_from([None, "degree"]), "ridge": st.sampled_from([0.0, 0.5])})
+    options = st.fixed_dictionaries(
+        {"normalize": st.sampled_from([None, "degree"]), "ridge": st.sampled_from([0.0, 0.5])}
+    )
     return st.builds(
         lambda method, k, graph, given: literal(method, k, graph=graph, **given),
         st.sampled_from(methods),
@@ -110,7 +112,9 @@ def test_precision(model, drawn):
     check(model, X, y, coordinates(model, single, y, single), np.finfo(np.float32).eps / np.finfo(np.float64).eps / 10)
 
 
-@tried(models(), data, st.sampled_from([np.asfortranarray, lambda X: np.repeat(X, 2, axis=1)[:, ::2], sparse.csr_array]))
+@tried(
+    models(), data, st.sampled_from([np.asfortranarray, lambda X: np.repeat(X, 2, axis=1)[:, ::2], sparse.csr_array])
+)
 def test_layout(model, drawn, kind):
     """By rows, by columns, every other column of a wider array, sparse."""
     X, y, _ = made(drawn)

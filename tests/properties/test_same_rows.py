@@ -35,7 +35,11 @@ def models(draw):
             CodingLength(4, queries=queries),
         ]
     )
-    graph = draw(st.one_of(leaves, st.builds(lambda a, b: a + b, leaves, leaves), st.builds(lambda a, b: a - 0.2 * b, leaves, leaves)))
+    graph = draw(
+        st.one_of(
+            leaves, st.builds(lambda a, b: a + b, leaves, leaves), st.builds(lambda a, b: a - 0.2 * b, leaves, leaves)
+        )
+    )
     method = draw(st.sampled_from([LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA]))
     penalty = {"penalty": Repulsion(6, queries=queries)} if method is MFA else {}
     options = {name: draw(st.sampled_from(values)) for name, values in CHOICES.items()}

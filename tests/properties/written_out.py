@@ -81,7 +81,7 @@ def pencil(model, X, y):
     B = None if problem.subject_to is ORTHOGONAL else problem.subject_to.toarray()
     weights = np.ones(X.shape[0]) if B is None or np.any(B - np.diag(np.diag(B))) else np.diag(B)
     F = features(model, X, weights)
-    U, lengths, Vt = np.linalg.svd(F if B is not None else features(model, X, np.ones(X.shape[0])), full_matrices=False)
+    _, lengths, Vt = np.linalg.svd(F if B is not None else features(model, X, np.ones(X.shape[0])), full_matrices=False)
     rank = clear_rank(lengths[::-1] ** 2)
     if rank is None:
         return None

@@ -77,3 +77,14 @@ def test_block_lanczos_that_stops_early_warns(monkeypatch):
     A = symmetric(SPECTRA["simple"])
     with pytest.warns(ConvergenceWarning, match="after 1 restarts"):
         _block.block_largest(lambda V: A @ V, np.empty((500, 0)), 10, 1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-5, 1.0, 1e6])
+@pytest.mark.parametrize("dependence", [1.0, 1e-4, 1e-6, 1e-9, 0.0])
+def test_orthonormal_columns_of_any_length(size, dependence):
+    """W = F R, columns nearly dependent or not, whatever their unit."""
+    W = np.random.RandomState(0).standard_normal((40, 5))
+    W[:, 4] = W[:, 0] + dependence * W[:, 4]
+    F, R = _block._orthonormal(size * W)
+    np.testing.assert_allclose(F.T @ F, np.eye(5), atol=1e-5 * 1e-4)
+    np.testing.assert_allclose(F @ R, size * W, atol=1e-13 * size * 10)

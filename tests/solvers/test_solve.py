@@ -369,3 +369,9 @@ def test_signs():
     nearly = -1 + 1e-9
     rows = np.array([[0.1, -2.0, 0.3], [0.1, -1.0, -nearly], [3.0, -1.0, 2.0]])
     np.testing.assert_array_equal(fix_signs(rows), rows * [[-1], [-1], [1]])
+
+
+def test_an_operator_that_sees_nothing_leaves_no_direction():
+    zero = aslinearoperator(np.zeros((50, 50)))
+    with pytest.raises(RankError, match="no direction is left"):
+        solve(aslinearoperator(np.eye(50)), zero, 2, ridge=1.0, per=50, diagonal=np.zeros(50))

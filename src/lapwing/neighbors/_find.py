@@ -35,7 +35,7 @@ def find(data: Rows, search: Search) -> Edges:
     Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
     """
     search = search.checked(data.n_samples)
-    if search.search == "approximate" and search.recall is None:
+    if is_named(search.search, "approximate") and search.recall is None:
         search = search._replace(recall=data.recall)
     edges = timed(data, lambda: data.once(search.key, lambda: _found(data, search)))
     if data.half is None or search.queries is None:
@@ -97,7 +97,7 @@ def _found(data: Rows, search: Search) -> Edges:
     if data.in_blocks:
         raise AssertionError(f"{search} was not announced")
     require_square(search.metric, data.F.X)  # X of rows on a device would be a copy
-    if search.metric == "cosine":
+    if is_named(search.metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
     if is_named(search.search, "torch"):
         require_there(data)
@@ -116,7 +116,7 @@ def _found(data: Rows, search: Search) -> Edges:
 
 def is_by_features(data: Rows, search: Search) -> bool:
     """Whether distances come from features, pair by pair: not from a matrix of all of them, and not by chi-square."""
-    if not data.has_features or search.metric in (KERNEL, "precomputed", "chi2"):
+    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
         return False
     if is_searched_there(data, search):
         return True
@@ -374,7 +374,7 @@ def _by_transformer(data: Rows, search: Search) -> Edges:
 
 def _approximate(data: Rows, search: Search) -> Edges:
     """``search="approximate"``; of few rows the exact neighbours. What recall was measured is kept with the rows."""
-    if search.search != "approximate":
+    if not is_named(search.search, "approximate"):
         raise ValueError(f'search={search.search!r} must be None, "approximate", "torch", or a neighbours transformer')
     if not is_named(search.metric, *METRICS) or search.metric_params:
         raise ValueError(

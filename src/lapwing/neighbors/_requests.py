@@ -41,13 +41,18 @@ class Search(NamedTuple):
             self.among,
             joblib.hash(search.get_params()) if hasattr(search, "get_params") else search,
             self.queries,
-            self.random_state,
+            None if self.queries is None else self.random_state,  # which draws them
             self.recall,
         )
 
     def checked(self, n: int) -> Search:
         """With its parameters checked, for n rows; ``queries`` of all of them are None."""
         check_choice("among", self.among, AMONG)
+        if not (self.search is None or isinstance(self.search, str) or hasattr(self.search, "get_params")):
+            raise ValueError(
+                f'search={self.search!r} must be None, "approximate", "torch", or a neighbours transformer with a parameter '
+                "n_neighbors, such as sklearn.neighbors.KNeighborsTransformer()"
+            )
         if self.queries is not None:
             check_count("queries", self.queries)
             check_count("random_state", self.random_state, 0)

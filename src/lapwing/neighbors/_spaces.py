@@ -31,7 +31,7 @@ Found = TypeVar("Found")
 
 
 def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
-    return metric in ("euclidean", "l2") and not metric_params
+    return is_named(metric, "euclidean", "l2") and not metric_params
 
 
 def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
@@ -160,13 +160,15 @@ def progressing(n: int, shows: bool) -> Any:
 
 def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
     """The rows of a sample, as they are searched in a metric."""
+    if not (metric is KERNEL or isinstance(metric, str) or callable(metric)):
+        raise ValueError(f"metric={metric!r} must be the name of a metric, or a function of two rows")
     if not isinstance(metric_params, dict | None):
         raise ValueError(f"metric_params={metric_params!r} must be a dict of the metric's own parameters, or None")
     if data.in_blocks:
         return space(data.linked, metric, metric_params)
     if metric is KERNEL or not data.has_features:
         return _kernel_space(data, metric, metric_params)
-    if metric in ("euclidean", "l2") and not metric_params:
+    if is_euclidean(metric, metric_params):
         return _euclidean_space(data)
     if is_named(metric, "chi2"):
         return _chi2_space(data)

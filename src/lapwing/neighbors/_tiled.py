@@ -25,7 +25,7 @@ SAMPLED = 1000  # rows that the centre comes from
 
 def by_tiles(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None) -> bool:
     """Whether products of tiles are the fastest way: dense rows, not few of them, in more dimensions than trees are good at."""
-    angles = search.metric == "cosine" and not search.metric_params
+    angles = is_named(search.metric, "cosine") and not search.metric_params
     if not (angles or is_euclidean(search.metric, search.metric_params)):
         return False
     if search.n_neighbors > MOST_NEIGHBORS:

@@ -91,7 +91,8 @@ class KernelReducer(ProjectingReducer):
 
     def _units(self, graphs: Graphs) -> Units | None:
         """Kernels of distances and products have units; angles, histograms and kernels of a user's are left alone by "auto"."""
-        if self._kernel.is_precomputed or (self.standardize == "auto" and self.kernel not in KERNELS_WITH_UNITS):
+        has_units = isinstance(self.kernel, str) and self.kernel in KERNELS_WITH_UNITS
+        if self._kernel.is_precomputed or (self.standardize == "auto" and not has_units):
             return None
         return super()._units(graphs)
 
@@ -234,5 +235,7 @@ class KernelReducer(ProjectingReducer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._kernel.is_precomputed
-        tags.array_api_support = self.landmarks is not None and self.kernel in ON_DEVICES
+        tags.array_api_support = (
+            self.landmarks is not None and isinstance(self.kernel, str) and self.kernel in ON_DEVICES
+        )
         return tags

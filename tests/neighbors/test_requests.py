@@ -1,0 +1,102 @@
+"""What a graph asks of a search: parameters are checked, equal searches are one, and times are counted."""
+
+from time import perf_counter
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.neighbors import KNeighborsTransformer
+
+from lapwing import KernelNPE
+from lapwing.graphs import KNN, Radius
+from lapwing.neighbors import Search, find, is_named
+from lapwing.neighbors._products import Threads
+from lapwing.neighbors._requests import is_exact
+from lapwing.neighbors._spaces import space
+from lapwing.rows import Rows
+
+rng = np.random.RandomState(0)
+X = rng.standard_normal((40, 5))
+
+
+def kind_of(value):
+    return type(value).__name__
+
+
+@pytest.mark.parametrize("wrong", [2, np.int8(2), [1], np.eye(3), sparse.eye_array(3), "p", object()], ids=kind_of)
+@pytest.mark.parametrize("graph", [Radius(2.0), KNN(3, metric="minkowski"), KNN(3), KNN(3, metric="cosine")], ids=str)
+def test_parameters_of_a_metric_are_a_dict(graph, wrong):
+    with pytest.raises(ValueError, match="metric_params="):
+        graph.set_params(metric_params=wrong).build(X)
+
+
+@pytest.mark.parametrize("wrong", [3, [], {}, np.eye(3), sparse.eye_array(3), object()], ids=kind_of)
+def test_a_search_is_a_name_or_a_transformer(wrong):
+    with pytest.raises(ValueError, match="search="):
+        KNN(3, search=wrong).build(X)
+
+
+@pytest.mark.parametrize("wrong", [3, [], np.eye(3), sparse.eye_array(3), object()], ids=kind_of)
+def test_a_metric_is_a_name_or_a_function(wrong):
+    with pytest.raises(ValueError, match="metric="):
+        KNN(3, metric=wrong).build(X)
+
+
+@pytest.mark.parametrize("wrong", [3, np.eye(3), sparse.eye_array(3)], ids=kind_of)
+def test_a_kernel_is_a_name_or_a_function(wrong):
+    with pytest.raises(ValueError, match="kernel="):
+        KernelNPE(kernel=wrong).fit(X)
+
+
+def test_what_draws_queries_counts_where_there_are_any():
+    assert Search(3, random_state=1).key == Search(3, random_state=np.array(2)).key
+    assert Search(3, queries=9, random_state=1).key != Search(3, queries=9, random_state=2).key
+
+
+def test_names():
+    assert is_named("l2", "euclidean", "l2")
+    assert not is_named("l1", "euclidean", "l2")
+    assert not is_named(len, "euclidean")
+    assert is_exact(None)
+    assert is_exact("torch")
+    assert not is_exact("approximate")
+    assert not is_exact(KNeighborsTransformer())
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "measurable"),
+    [
+        ("euclidean", None, True),
+        ("l2", {}, True),
+        ("cosine", None, True),
+        ("manhattan", None, False),
+        ("minkowski", {"p": 3}, False),
+    ],
+)
+def test_distances_that_differences_give_again(metric, params, measurable):
+    assert space(Rows(X), metric, params).is_measurable is measurable
+
+
+def test_seconds_of_searches_add_up():
+    data, start = Rows(X), perf_counter()
+    find(data, Search(3))
+    first = data.times["search"]
+    find(data, Search(4))
+    assert 0 < first < data.times["search"] < perf_counter() - start
+
+
+def test_threads_start_again():
+    """After a run nothing of its pool is used, and inside one nothing is started."""
+    threads, done = Threads(2), []
+    for _ in range(2):
+        with threads.running(5):
+            pool = threads._pool
+            assert pool is not None
+            with threads.running(5):
+                assert threads._pool is pool
+                threads.each(done.append, [1, 2])
+        assert threads._pool is None
+        threads.each(done.append, [3])
+    with threads.running(1):
+        assert threads._pool is None
+    assert sorted(done) == [1, 1, 2, 2, 3, 3]
