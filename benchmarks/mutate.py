@@ -22,6 +22,7 @@ import importlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -36,17 +37,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-DEVICES = ["tests/devices"]
 MIRRORS = {
     "operators.py": ["tests/test_operators.py"],
     "problem.py": ["tests/test_problem.py"],
     "solvers": ["tests/solvers"],
-    "maps": ["tests/maps"],
-    "neighbors": ["tests/neighbors"],
+    "maps": ["tests/maps", "tests/devices"],
+    "neighbors": ["tests/neighbors", "tests/devices"],
 }
 LEFT_OUT = {"_triton.py"}  # runs on a GPU alone
 SYMMETRIC = {"min", "max", "np.minimum", "np.maximum", "np.vdot", "np.hypot"}  # whose arguments may stand in any order
 SLOW = 3.0  # seconds; slower tests are left out
+HANGS = 1200  # seconds after which a run that uses no CPU is given up
 PRELOADED = "numpy scipy.stats scipy.sparse.linalg sklearn.decomposition sklearn.metrics sklearn.manifold"
 PRELOADED += " sklearn.discriminant_analysis"
 PRELOADED += " sklearn.kernel_approximation sklearn.pipeline sklearn.model_selection joblib pytest torch"
@@ -194,11 +195,6 @@ def mutants() -> list[Mutant]:
     return [mutant for file in files() for mutant in Places(file, (ROOT / file).read_bytes()).found]
 
 
-def tests_of(file: str) -> list[str]:
-    on_devices = "device" in file or file.endswith(("_screen.py", "_tensor.py", "_streamed.py"))
-    return [name for name in MIRRORS[package(file)] + (DEVICES if on_devices else []) if (ROOT / name).exists()]
-
-
 class Read:
     """A plugin: which lines of the library each test reads, and how long it takes."""
 
@@ -302,7 +298,7 @@ def look(test: Path, folder: Path, output: Path) -> int:
 def baseline(folder: Path, kept: Path, jobs: int) -> dict[str, Any]:
     """Which tests read a line, and how long each takes."""
     found: dict[str, Any] = {"seconds": {}, "lines": defaultdict(list)}
-    names = {name for group in [*MIRRORS.values(), DEVICES] for name in group}
+    names = {name for group in MIRRORS.values() for name in group}
     tests = sorted(path for name in names for path in sorted((ROOT / name).glob("test_*.py")) or [ROOT / name])
     running: set[int] = set()
     for test in tests:
@@ -339,7 +335,7 @@ def mentions(names: tuple[str, ...]) -> list[str]:
 def chosen(mutant: Mutant, known: dict[str, Any]) -> list[str]:
     """The tests that read a mutant, the quickest first."""
     lines = mentions(mutant.names) if mutant.names else [f"{mutant.file}:{line}" for line in mutant.lines]
-    mirrored = tuple(tests_of(mutant.file))
+    mirrored = tuple(MIRRORS[package(mutant.file)])
     reading = {test for line in lines for test in known["lines"].get(line, [])}
     if "collection" in reading and not any(test in known["seconds"] for test in reading):
         reading = set(known["seconds"])
@@ -347,15 +343,20 @@ def chosen(mutant: Mutant, known: dict[str, Any]) -> list[str]:
     return sorted(of_these, key=known["seconds"].__getitem__)
 
 
-def tried(mutant: Mutant, tests: list[str], slot: Path) -> int:
-    """The process that runs the tests on a copy with this mutant."""
+def tried(mutant: Mutant, tests: list[str], seconds: float, slot: Path) -> int:
+    """The process that runs the tests on a copy with this mutant; it ends after three times the usual seconds of CPU."""
     path = slot / mutant.file
     source = (ROOT / mutant.file).read_bytes()
     path.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.end :])
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
         compiled.unlink()
     files = sorted({test.split("::")[0] for test in tests})
-    return forked(lambda: tested(slot, files, Chosen(tests), "-x"))
+
+    def work() -> int:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(30 + 3 * seconds),) * 2)
+        return tested(slot, files, Chosen(tests), "-x")
+
+    return forked(work)
 
 
 def restored(mutant: Mutant, slot: Path) -> None:
@@ -371,12 +372,11 @@ def wilson(hits: int, total: int) -> tuple[float, float]:
 
 
 def run(
-    sample: list[Mutant], done: dict[str, Any], known: dict[str, Any], folder: Path, jobs: int, results: Path
+    waiting: list[Mutant], done: dict[str, Any], known: dict[str, Any], folder: Path, jobs: int, results: Path
 ) -> None:
-    """Each mutant that is not done yet."""
-    waiting = [mutant for mutant in sample if mutant.key not in done][::-1]
+    """These mutants, the last one first."""
     slots = [copied(folder / str(i)) for i in range(jobs)]
-    running: dict[int, tuple[Mutant, Path, float, float, int]] = {}
+    running: dict[int, tuple[Mutant, Path, float, int]] = {}
 
     def finish(mutant: Mutant, verdict: str, seconds: float, count: int) -> None:
         source = (ROOT / mutant.file).read_bytes()
@@ -400,18 +400,18 @@ def run(
                 finish(mutant, "unread", 0.0, 0)
                 continue
             slot, usual = slots.pop(), sum(known["seconds"][test] for test in tests)
-            running[tried(mutant, tests, slot)] = (mutant, slot, time.monotonic(), 30 + 3 * usual, len(tests))
-        for pid, (mutant, slot, began, limit, count) in list(running.items()):
+            running[tried(mutant, tests, usual, slot)] = (mutant, slot, time.monotonic(), len(tests))
+        for pid, (mutant, slot, began, count) in list(running.items()):
             ended, status = os.waitpid(pid, os.WNOHANG)
             seconds = time.monotonic() - began
-            if not ended and seconds < limit:
+            if not ended and seconds < HANGS:
                 continue
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
             if not ended:
                 os.waitpid(pid, 0)
-            code = os.waitstatus_to_exitcode(status) if ended else None
-            verdict = "too slow" if code is None else "survived" if code == 0 else "noticed"
+            code = os.waitstatus_to_exitcode(status) if ended else -signal.SIGKILL
+            verdict = "too slow" if code < 0 else "survived" if code == 0 else "noticed"
             del running[pid]
             restored(mutant, slot)
             slots.append(slot)
@@ -451,12 +451,9 @@ def main() -> None:
     done = {}
     if given.results.exists():
         done = {entry["key"]: entry for entry in map(json.loads, given.results.read_text().splitlines())}
-    if given.again:
-        done = {key: entry for key, entry in done.items() if entry["verdict"] in ("noticed", "too slow")}
-    print(
-        f"{len(sample)} of {len(everything)} mutants, {sum(m.key in done for m in sample)} of them done before",
-        flush=True,
-    )
+    unnoticed = {key for key, entry in done.items() if entry["verdict"] in ("survived", "unread")}
+    waiting = [mutant for mutant in sample if (mutant.key in unnoticed if given.again else mutant.key not in done)]
+    print(f"{len(sample)} of {len(everything)} mutants, of which {len(waiting)} are to be tried", flush=True)
     if not given.report:
         for name in PRELOADED.split():
             with contextlib.suppress(ImportError):
@@ -465,7 +462,7 @@ def main() -> None:
             began = time.monotonic()
             known = baseline(copied(Path(scratch, "as it is")), given.results.parent, given.jobs)
             print(f"{len(known['seconds'])} tests, {time.monotonic() - began:.0f} s", flush=True)
-            run(sample, done, known, Path(scratch), given.jobs, given.results)
+            run(waiting[::-1], done, known, Path(scratch), given.jobs, given.results)
     report(sample, done)
 
 

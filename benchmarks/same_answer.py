@@ -4,9 +4,9 @@
     python benchmarks/same_answer.py --others oldest/bin/python newest/bin/python
 
 Each estimator is fitted to the 1,797 digits of scikit-learn, with as many components, at most 10, as lead to the widest gap
-behind them: where eigenvalues are equal, directions are arbitrary. The angle is the largest one between the spaces that the coordinates
-of the rows span, in radians. ``--others`` are interpreters that have lapwing's dependencies; each fits the same data, and is
-compared with this one.
+behind them: where eigenvalues are equal, directions are arbitrary. The angle is the largest one between the spaces that the
+coordinates of the rows span, in radians. ``--others`` are interpreters that have lapwing's dependencies; each fits the same data,
+and is compared with this one.
 """
 
 from __future__ import annotations
@@ -46,19 +46,18 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 
 def apart(estimator: Any, X: np.ndarray, y: np.ndarray) -> Any:
-    """The estimator with as many components as lead to the widest gap."""
+    """The estimator with as many components, two at least, as lead to the widest gap."""
     values = clone(estimator).set_params(n_components=MOST + 1).fit(X, y).eigenvalues_
-    return clone(estimator).set_params(n_components=1 + int(np.argmax(np.diff(values)[1:])) + 1)
+    return clone(estimator).set_params(n_components=2 + int(np.argmax(np.diff(values)[1:])))
 
 
 def coordinates(estimator: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Of the rows; the scores of features."""
-    fitted = clone(estimator).fit(X if name_of(estimator) != "TSA" else X.reshape(-1, 8, 8), y)
+    X = X.reshape(-1, 8, 8) if isinstance(estimator, lapwing.TSA) else X
+    fitted = clone(estimator).fit(X, y)
     if hasattr(fitted, "scores_"):
         return np.nan_to_num(fitted.scores_, posinf=0.0)[:, None]
-    return np.asarray(
-        fitted.transform(X if name_of(estimator) != "TSA" else X.reshape(-1, 8, 8)), dtype=np.float64
-    ).reshape(len(X), -1)
+    return np.asarray(fitted.transform(X), dtype=np.float64).reshape(len(X), -1)
 
 
 def angle(Z: np.ndarray, other: np.ndarray) -> float:

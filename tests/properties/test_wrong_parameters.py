@@ -26,10 +26,15 @@ def check_message(outcome, names):
         assert re.search("|".join(re.escape(name) for name in names), outcome), outcome
 
 
-@tried(st.sampled_from(ESTIMATORS), st.data(), examples=60)
-def test_parameters_of_estimators(estimator, draw):
-    name = draw.draw(st.sampled_from(sorted(estimator.get_params(deep=False))))
-    value = draw.draw(st.sampled_from(VALUES))
+def parameters(objects):
+    """One of these, one of its parameters, and what is given for it."""
+    named = [(thing, name) for thing in objects for name in sorted(thing.get_params(deep=False))]
+    return st.tuples(st.sampled_from(named), st.sampled_from(VALUES)).map(lambda drawn: (*drawn[0], drawn[1]))
+
+
+@tried(parameters(ESTIMATORS), examples=60)
+def test_parameters_of_estimators(drawn):
+    estimator, name, value = drawn
     check_message(quietly(lambda: clone(estimator).set_params(**{name: value}).fit(X, Y).transform(X)), names_of(name))
 
 
@@ -39,12 +44,9 @@ def names_of(name):
     return (name, *of_graphs) if name in ("graph", "penalty") else (name, "n_components") if name == "pca" else (name,)
 
 
-@tried(st.sampled_from(LEAVES), st.data(), examples=60)
-def test_parameters_of_graphs(graph, draw):
-    names = sorted(graph.get_params(deep=False))
-    if not names:
-        return
-    name, value = draw.draw(st.sampled_from(names)), draw.draw(st.sampled_from(VALUES))
+@tried(parameters(LEAVES), examples=60)
+def test_parameters_of_graphs(drawn):
+    graph, name, value = drawn
     check_message(quietly(lambda: clone(graph).set_params(**{name: value}).build(X, Y)), (name,))
 
 

@@ -371,6 +371,15 @@ def test_signs():
     np.testing.assert_array_equal(fix_signs(rows), rows * [[-1], [-1], [1]])
 
 
+def test_an_operator_needs_its_diagonal_and_takes_no_deflation():
+    A, B = (aslinearoperator(np.eye(50)) for _ in range(2))
+    for lacking in ({"per": 50}, {"diagonal": np.ones(50)}):
+        with pytest.raises(ValueError, match="needs its diagonal= and per="):
+            solve(A, B, 2, ridge=1.0, **lacking)
+    with pytest.raises(ValueError, match="deflate= needs a B that is an array"):
+        solve(A, B, 2, ridge=1.0, per=50, diagonal=np.ones(50), deflate=np.ones((50, 1)))
+
+
 def test_an_operator_that_sees_nothing_leaves_no_direction():
     zero = aslinearoperator(np.zeros((50, 50)))
     with pytest.raises(RankError, match="no direction is left"):
