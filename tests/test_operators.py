@@ -343,7 +343,8 @@ def test_canonical_rows():
     assert canonical(N) == N
     twice = sparse.csr_array((np.ones(4), np.array([1, 1, 0, 2]), np.array([0, 3, 4])), shape=(2, 3))
     long = sparse.csr_array((np.ones(2), np.array([0, 2], np.int64), np.array([0, 1, 2], np.int64)), shape=(2, 3))
-    for given in (twice, long, sparse.csc_matrix(twice.toarray()), sparse.coo_array(twice.toarray())):
+    wide = sparse.csr_array((np.ones(2), np.array([0, 99], np.int64), np.array([0, 1, 2], np.int64)), shape=(2, 100))
+    for given in (twice, long, wide, sparse.csc_matrix(twice.toarray()), sparse.coo_array(twice.toarray())):
         dense, entries = given.toarray(), given.data.copy()
         found = canonical(given)
         assert isinstance(found, sparse.csr_array)

@@ -7,7 +7,7 @@ from scipy.sparse.linalg import aslinearoperator
 from scipy.spatial.distance import cdist
 
 from lapwing.maps import DenseMap, DeviceMap, _device
-from lapwing.neighbors import DeviceRows, Search, _device_rows, _screen, find
+from lapwing.neighbors import DeviceClassRows, DeviceRows, Search, _device_rows, _screen, find
 from lapwing.neighbors._device import Finder
 from lapwing.operators import Structured, diagonal, identity, laplacian
 from lapwing.rows import Rows
@@ -139,6 +139,20 @@ def test_moments_of_classes(labels, there, entries):
     same(moments.counts, np.bincount(places, minlength=len(moments.sums)))
     expected = [about[known].T @ about[known], about[~known].T @ about[~known]]
     same(moments.products, np.array(expected), 1e-11)
+
+
+@pytest.mark.parametrize("scaled", [False, True], ids=["as given", "scaled"])
+def test_forms_with_a_weight_per_class(scaled, there, entries):
+    """Classes alone are seen: equal weights by their moments, others by a pass over the rows."""
+    labels = np.where(np.arange(N) < 25, np.arange(N) % 3, -1)
+    data = DeviceClassRows(there(X), labels, (lambda deviations: SCALE) if scaled else None)
+    dense, weights = X / SCALE if scaled else X, np.array([1.0, 3.0, -2.0, 0.5])
+    assert data.classes.tolist() == [0, 1, 2, -1]
+    for g in (np.ones(4), weights):
+        expected = dense.T @ (g[labels][:, None] * dense)
+        same(data.F.forms([diagonal(g)])[0], expected, 1e-11)
+    same(data.mean, dense.mean(axis=0))
+    assert data.n_samples == N
 
 
 @pytest.mark.parametrize("size", [5, 64, 65, 90])

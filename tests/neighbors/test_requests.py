@@ -100,3 +100,9 @@ def test_threads_start_again():
     with threads.running(1):
         assert threads._pool is None
     assert sorted(done) == [1, 1, 2, 2, 3, 3]
+
+
+def test_rounding_of_histograms_is_in_their_unit():
+    H = rng.rand(20, 6)
+    one, thousand = (np.asarray(space(Rows(scale * H), "chi2").rounding) for scale in (1.0, 1000.0))
+    np.testing.assert_allclose(thousand, 1000 * one)

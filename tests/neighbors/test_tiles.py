@@ -303,6 +303,19 @@ def test_memory_is_bounded():
     assert peak < 6000 * (K + 3) * 60 + 12 * 2**20
 
 
+@pytest.mark.parametrize("at", [14, 15, 16, 17, 30, 31, 32, 33])
+def test_classes_that_begin_near_the_end_of_a_tile(at, monkeypatch):
+    """Tiles of one class need not be masked; one row of another class among them must be."""
+    for module, name, value in ((_tiled, "LEAST_PAIRS", 0), (_tiled, "TREE_DIMENSIONS", 0), (_tiles, "TILE", 16)):
+        monkeypatch.setattr(module, name, value)
+    X, y = np.random.RandomState(at).standard_normal((80, 20)), (np.arange(80) >= at).astype(int)
+    distances = np.square(X[:, None] - X).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    for among, barred in (("same_class", y[:, None] != y), ("other_class", y[:, None] == y)):
+        expected = np.argsort(np.where(barred, np.inf, distances), axis=1)[:, :3]
+        np.testing.assert_array_equal(find(Rows(X, y), Search(3, among=among)).by_row().cols.reshape(-1, 3), expected)
+
+
 class TestBounds:
     """Screening by lower bounds changes nothing but the time."""
 
