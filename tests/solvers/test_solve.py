@@ -384,3 +384,18 @@ def test_an_operator_that_sees_nothing_leaves_no_direction():
     zero = aslinearoperator(np.zeros((50, 50)))
     with pytest.raises(RankError, match="no direction is left"):
         solve(aslinearoperator(np.eye(50)), zero, 2, ridge=1.0, per=50, diagonal=np.zeros(50))
+
+
+@pytest.mark.parametrize("ridge", [0.05, 0.5, 3.0])
+def test_operators_with_ridges_of_any_size(ridge):
+    """(A - s B) v = (lambda - s) (B + ridge I) v, as a dense solution has it."""
+    rng = np.random.RandomState(0)
+    F = rng.standard_normal((80, 30))
+    A, B, shift = F.T @ graph_laplacian(80) @ F / 80, F.T @ F / 80, 40.0
+    per, trace = 30, np.trace(B)
+    found = solve(
+        *(aslinearoperator(M) for M in (A, B)), 3, ridge=ridge, per=per, shift=shift, diagonal=np.diag(B), tol=1e-10
+    )
+    values = eigh(A - shift * B, B + ridge * trace / per * np.eye(30), eigvals_only=True)[:3] + shift
+    np.testing.assert_allclose(found.values, values, rtol=1e-7)
+    assert found.rank is None
