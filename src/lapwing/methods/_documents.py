@@ -209,7 +209,7 @@ class LPI(LinearReducer):
         data.times["forms"] = perf_counter() - start
         coordinates = Coordinates([], mean, np.transpose, None)
         decided = Decided(Options.of(self), self.n_components, ridge, Preprojection())
-        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), decided)
+        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), decided, graph)
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         self.recall_ = data.measured.get("recall")
@@ -220,6 +220,11 @@ class LPI(LinearReducer):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
+
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
+        "the eigenvectors of the graph are not in a model of documents: they were found anew, and the model's directions were "
+        "compared with those that follow from them",
+    )
 
     def _projected(self, X: Array) -> np.ndarray:
         """``(X / |X| - mean_) @ components_.T``; an empty document is placed at 0."""

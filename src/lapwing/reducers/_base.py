@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -19,11 +21,30 @@ from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term, attraction
 from ..rows import Rows, Units, encode_labels
-from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sized
+from ..solvers import TOLERANCES, CertificateWarning, Solution
+from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, outside, sized
 from ._places import EXACT_ROWS, checked, entered, settle
 
 DTYPES = [np.float64, np.float32]
 MANY_ROWS = 100_000  # in memory: up to here an exact search takes at most a few times as long as a sampled one (docs/scaling.md)
+
+
+class Learnt(NamedTuple):
+    """What a fit worked with."""
+
+    F: Any
+    data: Rows
+    problem: Problem
+    graphs: Graphs
+    solution: Any
+
+
+class TakenOver(NamedTuple):
+    """What a model holds, in the coordinates of a fit."""
+
+    pairs: list[tuple[np.ndarray, np.ndarray]]  # eigenvalues and eigenvectors of each problem
+    loss: float = 1.0  # how many times its rounding is larger there
+    apart: float = 0.0  # how far from what it should be is what is not among the pairs
 
 
 class Reducer(TransformerMixin, BaseEstimator):
@@ -73,23 +94,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         self
         """
         self._forget()
-        start = perf_counter()
         try:
-            with np.errstate(over="raise"):
-                place, X, y = entered(self, X, y)
-                data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
-                at, searched = perf_counter(), data.times.get("search", 0.0)
-                problem = self._problem(data, graphs)  # A and B
-                data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
-                at = perf_counter()
-                F = self._map(data, graphs)  # F
-                data.times["map"] = perf_counter() - at
-                solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
-                self._store(F, data, problem, graphs, solution)
-                rest = perf_counter() - start - sum(data.times.values())
-                self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
-                if place is not None:
-                    settle(self, place)
+            self._learnt(X, y)
         except BaseException as error:
             self._forget()  # a fit that fails leaves nothing behind
             if isinstance(error, FloatingPointError):
@@ -100,6 +106,27 @@ class Reducer(TransformerMixin, BaseEstimator):
                 ) from error
             raise
         return self
+
+    def _learnt(self, X: Any, y: Any) -> Learnt:
+        """:meth:`fit` itself, and what it worked with."""
+        start = perf_counter()
+        with np.errstate(over="raise"):
+            place, X, y = entered(self, X, y)
+            data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
+            at, searched = perf_counter(), data.times.get("search", 0.0)
+            problem = self._problem(data, graphs)  # A and B
+            data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
+            at = perf_counter()
+            F = self._map(data, graphs)  # F
+            data.times["map"] = perf_counter() - at
+            solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
+            self._store(F, data, problem, graphs, solution)
+            self._certify(data, solution)
+            rest = perf_counter() - start - sum(data.times.values())
+            self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
+            if place is not None:
+                settle(self, place)
+        return Learnt(F, data, problem, graphs, solution)
 
     def problem(self, X: Any, y: Any = None) -> Problem:
         """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
@@ -164,6 +191,46 @@ class Reducer(TransformerMixin, BaseEstimator):
         first, *rest = [term.laplacian for term in attraction(terms) or terms]  # what repels, where nothing attracts
         whole = None if graphs.queries else sum(rest, start=first)
         self.n_connected_components_ = None if whole is None else whole.n_connected_components(data.counts)
+
+    def _solved_problems(self, solution: Any) -> Solution | list[Solution] | None:
+        """The eigenproblems that were solved last, and their solutions; None where there was none."""
+        return None
+
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = ()  # what a verification does not find anew, in sentences
+
+    @property
+    def _n_rows(self) -> int | None:
+        """How many rows were fitted, where a model shows it."""
+        return None
+
+    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
+        """Store, in the place of what this fit has found, what another model holds."""
+        raise NotImplementedError
+
+    def _certify(self, data: Rows, solution: Any) -> None:
+        """Check what was solved, and say where it does not hold."""
+        solved = self._solved_problems(solution)
+        if solved is None:
+            return
+        excess = (getattr(self, "sampling_", None) or {}).get("excess")
+        found = [s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])]
+        certificates = [
+            certificate and replace(certificate, recall=getattr(self, "recall_", None), excess=excess)
+            for certificate in found
+        ]
+        self.certificate_: Any = certificates if isinstance(solved, list) else certificates[0]
+        for certificate in certificates:
+            if certificate is not None and not certificate.holds:
+                warnings.warn(
+                    f"{type(self).__name__} solved its problem less well than to {certificate.tolerance:.1g} ({certificate}); "
+                    "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one",
+                    CertificateWarning,
+                    stacklevel=outside(),
+                )
+
+    def _tolerance(self, data: Rows) -> float:
+        """What residual and constraint error may be."""
+        return TOLERANCES[np.dtype(data.F.dtype).name]
 
     def _terms(self, data: Rows, graphs: Graphs) -> list[Term]:
         """The terms of ``graph=``, at least one of which links samples."""

@@ -22,7 +22,7 @@ from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, laplacian_sum
 from ..rows import Rows, alike, row_bytes
 from ..solvers import Solution, fix_signs, solve
-from ._base import DTYPES, Graphs, Reducer
+from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside, with_equal_say
 from ._places import shared_place
 
@@ -99,6 +99,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         data.times["solve"] = perf_counter() - start
         return solution
 
+    def _solved_problems(self, solution: Solution) -> Solution:
+        return solution
+
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
         self.solver_ = solution.solver
@@ -107,6 +110,15 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         assert problem.degrees is not None
         self._linked = np.flatnonzero(problem.degrees)
         self.embedding_ = fix_signs(solution.vectors.T).T.astype(data.X.dtype)
+
+    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
+        Y = model.embedding_.astype(np.float64)
+        self._store(*learnt[:-1], learnt.solution._replace(vectors=Y))
+        return TakenOver([(model.eigenvalues_, Y)])
+
+    @property
+    def _n_rows(self) -> int:
+        return len(self.embedding_)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the coordinates of the rows of X and return them; equal rows get the mean of theirs.

@@ -156,9 +156,10 @@ class KernelReducer(ProjectingReducer):
             return KernelMap(K, self.kernel, X.dtype if kernel.is_precomputed else K.dtype)
         options = {"kernel_params": self.kernel_params} if callable(self.kernel) else kernel.options
         nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
-        rows = X.astype(np.float64, copy=False)
-        self.nystroem_ = nystroem.fit(kernel.moved(rows)[0])
-        nystroem.components_ = rows[nystroem.component_indices_]
+        if not hasattr(self, "nystroem_"):  # a verification may bring those of a model
+            rows = X.astype(np.float64, copy=False)
+            self.nystroem_ = nystroem.fit(kernel.moved(rows)[0])
+            nystroem.components_ = rows[nystroem.component_indices_]
         return as_map(self._features(X))
 
     def _features(self, X: Array) -> np.ndarray:
@@ -211,6 +212,13 @@ class KernelReducer(ProjectingReducer):
         self.intercept_ = (signs * (dual @ coordinates.kernel_means + coordinates.mean @ V)).astype(X.dtype)
         self.X_fit_ = None if self._kernel.is_precomputed else X.copy()
         self.dual_coef_ = np.ascontiguousarray(fix_signs(dual), dtype=X.dtype)
+
+    def _directions(self, model: Any, data: Rows) -> np.ndarray:
+        return (model.components_ if self.landmarks is not None else model.dual_coef_).astype(np.float64)
+
+    @property
+    def _n_rows(self) -> int | None:
+        return self.dual_coef_.shape[1] if self.landmarks is None else None
 
     def _projected(self, X: Array) -> np.ndarray:
         """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the landmarks' features."""

@@ -104,6 +104,9 @@ class LinearReducer(ProjectingReducer):
         self.mean_ = (coordinates.mean * scale).astype(data.F.dtype)
         self.components_ = (fix_signs(coordinates.back(V)) / scale).astype(data.F.dtype)
 
+    def _directions(self, model: Any, data: Rows) -> np.ndarray:
+        return model.components_.astype(np.float64) * (1.0 if data.scale is None else data.scale)
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import subspace_angles
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -20,7 +21,7 @@ from ..operators import Array, Structured, canonical
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..rows import Rows, Units
 from ..solvers import RankError, Solution, solve
-from ._base import DTYPES, Graphs, Reducer
+from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside
 from ._places import checked, inside, shared_place
 from ._rules import Decided, Options, Rules, spread
@@ -36,6 +37,7 @@ class Solved(NamedTuple):
     pencil: tuple[Any, Any]
     solution: Solution
     decided: Decided
+    proven: Solution | None = None  # of the eigenproblem, where directions are found from its solution by other means
 
 
 class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -187,6 +189,35 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return found.solution.vectors, found.pencil
 
         return {"queries": graphs.sampling, "samples": data.n_samples, **halved(data, fitted)}
+
+    def _solved_problems(self, solution: Solved) -> Solution:
+        return solution.proven or solution.solution
+
+    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
+        solved, V, loss, apart = learnt.solution, *self._in_coordinates(model, learnt), 0.0
+        proven, vectors = solved.proven, V
+        if proven is None:
+            unit = V / np.sqrt(np.sum(V * solved.solution.pencil.right(V), axis=0))
+            lengths = self._lengths(solved._replace(solution=solved.solution._replace(vectors=unit)), learnt.graphs)
+            vectors = V * lengths
+        else:  # the model has not what was solved, but must have the directions that follow from it
+            apart = float(subspace_angles(V, solved.solution.vectors).max())
+        taken = solved._replace(solution=solved.solution._replace(vectors=vectors))
+        self._store(*learnt[:-1], taken)
+        return TakenOver([(model.eigenvalues_, vectors if proven is None else proven.vectors)], loss, apart)
+
+    def _in_coordinates(self, model: Any, learnt: Learnt) -> tuple[np.ndarray, float]:
+        """The directions of a model in the coordinates of a fit, and how many times larger their rounding may be there."""
+        back, rows = learnt.solution.coordinates.back, self._directions(model, learnt.data)
+        if back is np.transpose:
+            return rows.T, 1.0
+        basis = back(np.eye(learnt.solution.coordinates.forms[0].shape[0])).T
+        V, _, _, singular = np.linalg.lstsq(basis, rows.T, rcond=None)
+        return V, float(singular.max() / singular.min())
+
+    def _directions(self, model: Any, data: Rows) -> np.ndarray:
+        """What :meth:`_store_map` stored, without units; one row per component, in float64."""
+        raise NotImplementedError
 
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solved) -> None:
         super()._store(F, data, problem, graphs, solution)

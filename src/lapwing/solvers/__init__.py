@@ -1,12 +1,17 @@
 """The eigenproblem: ``A v = lambda B v`` for the smallest lambda, symmetric throughout."""
 
+from ._certificate import TOLERANCES, Certificate, CertificateWarning, Pencil, size
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
 from ._solve import Solution, fix_signs, largest_value, solve
 from ._tridiagonal import Tridiagonal
 
 __all__ = [
+    "TOLERANCES",
+    "Certificate",
+    "CertificateWarning",
     "LanczosError",
+    "Pencil",
     "RankError",
     "Solution",
     "Tridiagonal",
@@ -15,6 +20,7 @@ __all__ = [
     "numerical_rank",
     "seeded_eigsh",
     "single_blas_thread",
+    "size",
     "solve",
     "whitening",
 ]
