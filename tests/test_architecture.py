@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "clustering": {"methods", "rows"},
     "selection": {"graphs", "reducers", "rows"},
     "comparison": {"graphs", "maps", "methods", "metrics", "operators", "reducers", "report", "rows", "selection"},
-    "persistence": {"devices", "graphs", "maps", "methods", "reducers", "selection", "tables"},
+    "persistence": {"devices", "graphs", "maps", "methods", "reducers", "selection", "solvers", "tables"},
     "plots": set(),
     "report": {"graphs", "metrics", "plots", "rows", "selection"},
     "tables": set(),

@@ -20,6 +20,7 @@ from ._inspect import export, inspect
 from ._methods import methods
 from ._model import fit, transform
 from ._reproduce import reproduce
+from ._verify import verify
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
 TERMINATED = 128 + signal.SIGTERM
@@ -95,7 +96,7 @@ def _main(
 
 
 # In the order of the help.
-for command in (compare, fit, transform, inspect, export, methods, demo, reproduce):
+for command in (compare, fit, transform, inspect, verify, export, methods, demo, reproduce):
     app.command()(command)
 
 

@@ -54,6 +54,7 @@ def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
         **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
         "eigenvalues": getattr(estimator, "eigenvalues_", None),
         "solver": getattr(estimator, "solver_", None),
+        "certificate": _certificates(estimator),
         "arrays": {name: list(value.shape) for name, value in vars(estimator).items() if hasattr(value, "shape")},
         "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
     }
@@ -61,6 +62,23 @@ def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
         print_json(facts)
     else:
         print_table(["", ""], _lines(facts, estimator, model), header=False)
+
+
+def _certificates(estimator: Any) -> Any:
+    """One, one per mode, or None in models that have none."""
+    from dataclasses import asdict
+
+    found = getattr(estimator, "certificate_", None)
+    many = [asdict(certificate) for certificate in (found if isinstance(found, list) else [found]) if certificate]
+    return many if isinstance(found, list) else many[0] if many else None
+
+
+def certificate_lines(certificates: list[Any]) -> list[list[str]]:
+    """Each in one line, with its mode where there are several."""
+    names = (
+        ["certificate"] if len(certificates) == 1 else [f"certificate, mode {i + 1}" for i in range(len(certificates))]
+    )
+    return [[name, str(certificate)] for name, certificate in zip(names, certificates, strict=True) if certificate]
 
 
 def _reducer(model: Any) -> Any:
@@ -117,4 +135,6 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
         "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
         "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",
     }
-    return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
+    shown = [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
+    found = getattr(estimator, "certificate_", None)
+    return [*shown[:-2], *certificate_lines(found if isinstance(found, list) else [found]), *shown[-2:]]

@@ -44,7 +44,8 @@ class TakenOver(NamedTuple):
 
     pairs: list[tuple[np.ndarray, np.ndarray]]  # eigenvalues and eigenvectors of each problem
     loss: float = 1.0  # how many times its rounding is larger there
-    apart: float = 0.0  # how far from what it should be is what is not among the pairs
+    outside: float = 0.0  # the share of its directions that these have no place for
+    apart: float = 0.0  # the angle, in radians, to directions that follow from the pairs, where they are not these
 
 
 class Reducer(TransformerMixin, BaseEstimator):

@@ -194,7 +194,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return solution.proven or solution.solution
 
     def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
-        solved, V, loss, apart = learnt.solution, *self._in_coordinates(model, learnt), 0.0
+        solved, apart = learnt.solution, 0.0
+        V, loss, outside = self._in_coordinates(model, learnt)
         proven, vectors = solved.proven, V
         if proven is None:
             unit = V / np.sqrt(np.sum(V * solved.solution.pencil.right(V), axis=0))
@@ -204,16 +205,19 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             apart = float(subspace_angles(V, solved.solution.vectors).max())
         taken = solved._replace(solution=solved.solution._replace(vectors=vectors))
         self._store(*learnt[:-1], taken)
-        return TakenOver([(model.eigenvalues_, vectors if proven is None else proven.vectors)], loss, apart)
+        return TakenOver([(model.eigenvalues_, vectors if proven is None else proven.vectors)], loss, outside, apart)
 
-    def _in_coordinates(self, model: Any, learnt: Learnt) -> tuple[np.ndarray, float]:
-        """The directions of a model in the coordinates of a fit, and how many times larger their rounding may be there."""
+    def _in_coordinates(self, model: Any, learnt: Learnt) -> tuple[np.ndarray, float, float]:
+        """The directions of a model in the coordinates of a fit, how many times larger their rounding may be there, and what is
+        left of them, as a share.
+        """
         back, rows = learnt.solution.coordinates.back, self._directions(model, learnt.data)
         if back is np.transpose:
-            return rows.T, 1.0
+            return rows.T, 1.0, 0.0
         basis = back(np.eye(learnt.solution.coordinates.forms[0].shape[0])).T
         V, _, _, singular = np.linalg.lstsq(basis, rows.T, rcond=None)
-        return V, float(singular.max() / singular.min())
+        left = np.linalg.norm(rows.T - basis @ V) / np.linalg.norm(rows)
+        return V, float(singular.max() / singular.min()), float(left)
 
     def _directions(self, model: Any, data: Rows) -> np.ndarray:
         """What :meth:`_store_map` stored, without units; one row per component, in float64."""

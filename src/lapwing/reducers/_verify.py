@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..devices import host, is_foreign, to_numpy
 from ..graphs import Graph
 from ..solvers import Certificate, Solution
-from ._base import Learnt, Reducer
+from ._base import Learnt, Reducer, TakenOver
 from ._free import FreeReducer
 
 SHOWN = 3  # eigenvalues in a sentence
@@ -82,17 +83,27 @@ def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None) -> Verificat
     X, y = (host(part) if is_foreign(part) else part for part in (X, y))
     check_is_fitted(model)
     own, X, before = _innermost(to_numpy(model), X)
-    fresh = _unfitted(own, graph)
+    fresh = _unfitted(own, graph, X.shape[0] if hasattr(X, "shape") else 0)
     with warnings.catch_warnings(action="ignore"):  # the fit has said it
         learnt = fresh._learnt(X, y)
-    if fresh._solved_problems(learnt.solution) is None:
+    solved = fresh._solved_problems(learnt.solution)
+    if solved is None:
         raise ValueError(f"{type(own).__name__} solves no eigenproblem, so there is nothing to verify")
+    if any(solution.pencil is None for solution in (solved if isinstance(solved, list) else [solved])):
+        raise ValueError(
+            f"{type(own).__name__} solves its problem by its own means, and does not say which it is; verify it there"
+        )
     if fresh.n_features_in_ != own.n_features_in_:
         raise ValueError(
             f"X has {fresh.n_features_in_} features, but the model was fitted to {own.n_features_in_}; pass the same data"
         )
     found, failures = _checked(own, fresh, learnt, X)
-    return Verification(found, tuple(failures), (*before, *_unknown(own, fresh, found, graph)))
+    unseen = (
+        []
+        if _some(X) is not None
+        else ["the rows are not in memory, so what the model gives for them was not compared"]
+    )
+    return Verification(found, tuple(failures), (*before, *unseen, *_unknown(own, fresh, found, graph)))
 
 
 def _innermost(model: Any, X: Any) -> tuple[Reducer, Any, list[str]]:
@@ -100,28 +111,42 @@ def _innermost(model: Any, X: Any) -> tuple[Reducer, Any, list[str]]:
     if hasattr(model, "reducer_"):
         return _innermost(model.reducer_, X)
     steps = [step for _, step in getattr(model, "steps", [])]
-    place = max((i for i, step in enumerate(steps) if isinstance(step, Reducer)), default=None)
-    if place is not None:
-        for step in steps[:place]:
-            X = step.transform(X)
-        names = ", ".join(type(step).__name__ for step in steps[:place])
-        said = [f"the steps before the method ({names}) were applied as the model has them, not learnt again"]
-        return steps[place], X, said if names else []
-    if not isinstance(model, Reducer):
-        raise TypeError(f"{type(model).__name__} is no estimator of lapwing; pass one, or a pipeline with one")
-    return model, X, []
+    place = max((i for i, step in enumerate(steps) if _holds_one(step)), default=None)
+    if place is None:
+        if not isinstance(model, Reducer):
+            raise TypeError(f"{type(model).__name__} is no estimator of lapwing; pass one, or a pipeline with one")
+        return model, X, []
+    before = [step for step in steps[:place] if not isinstance(step, str) and step is not None]
+    for step in before:
+        X = step.transform(X)
+    names = ", ".join(type(step).__name__ for step in before)
+    said = (
+        [f"the steps before the method ({names}) were applied as the model has them, not learnt again"] if names else []
+    )
+    own, X, more = _innermost(steps[place], X)
+    return own, X, [*said, *more]
 
 
-def _unfitted(own: Reducer, graph: Any) -> Reducer:
-    """The model before it was fitted, with the graph that a default stood for: that of many rows depends on where they are."""
+def _holds_one(step: Any) -> bool:
+    return (
+        isinstance(step, Reducer)
+        or hasattr(step, "reducer_")
+        or any(_holds_one(s) for _, s in getattr(step, "steps", []))
+    )
+
+
+def _unfitted(own: Any, graph: Any, n: int) -> Any:
+    """The model before it was fitted; a default graph of many rows is sampled or not by where they are, so it is the model's."""
     fresh = clone(own)
     has_graph = "graph" in fresh.get_params(deep=False)
     if graph is not None and not has_graph:
         raise ValueError(f"graph= does not go with {type(own).__name__}, which has no graph; leave it out")
     if graph is not None:
         fresh.set_params(graph=graph)
-    elif has_graph and own._projects_features and (own.graph is None or isinstance(own.graph, int | str)):
-        fresh.set_params(graph=clone(own.graph_))
+    elif has_graph and (own.graph is None or isinstance(own.graph, int | str)):
+        sampled = any(search.queries is not None for search in own.graph_.searches())
+        if sampled != fresh.samples_rows(n):
+            fresh.set_params(graph=clone(own.graph_))
     if getattr(own, "landmarks", None) is not None and not _is_seeded(own):
         fresh.nystroem_ = own.nystroem_
     return fresh
@@ -150,16 +175,22 @@ def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[st
         found.append(certificate)
         failures += [f"mode {mode}: {why}" if modes else why for why in _failures(certificate, solution, values)]
     tolerance = max(certificate.tolerance for certificate in found)
-    failures += _differences(own, fresh, X, taken.apart, tolerance)
+    failures += _differences(own, fresh, X, taken, tolerance)
     return found if modes else found[0], failures
 
 
-def _differences(own: Any, fresh: Any, X: Any, apart: float, tolerance: float) -> list[str]:
+def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: float) -> list[str]:
     """Where the map of the model is not the one that its own directions give on these data."""
     found = []
-    if not apart <= tolerance:
-        found.append(f"the directions are not those that follow from the graph: they are {apart:.1e} radians apart")
-    maps = {"transform": _rows(X)}
+    if not taken.apart <= tolerance:
+        found.append(
+            f"the directions are not those that follow from the graph: they are {taken.apart:.1e} radians apart"
+        )
+    if not taken.outside <= tolerance:
+        found.append(
+            f"the directions leave the space that the data span and pca= keeps, by a share of {taken.outside:.1e} of their length"
+        )
+    maps = {} if (rows := _some(X)) is None else {"transform": rows}
     if isinstance(own, FreeReducer) and hasattr(own, "inverse_transform"):
         maps["inverse_transform"] = own.embedding_[:SOME]
     for name, rows in maps.items():
@@ -172,9 +203,11 @@ def _differences(own: Any, fresh: Any, X: Any, apart: float, tolerance: float) -
     return found
 
 
-def _rows(X: Any) -> Any:
-    """Some of the rows."""
-    return X.iloc[:SOME] if hasattr(X, "iloc") else X[:SOME]
+def _some(X: Any) -> Any:
+    """Some of the rows; None where these are on disk or on a cluster."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:SOME]
+    return X.tocsr()[:SOME] if sparse.issparse(X) else X[:SOME] if isinstance(X, np.ndarray | list) else None
 
 
 def _share_apart(one: np.ndarray, other: np.ndarray) -> float:
