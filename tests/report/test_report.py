@@ -29,6 +29,7 @@ from lapwing.reducers import LinearReducer
 from lapwing.report import write_atlas, write_report
 from lapwing.report._code import Expressions, program
 from lapwing.report._content import content
+from lapwing.selection import reducer_of
 
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
@@ -318,6 +319,22 @@ def nan_page(digits, found, tmp_path_factory):
     embeddings = {**found.embeddings, "LPP": {2: broken}}
     path = tmp_path_factory.mktemp("report") / "nan.html"
     return write_report(path, dataclasses.replace(found, spectra=spectra, embeddings=embeddings), digits[0])
+
+
+def test_the_recommended_model_says_how_well_it_solves_its_problem(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    found = compare(X, y, methods=["LPP"], dimensions=[2], cv=2)
+    certificate = reducer_of(found.models["LPP"]).certificate_
+    html = write_report(tmp_path / "page.html", found, X, y).read_text("utf-8")
+    said = (
+        f"<li>LPP, fitted to all rows, solves its eigenproblem: residual {certificate.residual:.1e}, constraint error"
+    )
+    assert said in html
+    reducer_of(found.models["LPP"]).certificate_ = dataclasses.replace(certificate, residual=0.1)
+    html = write_report(tmp_path / "page.html", found, X, y).read_text("utf-8")
+    assert "LPP, fitted to all rows, does NOT solve its eigenproblem to the digits it should: residual 1.0e-01" in html
+    found = compare(X, methods=["PCA"], dimensions=[2], cv=2)
+    assert "its eigenproblem" not in write_report(tmp_path / "page.html", found, X).read_text("utf-8")
 
 
 def test_numbers_that_are_not_finite_are_none(nan_page):

@@ -293,14 +293,14 @@ def _certificates(value: Any) -> Any:
         return [_certificates(item) for item in value]
     if value is None:
         return None
-    kinds = {field.name: int if field.name == "rank" else float for field in fields(Certificate)}
     needed = {"residual", "constraint_error", "tolerance"}
-    if not isinstance(value, dict) or value.keys() != kinds.keys():
-        raise ValueError("certificate_ has not the fields of a certificate")
-    for name, part in value.items():
-        if type(part) is not kinds[name] and (part is not None or name in needed):
+    if not isinstance(value, dict) or not value.keys() >= needed:
+        raise ValueError(f"certificate_ is no certificate: it must have {', '.join(sorted(needed))}")
+    known = {field.name: value[field.name] for field in fields(Certificate) if field.name in value}
+    for name, part in known.items():
+        if type(part) is not (int if name == "rank" else float) and (part is not None or name in needed):
             raise ValueError(f"certificate_ has {part!r} for its {name}")
-    return Certificate(**value)
+    return Certificate(**known)
 
 
 def complete(model: Any) -> None:

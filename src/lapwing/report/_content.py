@@ -82,6 +82,7 @@ def content(
             for key in comparison.measures
         ],
         "scores": {name: _scores(comparison, name) for name in comparison.methods},
+        "certificate": _certificate(comparison, method),
         "baseline": _mean(comparison, comparison.baseline),
         "majority": _mean(comparison, comparison.majority) if comparison.majority else None,
         "points": {
@@ -172,6 +173,17 @@ def _choice(comparison: Any, method: str, dimension: int) -> dict[str, float]:
         "gain": float(gain.mean()),
         "gain_se": standard_error(gain),
     }
+
+
+def _certificate(comparison: Any, method: str) -> str | None:
+    """How well the recommended method, fitted to all rows, solves its problem; None for methods that do not say."""
+    found = getattr(reducer_of(comparison.models[method]), "certificate_", None)
+    certificates = [one for one in (found if isinstance(found, list) else [found]) if one is not None]
+    if not certificates:
+        return None
+    worst = max(certificates, key=lambda one: max(one.residual, one.constraint_error))
+    solved = "solves its eigenproblem" if worst.holds else "does NOT solve its eigenproblem to the digits it should"
+    return f"{method}, fitted to all rows, {solved}: {worst}."
 
 
 def _rounded(values: Any, digits: int = 5) -> Any:
