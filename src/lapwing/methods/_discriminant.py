@@ -46,7 +46,7 @@ class MMC(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`OLPP`; the eigenvalues are those of :math:`S_w - S_b`.
 
     References
@@ -108,7 +108,7 @@ class LPDP(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`LPP`.
 
     References
@@ -180,7 +180,7 @@ class MFA(_Supervised, LPP):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`LPP`. The rank is at most the number of linked pairs of ``penalty``.
 
     References
@@ -227,7 +227,7 @@ class DNE(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`OLPP`.
 
     References

@@ -97,7 +97,7 @@ class LPI(LinearReducer):
         Of the graph, ascending.
     recall_ : float or None
         With ``neighbors="svd"``, the share of the exact neighbours that were found, estimated on 300 documents.
-    n_connected_components_, graph_, solver_, sampling_, rank_, n_pca_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, rank_, n_pca_
         As in :class:`LPP`; the last two are None.
 
     References

@@ -68,7 +68,7 @@ class KernelLPP(KernelReducer):
         What the columns were divided by, ``X_fit_`` included; None where X was taken as it is.
     nystroem_, components_, mean_
         With ``landmarks``: the map to their features, and the projection there.
-    eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`LPP`.
 
     References
@@ -153,7 +153,7 @@ class KernelNPE(KernelReducer):
     ----------
     dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, sampling_
+    n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`KernelLPP`.
 
     References

@@ -39,7 +39,7 @@ class LPCA(LinearReducer):
     explained_ratio_ : float
         The share of the scatter, the trace of :math:`X^\top L X`, that the components keep; with ``pca``, of the scatter
         along the directions that it keeps.
-    mean_, scale_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    mean_, scale_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         Of :math:`-X^\top L X`, ascending.
@@ -145,6 +145,8 @@ class TangentialMaps(FreeReducer):
         The graph that was used.
     solver_ : str
         The solver that was used.
+    certificate_ : Certificate
+        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 

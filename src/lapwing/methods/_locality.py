@@ -102,6 +102,8 @@ class LPP(LinearReducer):
         The graph that was used.
     solver_ : str
         The solver that was used.
+    certificate_ : Certificate
+        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
     sampling_ : dict or None
         Where the graph has ``queries``, how certain the result is (docs/scaling.md): ``excess``, by how much, as a share, the
         objective is estimated to miss that of the graph of all rows; ``held_out`` and ``in_sample``, the objective of the
@@ -190,7 +192,7 @@ class OLPP(LinearReducer):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows; with ``scale_``, those of ``components_ * scale_``.
-    mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`LPP`.
 
     References

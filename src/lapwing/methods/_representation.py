@@ -123,7 +123,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi`.
     reconstruction_error_ : float
         :math:`\|X - Q U^\top\| / \|X\|`, of the centred X.
-    X_fit_, graph_, n_connected_components_, solver_, n_features_in_, feature_names_in_
+    X_fit_, graph_, n_connected_components_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -342,8 +342,8 @@ class RobustGLPCA(_Robust):
     n_iter_ : int
     eigenvalues_ : ndarray of shape (n_components,)
         Of the last step's matrix, ascending.
-    X_fit_, graph_, n_connected_components_, solver_, n_features_in_, feature_names_in_
-        As in :class:`GLPCA`.
+    X_fit_, graph_, n_connected_components_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`GLPCA`; the certificate is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
 
     References
     ----------
@@ -503,7 +503,7 @@ class L21PCA(_Robust):
 
     Attributes
     ----------
-    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_
+    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_, certificate_
         As in :class:`RobustGLPCA`.
 
     References

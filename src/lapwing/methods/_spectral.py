@@ -53,6 +53,8 @@ class LaplacianEigenmaps(FreeReducer):
     graph_ : Graph
         The graph that was used, its heat width written out.
     solver_ : str
+    certificate_ : Certificate
+        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
