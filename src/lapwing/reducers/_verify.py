@@ -198,7 +198,7 @@ def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: floa
         if not share <= tolerance:
             found.append(
                 f"{name} gives other numbers for the data than the directions do, by a share of {share:.1e}: the mean, the "
-                "lengths, the scales or the fitted rows in the model are others"
+                "lengths, the scales or the fitted rows in the model are others, or so large that rounding drowns the rest"
             )
     return found
 
