@@ -129,7 +129,7 @@ def fit(
     from ..persistence import save
 
     start = time.perf_counter()
-    blocks = None if predict else _in_blocks(estimator, data, options)
+    blocks = None if predict else in_blocks(estimator, data, options)
     if blocks is None:
         prepared = read_prepared(data, options)
         model = _fitted(prepared.settled(estimator), prepared, choice, data, options, predict)
@@ -147,7 +147,7 @@ def fit(
     )
 
 
-def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
+def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     """A Parquet file whose rows are more than the working memory, for methods that read them in blocks; else None."""
     if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not _reads_blocks(estimator):
         return None

@@ -10,7 +10,7 @@ import typer
 
 from ._console import print_json, print_table, say
 from ._inspect import certificate_lines
-from ._model import Import, Model, imported, last_step, loaded
+from ._model import Import, Model, imported, in_blocks, last_step, loaded
 from ._options import Data, Drop, Grey, Header, Id, Json, Label, NoLabel, Resize, ZeroBased, reading
 from ._tables import are_quantities, check_classes
 
@@ -50,11 +50,13 @@ def verify(
     from .. import tables
     from ..reducers import verify as verified
 
-    table = _read(estimator, data, options)
+    blocks = in_blocks(estimator, data, options)
+    table = _read(estimator, data, options) if blocks is None else None
+    X, y = (blocks, label) if table is None else (table.X, table.y)
     weights = None if graph is None else tables.read(graph, labels=False).X
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
-        found = verified(estimator, table.X, table.y, graph=weights)
+        found = verified(estimator, X, y, graph=weights)
     many = isinstance(found.certificate, list)
     certificates = found.certificate if many else [found.certificate]
     if json:
@@ -67,7 +69,7 @@ def verify(
         lines += certificate_lines(certificates)
         print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
     verdict = "solves" if found.holds else "does NOT solve"
-    said = f"{type(last_step(estimator)).__name__} {verdict} the problem that {len(table):,} rows pose"
+    said = f"{type(last_step(estimator)).__name__} {verdict} the problem that {X.shape[0]:,} rows pose"
     say(f"{said} ({time.perf_counter() - start:.1f} s)")
     if not found.holds:
         raise typer.Exit(1)
