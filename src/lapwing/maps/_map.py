@@ -125,6 +125,7 @@ class Map:
     """
 
     is_large: bool = False
+    roots: Any = 1.0  # of how many samples a row stands for, as a column
 
     def __init__(self, X: Any):
         self.X, self.shape, self.dtype, self.n_samples = X, X.shape, X.dtype, X.shape[0]
@@ -222,7 +223,7 @@ class Map:
 
     def deviations(self, few: bool = False) -> Deviations:
         """Of all columns; of a ``few`` rows, evenly spaced, where there are many."""
-        return Deviations(np.sqrt(self.spread(self.plain_mean, np.ones(self.shape[0])) / self.shape[0]), self.filled)
+        return Deviations(np.sqrt(self.spread(self.plain_mean, np.ones(self.shape[0])) / self.n_samples), self.filled)
 
     @property
     def filled(self) -> np.ndarray:
@@ -314,22 +315,19 @@ class Map:
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
         """Directions that are combinations U / sigma of the rows, written out only for the components.
 
+        Where rows stand for several samples, U is of their Gram matrix with their roots on both sides.
+
         The Gram matrix holds squares, so that of directions far shorter than the longest it has few digits. These are made
         orthonormal again by Cholesky's factor R of their own Gram matrix.
         """
-        C, F = U / sigma, U * sigma
+        C, F = self.roots * U / sigma, U * sigma / self.roots
         if sigma.size and sigma.min() < SHORT * sigma.max():
             R = np.linalg.cholesky(self._gram_of_combinations(about, C)).T
             C, F = solve_triangular(R, C.T, trans="T").T, F @ R.T
-            return Principal(
-                self._like(F.astype(self.dtype, copy=False)),
-                lambda V: self.combined(about, C @ V),
-                lambda: -(C.T @ (self.centred(about) @ about)),
-            )
         return Principal(
             self._like(F.astype(self.dtype, copy=False)),
-            lambda V: self.combined(about, U @ (V / sigma[:, None])),
-            lambda: -(U.T @ (self.centred(about) @ about)) / sigma,
+            lambda V: self.combined(about, C @ V),
+            lambda: -(C.T @ (self.centred(about) @ about)),
         )
 
     def _gram_of_combinations(self, about: np.ndarray, C: np.ndarray) -> np.ndarray:
@@ -402,7 +400,7 @@ class Map:
         forms = [N.T @ M @ N for M in forms]
         if centre.weights is not None:  # the constraint, last, is about another mean; what attracts does not see it
             offset = N.T @ (mean - plain)
-            forms[-1] -= centre.weights.sum() * np.outer(offset, offset)
+            forms[-1] -= self.total(centre.weights) * np.outer(offset, offset)
         return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,18 +26,20 @@ class Moments:
         self.sums = np.zeros((n_classes + 1, d))
         self.products = np.zeros((2, d, d))  # of the rows of known label, and of the others
 
-    def add(self, block: np.ndarray, classes: np.ndarray | None) -> Moments:
+    def add(self, block: np.ndarray, classes: np.ndarray | None, weights: np.ndarray | None = None) -> Moments:
+        """The rows of a block, each of which counts once, or as its weight says."""
         places = np.full(len(block), -1) if classes is None else classes.astype(np.intp)
         size = self.counts.size
-        self.counts += np.bincount(places % size, minlength=size)
+        self.counts += np.bincount(places % size, weights, minlength=size)
         for rows in row_blocks(*block.shape):
             part, own = DenseMap(block).block(rows, self.pilot), places[rows]
-            members = sparse.csr_array((np.ones(own.size), (own % size, np.arange(own.size))), (size, own.size))
+            counts = np.ones(own.size) if weights is None else weights[rows]
+            members = sparse.csr_array((counts, (own % size, np.arange(own.size))), (size, own.size))
             self.sums += members @ part
             for products, some in zip(self.products, (own >= 0, own < 0), strict=True):
                 if some.any():
                     chosen = part if some.all() else part[some]
-                    products += chosen.T @ chosen
+                    products += chosen.T @ (chosen if weights is None else counts[some, None] * chosen)
         return self
 
     def merge(self, other: Moments) -> Moments:
@@ -113,10 +116,18 @@ def _deviations(squares: np.ndarray, means: np.ndarray, pilot: np.ndarray) -> np
 class Rest:
     """What is left of the moments of each class when some rows are taken out of it."""
 
-    def __init__(self, moments: Moments, blocks: Blocks, rows: Array, classes: np.ndarray, of_all: np.ndarray | None):
+    def __init__(
+        self,
+        moments: Moments,
+        blocks: Blocks,
+        rows: Array,
+        classes: np.ndarray,
+        of_all: np.ndarray | None,
+        weights: np.ndarray | None = None,
+    ):
         taken = Moments(moments.pilot, moments.counts.size - 1).add(rows, classes)
         self.pilot = moments.pilot
-        counts = np.round(moments.counts - taken.counts)
+        counts = moments.counts - taken.counts  # whole numbers, where rows are taken out: weights go without searches
         self.classes = np.flatnonzero(counts > 0)
         self.counts = counts[self.classes]
         self.sums = (moments.sums - taken.sums)[self.classes]
@@ -124,6 +135,7 @@ class Rest:
         self.n_classes = moments.counts.size - 1
         self._of_weights: list[tuple[np.ndarray, np.ndarray]] = []
         self._blocks, self._of_all, self._rows, self._rows_classes = blocks, of_all, rows, classes
+        self._weights = weights
 
     @property
     def offsets(self) -> np.ndarray:
@@ -164,23 +176,28 @@ class Rest:
         """The products of the rows of these classes with these weights, by a pass over the blocks."""
         of_class = np.zeros(self.n_classes + 1)
         of_class[classes] = weights
-        fold = _weighted_products(self.pilot, of_class, self._of_all)
+        fold = _weighted_products(self.pilot, of_class, self._of_all, self._weights)
         return self._blocks.fold(fold, "adding up") - _weighted(self._rows, self._rows_classes, self.pilot, of_class)
 
 
-def _weighted(block: np.ndarray, classes: np.ndarray, pilot: np.ndarray, of_class: np.ndarray) -> np.ndarray:
-    total = np.zeros((pilot.size, pilot.size))
+def _weighted(
+    block: np.ndarray, classes: np.ndarray, pilot: np.ndarray, of_class: np.ndarray, weights: Any = 1.0
+) -> np.ndarray:
+    total, counts = np.zeros((pilot.size, pilot.size)), of_class[classes] * weights
     for rows in row_blocks(*block.shape):
         part = DenseMap(block).block(rows, pilot)
-        total += part.T @ (of_class[classes[rows]][:, None] * part)
+        total += part.T @ (counts[rows, None] * part)
     return total
 
 
-def _weighted_products(pilot: np.ndarray, of_class: np.ndarray, classes: np.ndarray | None) -> Fold:
-    """The products of the rows about the pilot, with a weight a class."""
+def _weighted_products(
+    pilot: np.ndarray, of_class: np.ndarray, classes: np.ndarray | None, weights: np.ndarray | None
+) -> Fold:
+    """The products of the rows about the pilot, with a weight per class, and one per row where there are some."""
     assert classes is not None
 
     def step(total: np.ndarray, block: np.ndarray, start: int) -> np.ndarray:
-        return total + _weighted(block, classes[start : start + len(block)], pilot, of_class)
+        rows = slice(start, start + len(block))
+        return total + _weighted(block, classes[rows], pilot, of_class, 1.0 if weights is None else weights[rows])
 
     return Fold(partial(np.zeros, (pilot.size, pilot.size)), step, np.add)

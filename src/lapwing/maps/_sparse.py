@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..operators import Structured, row_blocks
 from ..solvers import LanczosError, seeded_eigsh, solve
@@ -110,6 +110,13 @@ class SparseMap(Map):
     def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
         return centred_operator(self.X, shift, scale)
 
+    def _rooted(self, about: np.ndarray) -> LinearOperator:
+        """The centred rows, each times the root of how many samples it stands for."""
+        centred = self.centred(about)
+        if np.ndim(self.roots) == 0:
+            return centred
+        return aslinearoperator(sparse.diags_array(self.roots.ravel())) @ centred
+
     def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
         return self.X @ components.T.astype(self.dtype, copy=False) - (mean @ components.T).astype(self.dtype)
 
@@ -134,9 +141,9 @@ class SparseMap(Map):
         n, d = self.shape
         if self.is_constant:
             preprojection.count(np.empty(0), 0.0)  # says so
-        Xc, total = self.centred(about), float(self.X.astype(np.float64).power(2).sum() - n * (about @ about))
+        Xc, total = self._rooted(about), float(self.spread(about, np.ones(n)).sum())
         gram = Xc @ Xc.T if self.is_wide else Xc.T @ Xc
-        floor = rounding(self.dtype, total + n * (about @ about))
+        floor = rounding(self.dtype, total + self.n_samples * (about @ about))
         size = preprojection.at_most or 128
         while True:
             size = min(size, min(n, d) - 1)
@@ -150,7 +157,7 @@ class SparseMap(Map):
         if self.is_wide:
             return self._combinations(about, vectors[:, :p], np.sqrt(values[:p]))
         N = vectors[:, :p]
-        return Principal(DenseMap(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about))
+        return Principal(self._like(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about))
 
 
 def _largest(gram: LinearOperator, k: int) -> tuple[np.ndarray, np.ndarray]:

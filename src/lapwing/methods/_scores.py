@@ -219,9 +219,10 @@ class FisherScore(FeatureSelector):
 def _variances(data: Rows, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The variances between and within classes."""
     between, within = np.zeros((2, mean.size))
+    counts = shares if data.weights is None else shares * data.weights
     for rows in _groups(data.classes):
-        F_c, share = as_map(data.X[rows]), shares[rows]
-        mean_c = F_c.mean()
+        F_c, share = as_map(data.X[rows]), counts[rows]
+        mean_c = F_c.mean(None if data.weights is None else share)
         between += share.sum() * (mean_c - mean) ** 2
         within += F_c.spread(mean_c, share)
     return between, within

@@ -28,6 +28,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _takes_blocks: ClassVar[bool] = True
+    may_weigh: ClassVar[bool] = True
     _takes_tensors: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
 

@@ -32,6 +32,7 @@ class LinearReducer(ProjectingReducer):
     """
 
     _takes_blocks: ClassVar[bool] = True
+    may_weigh: ClassVar[bool] = True
     _takes_tensors: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
     _projects_features: ClassVar[bool] = True

@@ -227,7 +227,6 @@ def width_share(graphs: Graphs, data: Rows) -> float:
     """
     if not graphs.labels_alone or not data.has_features or data.F.is_large:
         return LABEL_WIDTH if graphs.labels_attract else WIDTH
-    G = data.F.smaller_gram
-    variances = np.diagonal(G)
-    varying = np.count_nonzero(variances > np.finfo(G.dtype).eps * variances.max())
-    return max(spread(G), 1 / np.sqrt(varying)) if varying else 1.0
+    variances = data.F.deviations().values ** 2
+    varying = np.count_nonzero(variances > np.finfo(np.float64).eps * variances.max())
+    return max(spread(data.F.smaller_gram), 1 / np.sqrt(varying)) if varying else 1.0
