@@ -389,6 +389,28 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     return classes
 
 
+def coded_labels(y: Any, n: int, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels as places among ``names``, behind which those that are new are added, and -1 where unknown; and the names."""
+    if y is None:
+        encode_labels(None, n)  # says what is missing
+    y = _as_array(y)
+    if y.size != n:
+        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label a sample")
+    known = y != -1
+    try:
+        found, inverse = np.unique(y[known], return_inverse=True)
+    except TypeError as error:
+        raise ValueError("y mixes labels of kinds that have no order; use one kind") from error
+    if names.size and found.size and (names.dtype.kind in "OU") != (found.dtype.kind in "OU"):
+        raise ValueError(f"y has labels like {found[0]!r}, and those before were like {names[0]!r}; use one kind")
+    places = {name: place for place, name in enumerate(names.tolist())}
+    new = [name for name in found.tolist() if name not in places]
+    places |= {name: len(places) + i for i, name in enumerate(new)}
+    codes = np.full(n, -1, dtype=np.intp)
+    codes[known] = np.array([places[name] for name in found.tolist()], dtype=np.intp)[inverse]
+    return codes, np.concatenate([names.astype(found.dtype) if not names.size else names, np.array(new, found.dtype)])
+
+
 def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The classes of n samples as 0, 1, ..., -1 where unknown, and the label of each class."""
     codes, y = encode_labels(y, n), np.asarray(y).ravel()

@@ -19,7 +19,7 @@ from ._device import DeviceMap
 from ._free import FreeMap
 from ._kernel import ON_DEVICES, Kernel, KernelMap
 from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, in_range, is_far, rounding
-from ._moments import ColumnSums, Moments, Rest
+from ._moments import ClassMoments, ColumnSums, Moments, Rest
 from ._preprojection import Preprojection
 from ._sparse import SparseMap
 from ._summary import SummaryMap
@@ -29,6 +29,7 @@ from ._weighted import weighted
 __all__ = [
     "ON_DEVICES",
     "Centre",
+    "ClassMoments",
     "ColumnSums",
     "Coordinates",
     "DenseMap",

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..solvers import RankError
+
 Count = Callable[
     [np.ndarray, float], int
 ]  # sums of squares found (descending), their total over all -> how many to keep
@@ -54,7 +56,7 @@ class Preprojection:
         """How many directions to keep, of variances ``values`` (descending, as many as the rank) that sum to ``total``."""
         rank = values.size
         if rank == 0:
-            raise ValueError(
+            raise RankError(
                 "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
             )
         if self.share is None:
@@ -66,7 +68,7 @@ class Preprojection:
         if self.least is not None:
             return min(max(kept, self.least), rank)
         if isinstance(self.share, Integral) and kept > rank:
-            raise ValueError(
+            raise RankError(
                 f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less"
             )
         if kept < min(self.n_components, rank):

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ..blocks import Blocks, Fold, stacked, taking, working_memory
-from ..maps import ColumnSums, Moments, Rest, SummaryMap, weighted_mean
+from ..maps import ClassMoments, ColumnSums, Moments, Rest, SummaryMap, weighted_mean
 from ..operators import Array, row_blocks
 from ..rows import Rows, Units, divided, encode_labels, lengths
 from ._nearest import Nearest
@@ -98,6 +98,7 @@ class BlockRows(Rows):
 
     @property
     def class_means(self) -> np.ndarray:
+        """Of the known classes."""
         assert isinstance(self._moments, Moments)
         return self._moments.pilot + self._moments.sums[:-1] / self._moments.counts[:-1, None]
 
@@ -127,6 +128,40 @@ class BlockRows(Rows):
     def linked(self) -> Rows:
         """The rows with links, as a sample of their own."""
         return Rows(self.X.rows if isinstance(self.X, SummaryMap) else self.X)
+
+
+class ClassRows(BlockRows):
+    """Rows that came and went, of which graphs see the classes alone: each class is its moments.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+    labelled : bool
+        Whether graphs read labels.
+    dtype : numpy.dtype
+        Of the rows.
+    units : callable, default=None
+        As in :class:`BlockRows`.
+    """
+
+    def __init__(self, moments: ClassMoments, labelled: bool, dtype: Any, units: Units | None = None):
+        scale = None if units is None else units(lambda few: moments.deviations())
+        moments = moments if scale is None else moments.divided(scale)
+        there, none = np.flatnonzero(moments.counts > 0), np.empty((0, moments.stored.size), dtype)
+        summary = SummaryMap(none, moments.means[there], moments.counts[there], moments.scatter)
+        Rows.__init__(self, summary)
+        last = moments.counts.size - 1
+        self._numbers = np.empty(0, dtype=np.intp)
+        self.classes = np.where(there < last, there, -1) if labelled else None  # type: ignore[assignment]
+        self.class_sizes = moments.counts[:-1]
+        self._class_means = moments.means[:-1]
+        self.scale, self.counts = scale, np.ceil(summary.counts)
+        self.n_samples = summary.n_samples = moments.counts.sum()
+        summary.plain_mean = self.mean = moments.mean
+
+    @property
+    def class_means(self) -> np.ndarray:
+        return self._class_means
 
 
 def _first_pass(

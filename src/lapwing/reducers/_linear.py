@@ -15,9 +15,10 @@ from ..rows import Rows
 from ..solvers import fix_signs
 from ._places import checked, inside, product_of, shared_place
 from ._projecting import ProjectingReducer
+from ._streams import StreamingReducer
 
 
-class LinearReducer(ProjectingReducer):
+class LinearReducer(ProjectingReducer, StreamingReducer):
     """Base of the linear methods; see :class:`Reducer` for what a method writes.
 
     Parameters
