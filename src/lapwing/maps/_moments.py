@@ -72,8 +72,8 @@ class Moments:
 class ClassMoments:
     """How many rows a class has, their mean and their scatter about it, of rows that come a batch at a time.
 
-    Unlike :class:`Moments`, which are about a point that is chosen beforehand, these move with the rows [1]_, so that digits are kept
-    wherever a stream goes.
+    Unlike :class:`Moments`, which are about a point that is chosen beforehand, these move with the rows [1]_, so that digits are
+    kept wherever a stream goes.
 
     Parameters
     ----------

@@ -13,11 +13,16 @@ from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReduce
 KINDS = {"support_": "b", "feature_names_in_": "O"}  # of arrays that hold no floats
 
 
+def check_learnt(model: Any) -> None:
+    """Raise unless the model is fitted, or has the sums of rows that did not suffice, and to which ``partial_fit`` adds more."""
+    if getattr(model, "moments_", None) is None:
+        check_is_fitted(model)
+
+
 def check_fitted(model: Any) -> None:
     """Raise unless the arrays of the model fit each other, and ``n_features_in_``."""
+    check_learnt(model)
     moments = getattr(model, "moments_", None)
-    if moments is None or model.__sklearn_is_fitted__():  # otherwise the rows so far did not suffice, and more are to come
-        check_is_fitted(model)
     if type(model.n_features_in_) is not int or model.n_features_in_ < 1:
         raise ValueError(f"n_features_in_={model.n_features_in_!r} must be a whole number, 1 or more")
     if moments is not None:

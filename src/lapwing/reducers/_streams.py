@@ -58,14 +58,15 @@ class StreamingReducer(Reducer):
         try:
             self._add(X, y, sample_weight)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)  # as if the batch had not come
+            self.__dict__ = before  # as if the batch had not come
             raise
         return self
 
     def _add(self, X: Any, y: Any, sample_weight: Any) -> None:
         if is_foreign(X):
-            raise TypeError("partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit, or convert X")
+            raise TypeError(
+                "partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit, or convert X"
+            )
         so_far = getattr(self, "moments_", None)
         self._check_parameters()
         accept = "csr" if self._takes_sparse else False
@@ -90,7 +91,7 @@ class StreamingReducer(Reducer):
                 UserWarning,
                 stacklevel=outside(),
             )
-        vars(self).update(kept)
+        self.__dict__ |= kept
 
     def _summed(self, so_far: dict | None, X: Any, y: Any, labelled: bool, sample_weight: Any) -> dict[str, Any]:
         """What is kept of the rows, these included: arrays by name, which a model file holds."""
@@ -144,6 +145,6 @@ def _require_room(n_features: int, n_matrices: int) -> None:
     if size > max(working_memory(), 1 << 30):
         raise ValueError(
             f"partial_fit keeps {n_matrices} matrices of {n_features} x {n_features} products, which takes "
-            f"{size / 2**20:,.0f} MiB with what is computed from them, more than scikit-learn's working_memory; reduce the features "
-            f"first, or use sklearn.set_config(working_memory={int(1.1 * size / 2**20) + 1})"
+            f"{size / 2**20:,.0f} MiB with what is computed from them, more than scikit-learn's working_memory; reduce the "
+            f"features first, or use sklearn.set_config(working_memory={int(1.1 * size / 2**20) + 1})"
         )
