@@ -230,6 +230,14 @@ class Map:
         """Which columns hold a number in more than half of their rows, and not mostly the zeros of a sparse array."""
         return np.ones(self.shape[1], dtype=bool)
 
+    def variance_along(self, Q: np.ndarray) -> np.ndarray:
+        """Of the variance of the rows, the share along each of the orthonormal columns of Q."""
+        along, total = np.zeros(Q.shape[1]), 0.0
+        for rows, block in self.blocks(self.plain_mean):
+            block = block if np.ndim(self.roots) == 0 else self.roots[rows] * block
+            along, total = along + np.square(block @ Q).sum(axis=0), total + np.vdot(block, block)
+        return along / total
+
     def scatter(self, about: np.ndarray) -> np.ndarray:
         """``(F - about)ᵀ (F - about)``."""
         total = np.zeros((self.shape[1],) * 2)

@@ -107,6 +107,10 @@ class SparseMap(Map):
         zeros[self.full_columns] = 0.0
         return stored + np.maximum(zeros, 0.0) * mean**2
 
+    def variance_along(self, Q: np.ndarray) -> np.ndarray:
+        total = self.spread(self.plain_mean, np.ones(self.shape[0])).sum()
+        return np.square(self._rooted(self.plain_mean) @ Q).sum(axis=0) / total
+
     def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
         return centred_operator(self.X, shift, scale)
 

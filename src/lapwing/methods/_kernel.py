@@ -25,7 +25,7 @@ class KernelLPP(KernelReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         As in :class:`LPP`; built on X, not on the kernel's features. With ``kernel="precomputed"`` neighbours are by the kernel's
         distances.
@@ -87,7 +87,7 @@ class KernelLPP(KernelReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         penalty: Any = None,
@@ -141,7 +141,7 @@ class KernelNPE(KernelReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         As in :class:`NPE`; built on X. With ``kernel="precomputed"`` neighbours and weights are by the kernel.
     kernel, gamma, degree, coef0, kernel_params, landmarks, random_state

@@ -35,9 +35,12 @@ class LPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
         Directions to keep, those of the smallest eigenvalues; None keeps all there are (``rank_``). Asking for more directions
         than there are raises an error. ``"auto"`` is the number of classes minus one, where classes alone say what attracts.
+        A float between 0 and 1 keeps as many directions as it takes to hold this share of the objective: of the sum of
+        :math:`1 - \lambda` over all eigenvalues below 1, which is the weight of the links, :math:`\operatorname{tr}(V^\top X^\top
+        W X V)`, that the directions keep. With ``penalty`` there is no such sum, and a float raises.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         What attracts (and, with a negative sign, repels). None is ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is
         ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()`` (-1 marks an unknown label), a matrix W is ``Precomputed(W)``;
@@ -91,6 +94,10 @@ class LPP(LinearReducer):
         among the divided columns. None where X was taken as it is.
     eigenvalues_ : ndarray of shape (n_components,)
         Ascending.
+    explained_ratio_ : ndarray of shape (n_components,) or None
+        Of the variance of X (with columns divided by ``scale_``, where there is one), the share that each direction adds to what
+        the directions before it hold: that along the part of it that is orthogonal to them. The sum is the share that
+        :meth:`inverse_transform` can restore. None where X is sparse and read in blocks.
     rank_ : int or None
         How many directions the data and the constraint leave; None where finding it would need a dense n x n matrix. A
         column ten million times smaller than another counts as constant, so scale such columns first.
@@ -141,7 +148,7 @@ class LPP(LinearReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         penalty: Any = None,
@@ -177,7 +184,10 @@ class OLPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
+        As in :class:`LPP`; a float between 0 and 1 is a share of the least value that (1) takes for any number of directions,
+        the sum of all negative eigenvalues, so that something must repel: with ``graph=-Complete()`` it is the share of the
+        variance, as in PCA.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         As in :class:`LPP`: None is ``KNN(5)``, an integer k is ``KNN(k)``.
     pca, center, normalize, standardize
@@ -190,7 +200,7 @@ class OLPP(LinearReducer):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows; with ``scale_``, those of ``components_ * scale_``.
-    mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`.
 
     References

@@ -47,7 +47,7 @@ class KernelReducer(ProjectingReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         kernel: Any = "rbf",

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ..devices import is_tensor, to_numpy
-from ..maps import Coordinates, as_map
+from ..maps import Coordinates, SummaryMap, as_map
 from ..operators import Array
 from ..rows import Rows
 from ..solvers import fix_signs
@@ -23,7 +23,7 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
     pca : "auto", None, int or float, default="auto"
     center : "auto", "mean", "degree" or False, default="auto"
@@ -40,7 +40,7 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         pca: Any = "auto",
@@ -104,7 +104,9 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         scale = 1.0 if data.scale is None else data.scale
         self.mean_ = (coordinates.mean * scale).astype(data.F.dtype)
-        self.components_ = (fix_signs(coordinates.back(V)) / scale).astype(data.F.dtype)
+        directions = fix_signs(coordinates.back(V))
+        self.components_ = (directions / scale).astype(data.F.dtype)
+        self.explained_ratio_ = explained(data, directions)
 
     @property
     def _n_features_out(self) -> int:
@@ -112,3 +114,21 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
+
+
+def explained(data: Rows, directions: np.ndarray) -> np.ndarray | None:
+    """Of the variance of the rows, the share that each direction adds to what those before it hold.
+
+    None where the rows went by in blocks and only those with links were held.
+    """
+    if data.in_blocks and not isinstance(data.F, SummaryMap):
+        return None
+    Q = np.zeros(directions.shape)
+    for i, direction in enumerate(directions):
+        rest = direction
+        for _ in range(2):  # twice is enough (Kahan)
+            rest = rest - (Q[:i] @ rest) @ Q[:i]
+        length = np.linalg.norm(rest)
+        if length > 1e-10 * np.linalg.norm(direction):  # a combination of those before it adds nothing
+            Q[i] = rest / length
+    return data.F.variance_along(Q.T)

@@ -112,6 +112,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             # dimensions: a default must not fail for that.
             whole = decided._replace(preprojection=kept.whole(), k=None if by_classes else decided.k)
             solved = self._solved(F, data, problem, whole)
+        if decided.given.share is not None:
+            solved = solved._replace(solution=holding(decided.given.share, solved.solution, problem))
         if graphs.of_classes:
             self._warn_of_ties(data, problem, graphs, decided.k)
         self.sampling_ = None if graphs.sampling is None else self._sampling(F, data, graphs, solved)
@@ -222,6 +224,29 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         """What a method reports beside the projection."""
+
+
+def holding(share: float, solution: Solution, problem: Problem) -> Solution:
+    """The first directions, as many as hold this share of the objective.
+
+    What a direction gains is the negative of its eigenvalue, or, under a diagonal constraint D of A = D - W, what it keeps of W:
+    1 minus its eigenvalue. All gains above 0 add up to the best objective of any number of directions.
+    """
+    orthogonal = problem.subject_to is ORTHOGONAL
+    if not orthogonal and problem.degrees is None:
+        raise ValueError(
+            f"n_components={share} is a share of the objective, and a ratio of two graphs, as with penalty=, has no total to "
+            "take it of; give a number of components"
+        )
+    gains = -solution.values if orthogonal else 1 - solution.values
+    total = gains[gains > 0].sum()
+    if total <= 1e-10 * np.abs(gains).sum():
+        raise ValueError(
+            f"n_components={share} is a share of the objective, and here each direction adds to a cost, with no gain to share; "
+            "give a number of components, or a graph that repels, such as -Complete()"
+        )
+    k = 1 + int(np.searchsorted(np.cumsum(gains[gains > 0]), share * total * (1 - 1e-12)))
+    return solution._replace(values=solution.values[:k], vectors=solution.vectors[:, :k])
 
 
 def cancelled(M: Structured, spread: Callable[[np.ndarray], Any]) -> float:

@@ -47,6 +47,12 @@ class Options(NamedTuple):
     has_ridge: bool = False  # whether ridge= is a parameter
     counts_classes: bool = False  # whether n_components="auto"
 
+    @property
+    def share(self) -> float | None:
+        """Of the objective, where ``n_components`` is a float."""
+        k = self.n_components
+        return float(k) if isinstance(k, Real) and not isinstance(k, Integral) else None
+
     @classmethod
     def of(cls, estimator: Any) -> Options:
         given = {name: getattr(estimator, name) for name in cls._fields if hasattr(estimator, name)}
@@ -59,7 +65,11 @@ class Options(NamedTuple):
         check_choice("scaling", self.scaling, ("auto", "constraint", "objective", "unit"))
         check_choice("center", self.center, ("auto", "mean", "degree", False))
         check_choice("standardize", self.standardize, ("auto", True, False))
-        if self.n_components is not None and not self.counts_classes:
+        if self.share is not None and not 0 < self.share < 1:
+            raise ValueError(
+                f"n_components={self.n_components!r} must be a whole number, 1 or more, or a share between 0 and 1"
+            )
+        if self.n_components is not None and self.share is None and not self.counts_classes:
             check_count("n_components", self.n_components)
         pca, ridge = self.pca, self.ridge
         whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
@@ -146,7 +156,13 @@ class Rules:
 
     def decided(self, given: Options, graphs: Graphs, data: Rows) -> Decided:
         """``n_components=``, ``ridge=`` and ``pca=`` on these rows."""
-        k = _told_apart(graphs, data) if given.counts_classes else given.n_components
+        k = (
+            _told_apart(graphs, data)
+            if given.counts_classes
+            else None
+            if given.share is not None
+            else given.n_components
+        )
         pca, by_default, large = given.pca, isinstance(given.ridge, str), data.F.is_large and not self.of_kernel
         # Whether a ridge can do the work of truncation.
         instead = given.has_ridge and given.normalize != "trace" and graphs.penalty is None
@@ -180,7 +196,7 @@ class Rules:
         usual, few = self.energies
         if self.neighbor_energy is not None and not graphs.labels_attract:
             usual = self.neighbor_energy
-        if given.n_components is None:
+        if given.n_components is None or given.share is not None:
             usual, few = max(usual, 0.9), 1.0
         small = graphs.labels_alone and data.has_classes and data.class_sizes.mean() < SMALL_CLASSES
         return few if small else usual
