@@ -372,7 +372,7 @@ class Map:
         These are the columns of F, or, where directions are to be left out or the constraint does not reveal the rank of F,
         its principal coordinates.
         """
-        whole = preprojection.share is None and centre.is_seen
+        whole = preprojection.share is None and centre.is_seen and not preprojection.principal
         mean = self.mean_at(centre)
         if whole and (self.is_large or not self.is_wide):
             return Coordinates(self.whole_forms(matrices, mean), mean, np.transpose, None)
@@ -449,7 +449,7 @@ class DenseMap(Map):
         linked = None if self.is_wide else _linked(matrices, centre)
         if linked is None:
             return super().coordinates(matrices, centre, preprojection)
-        whole, rows = preprojection.share is None and centre.is_seen, self.taken(linked)
+        whole, rows = preprojection.share is None and centre.is_seen and not preprojection.principal, self.taken(linked)
         forms = [M.among(linked) for M in matrices]
         weights = None if centre.weights is None else centre.weights[linked]
         mean = self.mean_at(centre) if weights is None else rows.mean(weights)

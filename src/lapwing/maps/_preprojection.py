@@ -29,11 +29,14 @@ class Preprojection:
     least : int or None, default=None
         With ``pca="auto"``, keep at least this many directions, or all there are. None where the user chose ``share``: keeping
         fewer directions than components is then an error.
+    principal : bool, default=False
+        Whether coordinates are along principal directions even where all are kept, as orthogonal directions need it.
     """
 
     share: Any = None
     n_components: int = 1
     least: int | None = None
+    principal: bool = False
 
     @property
     def is_whole(self) -> bool:

@@ -174,6 +174,10 @@ class MFA(_Supervised, LPP):
         None is ``KNN(5, weights="binary", among="same_class")``; an integer sets the number of neighbours.
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`. None is ``ClosestPairs(20)``; an integer sets the number of pairs a class.
+    constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
+        ``"matrix"`` is (1), and ``"trace-ratio"`` the least :math:`\operatorname{tr}(V^\top X^\top L X V) /
+        \operatorname{tr}(V^\top X^\top L^p X V)` over orthogonal directions, as in :class:`LPP`; ``"orthogonal"`` alone has no
+        place for the penalty, and raises.
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`, except that ``pca="auto"`` keeps twice as many directions as components, and 98 % of the variance
         where classes have fewer than ten samples on average.

@@ -13,12 +13,23 @@ from .about import About
 NEIGHBORS = "L of a neighbour graph"
 
 
-def locality(data: Rows, graphs: Graphs) -> Problem:
-    """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``."""
-    terms = linked("graph", graphs.graph, data, graphs.equal_say)
-    if graphs.penalty is None:
-        return Problem(terms, degree_sum(terms))
-    return Problem(terms, laplacian_sum(linked("penalty", graphs.penalty, data)))
+def locality(data: Rows, graphs: Graphs, constraint: str = "matrix") -> Problem:
+    """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``, as ``constraint`` puts it."""
+    terms, penalty, ratio = (
+        linked("graph", graphs.graph, data, graphs.equal_say),
+        graphs.penalty,
+        constraint == "trace-ratio",
+    )
+    if constraint == "orthogonal":
+        if penalty is not None:
+            raise ValueError(
+                f'penalty={penalty!r} has no part in constraint="orthogonal"; use constraint="trace-ratio", or subtract it from '
+                "graph="
+            )
+        return Problem(terms, ORTHOGONAL)
+    if penalty is None:
+        return Problem(terms, degree_sum(terms), ratio=ratio)
+    return Problem(terms, laplacian_sum(linked("penalty", penalty, data)), ratio=ratio)
 
 
 class LPP(LinearReducer):
@@ -49,6 +60,16 @@ class LPP(LinearReducer):
     penalty : None, int, graph or matrix, default=None
         The ratio form: the Laplacian of this graph takes the place of D in (1), so that what it links is kept apart. An
         integer k is ``Repulsion(k)``.
+    constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
+        What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` is :math:`V^\top V = I`, the problem of
+        :class:`OLPP`. ``"trace-ratio"`` takes orthogonal directions and the quotient of both traces,
+
+        .. math:: \min_V \frac{\operatorname{tr}(V^\top X^\top L X V)}{\operatorname{tr}(V^\top X^\top D X V)}
+            \quad\text{subject to}\quad V^\top V = I                                            \tag{2}
+
+        or that over the Laplacian of ``penalty``, within the row space of the centred data; Newton's method finds its least
+        value [3]_, and not that of the ratios one by one, as (1) does. With ``graph="supervised"`` it is the trace-ratio form of
+        discriminant analysis. Neither takes a ridge, and ``scaling`` is ``"unit"``.
     pca : "auto", None, int or float, default="auto"
         Projection on principal components first. A float in (0, 1] is the share of the variance to keep, an integer the
         number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, unless a ridge takes its
@@ -93,7 +114,9 @@ class LPP(LinearReducer):
         What the columns were divided by; ``components_`` are for X as given, and ``components_ * scale_`` are the directions
         among the divided columns. None where X was taken as it is.
     eigenvalues_ : ndarray of shape (n_components,)
-        Ascending.
+        Ascending; with ``"trace-ratio"``, of :math:`X^\top (L - \rho D) X` at the least ratio :math:`\rho`: they add up to 0.
+    trace_ratio_ : float
+        With ``constraint="trace-ratio"``, :math:`\rho`, the least value of (2).
     explained_ratio_ : ndarray of shape (n_components,) or None
         Of the variance of X (with columns divided by ``scale_``, where there is one), the share that each direction adds to what
         the directions before it hold: that along the part of it that is orthogonal to them. The sum is the share that
@@ -128,6 +151,8 @@ class LPP(LinearReducer):
        2003; X. He's thesis of the same title, University of Chicago, 2005, chapter 2.
     .. [2] X. He, S. Yan, Y. Hu, P. Niyogi and H.-J. Zhang, "Face recognition using Laplacianfaces", IEEE Trans. Pattern
        Analysis and Machine Intelligence 27, 2005. https://doi.org/10.1109/TPAMI.2005.55
+    .. [3] T. T. Ngo, M. Bellalij and Y. Saad, "The trace ratio optimization problem", SIAM Review 54, 2012.
+       https://doi.org/10.1137/120864799
 
     Examples
     --------
@@ -152,6 +177,7 @@ class LPP(LinearReducer):
         *,
         graph: Any = None,
         penalty: Any = None,
+        constraint: str = "matrix",
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "auto",
@@ -163,6 +189,7 @@ class LPP(LinearReducer):
             n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
         )
         self.penalty = penalty
+        self.constraint = constraint
         self.scaling = scaling
         self.ridge = ridge
 
@@ -170,7 +197,7 @@ class LPP(LinearReducer):
         return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
-        return locality(data, graphs)  # (1)
+        return locality(data, graphs, self.constraint)  # (1), (2)
 
 
 class OLPP(LinearReducer):

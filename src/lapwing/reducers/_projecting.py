@@ -19,7 +19,7 @@ from ..maps import Coordinates, Map, Preprojection, rounding
 from ..operators import Array, Structured, canonical
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..rows import Rows, Units
-from ..solvers import RankError, Solution, solve
+from ..solvers import RankError, Solution, solve, trace_ratio
 from ._base import DTYPES, Graphs, Reducer
 from ._graphs import outside
 from ._places import checked, inside, shared_place
@@ -122,7 +122,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _warn_of_ties(self, data: Rows, problem: Problem, graphs: Graphs, k: int | None) -> None:
         """A graph of classes over its own degrees has c - 1 eigenvalues that tell classes apart, and ties behind them."""
         most = data.class_sizes.size - 1
-        if problem.degrees is not None and graphs.only_attracts and k is not None and k > most:
+        tied = problem.degrees is not None and not problem.ratio
+        if tied and graphs.only_attracts and k is not None and k > most:
             warnings.warn(
                 f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others have equal "
                 f'eigenvalues, and which they are is arbitrary: use n_components={most} or "auto", or add a graph of neighbours',
@@ -149,6 +150,10 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         formed = perf_counter()
         if constraint is None:
             solution = solve(A, None, decided.k)
+        elif problem.ratio:
+            assert B is not None
+            floor = cancelled(constraint, partial(F.spread, coordinates.mean))
+            solution = trace_ratio(A, B, decided.k, floor)[1]
         else:
             solution = self._eigenpairs(A, B, F, data, Problem(terms, constraint), coordinates.mean, decided)
         data.times["forms"] = data.times.get("forms", 0.0) + formed - start
@@ -198,12 +203,17 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.rank_ = found.rank
         self.solver_ = found.solver
         self.eigenvalues_ = found.values
+        if problem.ratio:
+            attracted, kept_apart = (float(np.vdot(vectors, M @ vectors)) for M in solution.pencil)
+            self.trace_ratio_ = attracted / kept_apart
         self._store_map(data, solution.coordinates, vectors / self._lengths(solution, graphs))
         self._report(data, problem, solution)
 
     def _lengths(self, solved: Solved, graphs: Graphs) -> Any:
         """What directions of constraint 1 are divided by, as ``scaling=`` asks for."""
         scaling, V = getattr(self, "scaling", "constraint"), solved.solution.vectors
+        if solved.decided.given.constraint != "matrix":
+            return 1.0  # they are orthonormal
         if scaling == "auto":
             scaling = self._rules.scaling(graphs, solved.coordinates.spectrum, solved.pencil[1])
         if scaling == "constraint":
@@ -233,7 +243,7 @@ def holding(share: float, solution: Solution, problem: Problem) -> Solution:
     1 minus its eigenvalue. All gains above 0 add up to the best objective of any number of directions.
     """
     orthogonal = problem.subject_to is ORTHOGONAL
-    if not orthogonal and problem.degrees is None:
+    if not orthogonal and (problem.degrees is None or problem.ratio):
         raise ValueError(
             f"n_components={share} is a share of the objective, and a ratio of two graphs, as with penalty=, has no total to "
             "take it of; give a number of components"

@@ -31,6 +31,7 @@ SMALL_CLASSES = 10  # samples per class, on average, below which all directions 
 # gamma="auto", in units of "scale", where labels and neighbours attract, or X is too large to see how its variance is spread; and
 # where no labels attract.
 LABEL_WIDTH, WIDTH = 0.25, 0.5
+CONSTRAINTS = ("matrix", "orthogonal", "trace-ratio")
 NORMALIZATIONS = ("auto", None, "degree", "trace")
 
 
@@ -44,6 +45,7 @@ class Options(NamedTuple):
     ridge: Any = 0.0
     normalize: str | None = None
     standardize: Any = False
+    constraint: str = "matrix"
     has_ridge: bool = False  # whether ridge= is a parameter
     counts_classes: bool = False  # whether n_components="auto"
 
@@ -57,7 +59,10 @@ class Options(NamedTuple):
     def of(cls, estimator: Any) -> Options:
         given = {name: getattr(estimator, name) for name in cls._fields if hasattr(estimator, name)}
         k = given.get("n_components")
-        return cls(**given, has_ridge="ridge" in given, counts_classes=isinstance(k, str) and k == "auto")
+        has_ridge = "ridge" in given
+        if given.get("constraint", "matrix") != "matrix":  # which a ridge would be added to
+            given["ridge"], has_ridge = 0.0 if given.get("ridge") == "auto" else given.get("ridge", 0.0), False
+        return cls(**given, has_ridge=has_ridge, counts_classes=isinstance(k, str) and k == "auto")
 
     def check(self) -> None:
         """Raise where a parameter is wrong whatever X is."""
@@ -81,6 +86,11 @@ class Options(NamedTuple):
         number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
         if not number and not (isinstance(ridge, str) and ridge == "auto"):
             raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
+        if check_choice("constraint", self.constraint, CONSTRAINTS) != "matrix" and ridge != 0:
+            raise ValueError(
+                f'ridge={ridge!r} is added to the matrix of the constraint, and constraint="{self.constraint}" has none; use '
+                'ridge="auto" or 0, and pca= to leave directions out'
+            )
 
     def is_regularised(self, graphs: Graphs) -> bool:
         """Whether a ridge takes the place of truncation: one that is given, or, of defaults, where labels say what attracts.
@@ -181,7 +191,7 @@ class Rules:
                     f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
                     "directions, such as pca=300"
                 )
-            return Decided(given, k, ridge, Preprojection(pca, k or 1))
+            return Decided(given, k, ridge, Preprojection(pca, k or 1, principal=given.constraint == "trace-ratio"))
         truncated = self.of_kernel and by_default and not graphs.labels_alone
         if (ridge is None or ridge > 0) and not truncated:
             share: float | None = None
@@ -189,7 +199,8 @@ class Rules:
             share = None if instead else max(LARGE_DIRECTIONS, 2 * (k or 1))
         else:
             share = self._energy(given, graphs, data)
-        return Decided(given, k, ridge, Preprojection(share, k or 1, ceil(self.directions * (k or 1))))
+        kept = Preprojection(share, k or 1, ceil(self.directions * (k or 1)), given.constraint == "trace-ratio")
+        return Decided(given, k, ridge, kept)
 
     def _energy(self, given: Options, graphs: Graphs, data: Rows) -> float:
         """``pca="auto"`` of X that can be decomposed whole; all components that there are want most of the variance."""

@@ -2,6 +2,7 @@
 
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
+from ._ratio import trace_ratio
 from ._solve import Solution, fix_signs, largest_value, solve
 from ._tridiagonal import Tridiagonal
 
@@ -16,5 +17,6 @@ __all__ = [
     "seeded_eigsh",
     "single_blas_thread",
     "solve",
+    "trace_ratio",
     "whitening",
 ]
