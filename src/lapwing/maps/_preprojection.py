@@ -49,7 +49,9 @@ class Preprojection:
     @property
     def at_most(self) -> int | None:
         """A bound that is known before the variances are: a truncated decomposition will do."""
-        return int(self.share) if isinstance(self.share, Integral) else None
+        if isinstance(self.share, Integral):
+            return int(self.share)
+        return self.least if self.share == 0 else None
 
     def whole(self) -> Preprojection:
         """The same without leaving directions out."""

@@ -7,15 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import LinearOperator
 
 from ..operators import Structured, row_blocks
-from ..solvers import LanczosError, seeded_eigsh, solve
-from ._map import DenseMap, Map, Principal, centred_operator, rounding
+from ._map import LANCZOS_SHARE, DenseMap, Map, centred_operator
 from ._preprojection import Preprojection
 
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
-LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
 
 
 class SparseMap(Map):
@@ -114,13 +112,6 @@ class SparseMap(Map):
     def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
         return centred_operator(self.X, shift, scale)
 
-    def _rooted(self, about: np.ndarray) -> LinearOperator:
-        """The centred rows, each times the root of how many samples it stands for."""
-        centred = self.centred(about)
-        if np.ndim(self.roots) == 0:
-            return centred
-        return aslinearoperator(sparse.diags_array(self.roots.ravel())) @ centred
-
     def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
         return self.X @ components.T.astype(self.dtype, copy=False) - (mean @ components.T).astype(self.dtype)
 
@@ -138,40 +129,9 @@ class SparseMap(Map):
         at_most, smaller = preprojection.at_most, min(self.shape)
         return (at_most is not None and LANCZOS_SHARE * at_most < smaller > 500) or self.is_large
 
-    def principal(self, preprojection: Preprojection, about: np.ndarray) -> Principal:
-        """By Lanczos on the smaller Gram matrix, as an operator, where it is cheaper; twice as many until enough."""
-        if not self._is_truncated(preprojection):
-            return super().principal(preprojection, about)
-        n, d = self.shape
-        if self.is_constant:
-            preprojection.count(np.empty(0), 0.0)  # says so
-        Xc, total = self._rooted(about), float(self.spread(about, np.ones(n)).sum())
-        gram = Xc @ Xc.T if self.is_wide else Xc.T @ Xc
-        floor = rounding(self.dtype, total + self.n_samples * (about @ about))
-        size = preprojection.at_most or 128
-        while True:
-            size = min(size, min(n, d) - 1)
-            values, vectors = _largest(gram, size)
-            found = int((values > max(10 * min(n, d) * np.finfo(np.float64).eps * values[0], floor)).sum())
-            p = preprojection.count(values[:found], total)
-            if p < size or found < size or preprojection.at_most is not None:
-                break
-            _require_room(size, self.shape)
-            size *= 2
-        if self.is_wide:
-            return self._combinations(about, vectors[:, :p], np.sqrt(values[:p]))
-        N = vectors[:, :p]
-        return Principal(self._like(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about))
-
-
-def _largest(gram: LinearOperator, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k largest eigenpairs, descending; where Lanczos fails, since eigenvalues repeat, by the solvers that do not."""
-    try:
-        values, vectors = seeded_eigsh(gram, k, tol=1e-10)
-        return values[::-1], vectors[:, ::-1]
-    except LanczosError:
-        found = solve(-gram, None, k, bound=0.0, tol=1e-10)
-        return -found.values, found.vectors
+    def _too_many(self, size: int) -> bool:
+        _require_room(size, self.shape)
+        return False
 
 
 def _require_room(size: int, shape: tuple[int, int]) -> None:
