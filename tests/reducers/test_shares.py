@@ -139,3 +139,11 @@ def test_files_and_names(tmp_path):
     assert same.n_components == 0.9
     np.testing.assert_array_equal(same.explained_ratio_, model.explained_ratio_)
     assert all(hasattr(clone(e).fit(abs(X), Y), "explained_ratio_") for e in LINEAR if isinstance(e, LinearReducer))
+
+
+def test_the_command_line_takes_a_share():
+    from lapwing.cli._settings import Choice, configure
+
+    model = MMC()
+    configure(model, Choice(None, None, {}, "0.95"))
+    assert model.n_components == 0.95
