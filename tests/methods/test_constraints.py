@@ -187,3 +187,10 @@ def test_what_goes_together(tmp_path):
     assert same.trace_ratio_ == model.trace_ratio_
     np.testing.assert_array_equal(same.transform(X), model.transform(X))
     np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=np.ptp(X))
+
+
+@pytest.mark.parametrize("graph", [None, "supervised"])
+def test_orthogonal_lpp_is_olpp_by_default_too(graph):
+    same, olpp = LPP(2, graph=graph, constraint="orthogonal").fit(X, Y), OLPP(2, graph=graph).fit(X, Y)
+    np.testing.assert_array_equal(same.components_, olpp.components_)
+    assert same.n_pca_ == olpp.n_pca_

@@ -69,7 +69,8 @@ class LPP(LinearReducer):
 
         or that over the Laplacian of ``penalty``, within the row space of the centred data; Newton's method finds its least
         value [3]_, and not that of the ratios one by one, as (1) does. With ``graph="supervised"`` it is the trace-ratio form of
-        discriminant analysis. Neither takes a ridge, and ``scaling`` is ``"unit"``.
+        discriminant analysis. Neither takes a ridge, and ``scaling`` is ``"unit"``. With ``"orthogonal"``, ``pca="auto"`` keeps
+        as few directions as that of :class:`OLPP`.
     pca : "auto", None, int or float, default="auto"
         Projection on principal components first. A float in (0, 1] is the share of the variance to keep, an integer the
         number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, unless a ridge takes its

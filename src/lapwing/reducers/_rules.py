@@ -205,6 +205,8 @@ class Rules:
     def _energy(self, given: Options, graphs: Graphs, data: Rows) -> float:
         """``pca="auto"`` of X that can be decomposed whole; all components that there are want most of the variance."""
         usual, few = self.energies
+        if given.constraint == "orthogonal":  # the fewer directions the better, until it is PCA
+            usual = 0.0
         if self.neighbor_energy is not None and not graphs.labels_attract:
             usual = self.neighbor_energy
         if given.n_components is None or given.share is not None:
