@@ -34,6 +34,11 @@ class SameClass(Graph):
         without i = j (eq. 7.3), one block per class: memory grows with the sum of the squared class sizes.
     t : float, "auto" or "half-median", default="auto"
         Heat width, as in :class:`KNN`.
+    balance : bool, default=False
+        Whether rare classes have the say of common ones. The weights of each class are multiplied by one number such that its
+        degrees add up to n/c, for n labelled samples in c classes. With ``"uniform"`` weights that number is
+        :math:`n / (c\, n_c)`, so that :math:`X^\top L X = \frac{n}{c} \sum_c S_c / n_c`: the mean of the classes' own
+        covariances, and the mean of D is that of the class means, as in a discriminant analysis of equal priors.
 
     References
     ----------
@@ -42,9 +47,10 @@ class SameClass(Graph):
 
     reads_labels = True
 
-    def __init__(self, weights: str = "uniform", *, t: Any = "auto"):
+    def __init__(self, weights: str = "uniform", *, t: Any = "auto", balance: bool = False):
         self.weights = weights
         self.t = t
+        self.balance = balance
 
     @property
     def reads_features(self) -> bool:
@@ -60,10 +66,17 @@ class SameClass(Graph):
     def terms(self, data: Rows) -> list[Term]:
         if self._is_heat():
             return super().terms(data)
-        known = (data.classes >= 0).astype(np.float64)
-        Z = _indicators(data.classes)
-        factor = (Z, -1.0 / data.class_sizes)
-        return [Term(1.0, Structured(data.n, factors=(factor,), diag=known), diagonal(known))]
+        Z, shares = _indicators(data.classes), self._shares(data.class_sizes)
+        degrees = Z @ shares
+        factor = (Z, -shares / data.class_sizes)
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+
+    def _shares(self, totals: np.ndarray) -> np.ndarray:
+        """What the weights of each class are multiplied by, given its total degree."""
+        if not check_choice("balance", self.balance, (True, False)):
+            return np.ones(totals.size)
+        linked = totals > 0
+        return np.divide(totals.sum() / linked.sum(), totals, out=np.zeros(totals.size), where=linked)
 
     def adjacency(self, data: Rows) -> sparse.csr_array | None:
         return self._heat_blocks(data) if self._is_heat() else None
@@ -73,7 +86,8 @@ class SameClass(Graph):
             return super().weights_at(data, rows, cols)
         classes = data.classes
         same = (classes[rows] >= 0) & (classes[rows] == classes[cols])
-        return np.where(same, 1.0 / data.class_sizes[classes[rows]], 0.0)
+        weights = self._shares(data.class_sizes) / data.class_sizes
+        return np.where(same, weights[classes[rows]], 0.0)
 
     def _is_heat(self) -> bool:
         return check_choice("weights", self.weights, ("uniform", "heat")) == "heat"
@@ -88,6 +102,9 @@ class SameClass(Graph):
         rows = np.concatenate([np.repeat(c, c.size) for c in members])
         cols = np.concatenate([np.tile(c, c.size) for c in members])
         values = np.exp(-np.concatenate([block.ravel() for block in squared]) / t)
+        own = data.classes[rows]
+        values[rows == cols] = 0.0
+        values *= self._shares(np.bincount(own, values, data.class_sizes.size))[own]
         off = rows != cols
         W = sparse.csr_array((values[off], (rows[off], cols[off])), shape=(data.n, data.n))
         require_positive_degrees("heat", rows, W)

@@ -38,7 +38,7 @@ class MMC(_Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
         ``"auto"`` is the number of classes minus one.
     pca, center, standardize
         As in :class:`OLPP`, except that ``pca="auto"`` keeps 99 % of the variance, and all of it where classes have fewer
@@ -46,7 +46,7 @@ class MMC(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`OLPP`; the eigenvalues are those of :math:`S_w - S_b`.
 
     References
@@ -68,7 +68,7 @@ class MMC(_Supervised, LinearReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         pca: Any = "auto",
         center: Any = "auto",
@@ -97,7 +97,7 @@ class LPDP(_Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
     alpha : float, default=1.0
@@ -108,7 +108,7 @@ class LPDP(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`LPP`.
 
     References
@@ -128,7 +128,7 @@ class LPDP(_Supervised, LinearReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         alpha: float = 1.0,
@@ -169,18 +169,22 @@ class MFA(_Supervised, LPP):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``KNN(5, weights="binary", among="same_class")``; an integer sets the number of neighbours.
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`. None is ``ClosestPairs(20)``; an integer sets the number of pairs a class.
+    constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
+        ``"matrix"`` is (1), and ``"trace-ratio"`` the least :math:`\operatorname{tr}(V^\top X^\top L X V) /
+        \operatorname{tr}(V^\top X^\top L^p X V)` over orthogonal directions, as in :class:`LPP`; ``"orthogonal"`` alone has no
+        place for the penalty, and raises.
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`, except that ``pca="auto"`` keeps twice as many directions as components, and 98 % of the variance
         where classes have fewer than ten samples on average.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`LPP`. The rank is at most the number of linked pairs of ``penalty``.
 
     References
@@ -216,7 +220,7 @@ class DNE(_Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
         None keeps the directions of negative eigenvalue, as its authors prescribe: those along which repulsion wins. It
         raises where there are none.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
@@ -227,7 +231,7 @@ class DNE(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`OLPP`.
 
     References

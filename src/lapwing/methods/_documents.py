@@ -117,6 +117,7 @@ class LPI(LinearReducer):
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
+    may_weigh: ClassVar[bool] = False  # the regression is on documents one by one
     _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE)
     _takes_tensors: ClassVar[bool] = False
     why_not_elsewhere: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
@@ -158,7 +159,7 @@ class LPI(LinearReducer):
             )
         super()._check_parameters()
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+    def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
         """A default must not ask for more neighbours than there are documents with a term."""
         data, graphs = super()._prepared(X, y)
         few = any(search.n_neighbors >= data.n_samples for search in graphs.graph.searches())
@@ -177,7 +178,7 @@ class LPI(LinearReducer):
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
         return rows.once("documents", lambda: self._rows(rows.X, rows.y, graphs))
 
-    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         if self.neighbors == "svd":
             raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
         blocks, linked = blocks.chosen(lambda block: lengths(block) > 0, "looking for empty documents")

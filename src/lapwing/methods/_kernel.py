@@ -25,12 +25,22 @@ class KernelLPP(KernelReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         As in :class:`LPP`; built on X, not on the kernel's features. With ``kernel="precomputed"`` neighbours are by the kernel's
         distances.
     penalty : None, int, graph or matrix, default=None
         As in :class:`LPP`.
+    constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
+        ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions among the kernel's features,
+
+        .. math::
+            \min_\alpha \operatorname{tr}(\alpha^\top K L K \alpha)
+            \quad\text{subject to}\quad \alpha^\top K \alpha = I                                           \tag{2}
+
+        which is kernel :class:`OLPP` and, with ``graph=Reconstruction(5)`` or ``graph=-CodingLength(5)``, kernel :class:`ONPP`
+        and kernel :class:`LPCA`; with ``graph=-Complete()`` it is kernel PCA. ``"trace-ratio"`` is the quotient of both traces
+        under (2), as in :class:`LPP`. Neither takes a ridge, and ``scaling`` is ``"unit"``.
     kernel : str or callable, default="rbf"
         ``"precomputed"`` or any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     gamma : "auto", "scale", float or None, default="auto"
@@ -68,7 +78,7 @@ class KernelLPP(KernelReducer):
         What the columns were divided by, ``X_fit_`` included; None where X was taken as it is.
     nystroem_, components_, mean_
         With ``landmarks``: the map to their features, and the projection there.
-    eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    eigenvalues_, trace_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`LPP`.
 
     References
@@ -87,10 +97,11 @@ class KernelLPP(KernelReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         penalty: Any = None,
+        constraint: str = "matrix",
         kernel: Any = "rbf",
         gamma: Any = "auto",
         degree: float = 3,
@@ -123,12 +134,13 @@ class KernelLPP(KernelReducer):
             standardize=standardize,
         )
         self.penalty = penalty
+        self.constraint = constraint
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
-        return locality(data, graphs)  # (1)
+        return locality(data, graphs, self.constraint)  # (1), (2)
 
 
 class KernelNPE(KernelReducer):
@@ -137,11 +149,12 @@ class KernelNPE(KernelReducer):
     .. math:: K (I - W)^\top (I - W) K \alpha = \lambda K^2 \alpha                                       \tag{1}
 
     for the centred kernel matrix K and the weights W that reconstruct each sample from its neighbours (thesis eq. 3.32 of
-    [1]_). With a linear kernel it is :class:`NPE`.
+    [1]_). With a linear kernel it is :class:`NPE`. Its orthogonal form, kernel :class:`ONPP`, is
+    ``KernelLPP(graph=Reconstruction(5), constraint="orthogonal")``.
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         As in :class:`NPE`; built on X. With ``kernel="precomputed"`` neighbours and weights are by the kernel.
     kernel, gamma, degree, coef0, kernel_params, landmarks, random_state

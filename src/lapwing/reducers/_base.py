@@ -24,6 +24,7 @@ from ..rows import Rows, Units, encode_labels
 from ..solvers import TOLERANCES, CertificateWarning, Solution
 from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, outside, sized
 from ._places import EXACT_ROWS, checked, entered, settle
+from ._weights import TakesWeights, checked_weights, counting_rows, labels_of, present
 
 DTYPES = [np.float64, np.float32]
 MANY_ROWS = 100_000  # in memory: up to here an exact search takes at most a few times as long as a sampled one (docs/scaling.md)
@@ -76,8 +77,10 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     _takes_tensors: ClassVar[bool] = False  # whether arrays of other libraries and devices are computed with
     why_not_elsewhere: ClassVar[str] = "this method runs on the CPU alone."
+    may_weigh: ClassVar[bool] = False  # whether there are graphs with which ``sample_weight`` acts
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    @TakesWeights
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn the map.
 
         Parameters
@@ -89,6 +92,10 @@ class Reducer(TransformerMixin, BaseEstimator):
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does not.
             Of a Parquet data set, also the name of their column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many samples each row stands for: a weight of 2 is the row twice, a weight of 0 is no such row, and fractions are
+            in between. Only where graphs are of classes alone (``SameClass()``, ``OtherClass()``, ``Complete()``), as those of
+            ``MMC`` and ``FisherScore`` are: graphs of neighbours count rows, and equal rows are each other's neighbours.
 
         Returns
         -------
@@ -96,7 +103,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         """
         self._forget()
         try:
-            self._learnt(X, y)
+            self._learnt(X, y, sample_weight)
         except BaseException as error:
             self._forget()  # a fit that fails leaves nothing behind
             if isinstance(error, FloatingPointError):
@@ -108,12 +115,14 @@ class Reducer(TransformerMixin, BaseEstimator):
             raise
         return self
 
-    def _learnt(self, X: Any, y: Any) -> Learnt:
+    def _learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Learnt:
         """:meth:`fit` itself, and what it worked with."""
         start = perf_counter()
         with np.errstate(over="raise"):
             place, X, y = entered(self, X, y)
-            data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
+            if sample_weight is not None:
+                self._require_weighable(X)
+            data, graphs = self._prepared(X, y, sample_weight)  # validated rows; the graph, resolved once
             at, searched = perf_counter(), data.times.get("search", 0.0)
             problem = self._problem(data, graphs)  # A and B
             data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
@@ -244,7 +253,32 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise where a parameter is wrong whatever X is."""
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+    def why_unweighted(self) -> str | None:
+        """Why ``sample_weight`` cannot act with these parameters; None where it can."""
+        if not self.may_weigh:
+            return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
+        try:
+            given = [as_graph("graph", getattr(self, "graph", None), self.default_graph, self.n_neighbors)]
+            if getattr(self, "penalty", None) is not None or self._needs_penalty:
+                given.append(as_graph("penalty", getattr(self, "penalty", None), *self._penalty))
+            counting = [leaf for graph in given if (leaf := counting_rows(graph)) is not None]
+        except (ValueError, NotImplementedError) as error:
+            return str(error)
+        if not counting:
+            return None
+        return (
+            f"{counting[0]!r} counts rows: rows that are repeated are each other's neighbours, so that no weight equals "
+            'repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
+        )
+
+    def _require_weighable(self, X: Any) -> None:
+        why = self.why_unweighted()
+        if why is None and (isinstance(X, Rows) or is_tensor(X)):
+            why = "it takes rows in NumPy arrays, sparse arrays or blocks, and X is something else"
+        if why is not None:
+            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+
+    def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
         """The rows as graphs and maps look at them, and the graphs."""
         if is_tensor(X):
             return self._prepared_there(checked(self, X, fitting=True), y)
@@ -259,12 +293,23 @@ class Reducer(TransformerMixin, BaseEstimator):
             accept = "csr" if self._takes_sparse else False
             X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
+        if weights is not None:
+            weights = checked_weights(weights, X.shape[0] if blocks is None else blocks.shape[0])
+            if blocks is not None and _fits_in_memory(blocks):
+                X, y, blocks = blocks.load(), blocks.labels(y), None
         if blocks is not None:
             graphs = self._graphs(blocks.shape[0], in_blocks=True)
-            data = self._block_rows(blocks, y, graphs)
+            data = self._block_rows(blocks, y, graphs, weights)
+        elif is_shared:
+            graphs = self._graphs(X.n)
+            data = self._shared(X, graphs)
         else:
-            graphs = self._graphs(X.n if is_shared else X.shape[0])
-            data = self._shared(X, graphs) if is_shared else self._rows(X, y, graphs)
+            graphs = self._graphs(X.shape[0])
+            kept = None if weights is None else present(weights)
+            if kept is not None:
+                X, y, weights = self._taken(X, kept), labels_of(y, kept, weights.size), weights[kept]
+            data = self._rows(X, y, graphs)
+            data = data if weights is None else data.weighted(weights, kept)
         data = self._divided(data, graphs)
         data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs
@@ -315,6 +360,10 @@ class Reducer(TransformerMixin, BaseEstimator):
         """Validated rows in memory."""
         return Rows(X, y)
 
+    def _taken(self, X: Array, rows: np.ndarray) -> Array:
+        """Some of the rows."""
+        return X[rows]
+
     def _divided(self, data: Rows, graphs: Graphs) -> Rows:
         """With their columns in common units, where that is asked for; rows in blocks are divided as they are read."""
         units = None if data.in_blocks else self._units(graphs)
@@ -344,7 +393,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             return None
         return blocks
 
-    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         """Rows in blocks, read in passes; all rows, where they fit in memory and a graph needs them."""
         n, d = blocks.shape
         if blocks.is_sparse and n <= SparseMap.limit:
@@ -360,14 +409,14 @@ class Reducer(TransformerMixin, BaseEstimator):
                 self._require_links(given)
             require_room(blocks, [search.checked(n) for search in searches])
         except ValueError:
-            if n > QUERIES or n * d * blocks.dtype.itemsize > working_memory():
+            if not _fits_in_memory(blocks):
                 raise
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
         start = perf_counter()
-        data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs))
+        data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs), weights)
         data.times["search"] = perf_counter() - start
         return data
 
@@ -398,6 +447,11 @@ class Reducer(TransformerMixin, BaseEstimator):
         by_name = isinstance(graph, str) and graph in NAMES
         tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
         return tags
+
+
+def _fits_in_memory(blocks: Blocks) -> bool:
+    n, d = blocks.shape
+    return n <= QUERIES and n * d * blocks.dtype.itemsize <= working_memory()
 
 
 def announce(reducer: Any, blocks: Blocks) -> None:

@@ -62,7 +62,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             check_choice("extension", self.extension, self._extensions)
         check_choice("normalize", getattr(self, "normalize", None), ("auto", None, "degree"))
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+    def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
         data, graphs = super()._prepared(X, y)
         graph = graphs.graph
         if graphs.queries is not None:

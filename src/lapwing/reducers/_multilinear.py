@@ -60,7 +60,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.scaling = scaling
         self.normalize = normalize
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+    def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
         self._check_parameters()
         X = self._images(X, fitting=True)
         self._sizes(X.ndim - 1)

@@ -3,6 +3,7 @@
 from ._certificate import TOLERANCES, Certificate, CertificateWarning, Pencil, size
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
+from ._ratio import trace_ratio
 from ._solve import Solution, fix_signs, largest_value, solve
 from ._tridiagonal import Tridiagonal
 
@@ -22,5 +23,6 @@ __all__ = [
     "single_blas_thread",
     "size",
     "solve",
+    "trace_ratio",
     "whitening",
 ]
