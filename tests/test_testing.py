@@ -22,6 +22,7 @@ from lapwing import (
 from lapwing.graphs import (
     KNN,
     Alignment,
+    Chain,
     ClosestPairs,
     CodingLength,
     Complete,
@@ -33,6 +34,7 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
+    Similarity,
     TangentAlignment,
 )
 from lapwing.operators import identity, laplacian
@@ -80,6 +82,14 @@ GRAPHS = [
     KNN(5) / 3 + 0.5 * Precomputed(GIVEN),
     -KNN(4),
     sum([KNN(3), Radius(0.5), Complete()]),
+    Similarity(KNN(5)),
+    Similarity(SameClass() - 0.3 * KNN(3)),
+    Similarity(GIVEN),
+    KNN(4) + (Similarity(KNN(5)) & SameClass()),
+    Chain(2),
+    Chain(time=0),
+    KNN(3) | Chain(),
+    (2 * KNN(3) + KNN(4)) | Radius(0.4),
 ]
 
 

@@ -40,6 +40,7 @@ class Rows:
     counts: np.ndarray | None = None  # how many, where they do
     scale: np.ndarray | None = None  # what the columns were divided by, where they were
     sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
+    frame: Any = None  # X as it was passed, where it was a data frame: its index names rows, its columns features
     recall = 0.95  # that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
@@ -55,8 +56,14 @@ class Rows:
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        return cls(X, y)
+        rows = cls(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2), y)
+        rows.frame = as_frame(X)
+        return rows
+
+    @property
+    def given(self) -> Array:
+        """X as it was passed, before its columns were divided."""
+        return self.X
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What ``make`` gives, kept under ``key``. Both halves of the links share it: it must be of the rows alone."""
@@ -201,8 +208,12 @@ class DividedRows(Rows):
     def __init__(self, rows: Rows, scale: np.ndarray):
         super().__init__(rows.X, rows.y, n_fitted=rows.n_fitted)
         self._given, self.scale = self.__dict__.pop("X"), scale
-        self.recall = rows.recall
+        self.recall, self.frame = rows.recall, rows.frame
         self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
+
+    @property
+    def given(self) -> Array:
+        return self._given
 
     def __getattr__(self, name: str) -> Any:
         """X, which takes a copy, when it is asked for."""
@@ -211,6 +222,11 @@ class DividedRows(Rows):
         assert self.scale is not None
         self.X = divided(self._given, self.scale)
         return self.X
+
+
+def as_frame(X: Any) -> Any:
+    """X where it is a data frame with an index, as pandas's are; None where it is not."""
+    return X if hasattr(X, "iloc") and hasattr(X, "columns") else None
 
 
 class KernelRows(Rows):

@@ -6,7 +6,7 @@ pytest.importorskip("typer")
 import typer
 
 from lapwing.cli._graphs import parsed
-from lapwing.graphs import KNN, OtherClass, Pairs, Repulsion, SameClass
+from lapwing.graphs import KNN, Chain, OtherClass, Pairs, Repulsion, SameClass, Similarity
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,12 @@ from lapwing.graphs import KNN, OtherClass, Pairs, Repulsion, SameClass
         ("-1 * KNN(5) + SameClass()", -1 * KNN(5) + SameClass()),
         ("-KNN(5)", -1 * KNN(5)),
         ("Pairs([[0, 1]], [[2, 3]])", Pairs([[0, 1]], [[2, 3]])),
+        ("KNN(5) | Chain()", KNN(5) | Chain()),
+        (
+            "Similarity(KNN(5) + 2*Chain(series=3)) - Similarity(KNN)",
+            Similarity(KNN(5) + 2 * Chain(series=3)) - Similarity(KNN()),
+        ),
+        ("Similarity(graph=KNN(3))", Similarity(KNN(3))),
         ("KNN(n_neighbors=4, metric='cosine', t=None)", KNN(4, metric="cosine", t=None)),
     ],
 )
@@ -34,7 +40,8 @@ def test_what_is_written_is_what_is_meant(text, expected):
 
 
 @pytest.mark.parametrize(
-    "graph", [KNN(5) + SameClass(), SameClass() - 0.2 * Repulsion(15), KNN(3) & SameClass(), 2 * KNN(5)]
+    "graph",
+    [KNN(5) + SameClass(), SameClass() - 0.2 * Repulsion(15), KNN(3) & SameClass(), 2 * KNN(5), KNN(3) | Chain()],
 )
 def test_what_a_graph_prints_is_read_back(graph):
     assert repr(parsed(repr(graph))) == repr(graph)
@@ -59,6 +66,9 @@ def test_what_a_graph_prints_is_read_back(graph):
         ("[KNN(5)]", "is no graph, sum"),
         ("lambda: KNN(5)", "is no graph, sum"),
         ("KNN(5) if 1 else KNN(6)", "is no graph, sum"),
+        ("KNN(5) | 3", "this sign stands between two graphs"),
+        ("Similarity(open('x'))", "is no number, text, list"),
+        ("Similarity(Precomputed(3))", "is no number, text, list"),
         ("KNN(*[5])", "is no number, text, list"),
         ("KNN(5) / 0", ""),
         ("(" * 2000, "longer than 1,000 characters"),

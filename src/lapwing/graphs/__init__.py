@@ -1,6 +1,6 @@
-"""Who pulls whom: graphs as parameter objects, combined by ``+ - * &``."""
+"""Who pulls whom: graphs as parameter objects, combined by ``+ - * & |``."""
 
-from ._base import Combination, Graph, Intersection, Scaled
+from ._base import Combination, Graph, Intersection, Scaled, Union
 from ._classes import Complete, OtherClass, SameClass
 from ._given import Empty, Pairs, Precomputed
 from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
@@ -8,12 +8,15 @@ from ._patches import Alignment, CodingLength, TangentAlignment, align
 from ._patches import Local as Local
 from ._patches import affine_extension as affine_extension
 from ._patches import local_subspaces as local_subspaces
+from ._places import Chain
 from ._reconstruction import Reconstruction
 from ._reconstruction import barycentric_weights as barycentric_weights
+from ._similarity import Similarity
 
 __all__ = [
     "KNN",
     "Alignment",
+    "Chain",
     "ClosestPairs",
     "CodingLength",
     "Combination",
@@ -29,6 +32,8 @@ __all__ = [
     "Repulsion",
     "SameClass",
     "Scaled",
+    "Similarity",
     "TangentAlignment",
+    "Union",
     "align",
 ]

@@ -28,8 +28,9 @@ Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameter
 class Graph:
     """Base of all graphs: parameters that say who pulls whom. ``build(X, y)`` makes Laplacians and degrees of them.
 
-    Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, and ``&``, which binds weaker than ``-`` in Python, so
-    bracket it: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph prints as it is typed.
+    Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, ``&`` (the edges of both) and ``|`` (the edges of either),
+    which bind weaker than ``-`` in Python, so bracket them: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph
+    prints as it is typed.
 
     **A subclass must write**
 
@@ -56,13 +57,14 @@ class Graph:
     >>> from scipy import sparse
     >>> from lapwing import LPP
     >>> from lapwing.graphs import KNN, Graph
-    >>> class Chain(Graph):
-    ...     "Each sample linked to the next one in time."
+    >>> class Halves(Graph):
+    ...     "Each sample of the first half linked to one of the second."
     ...     reads_features, indexes_rows = False, True
     ...     def adjacency(self, data):
-    ...         return sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(data.n, data.n))
-    >>> LPP(1, graph=KNN(2) + 0.5 * Chain()).fit([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [4.0, 1.0]])
-    LPP(graph=KNN(2) + 0.5 * Chain(), n_components=1)
+    ...         half = data.n // 2
+    ...         return sparse.diags_array([1.0, 1.0], offsets=[-half, half], shape=(data.n, data.n))
+    >>> LPP(1, graph=KNN(2) + 0.5 * Halves()).fit([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [4.0, 1.0]])
+    LPP(graph=KNN(2) + 0.5 * Halves(), n_components=1)
     """
 
     reads_labels: Any = False  # whether it looks at y
@@ -234,6 +236,9 @@ class Graph:
     def __and__(self, other: Graph) -> Graph:
         return Intersection(self, other) if isinstance(other, Graph) else NotImplemented
 
+    def __or__(self, other: Graph) -> Graph:
+        return Union(self, other) if isinstance(other, Graph) else NotImplemented
+
 
 def _parameters(kind: type) -> Mapping[str, Parameter]:
     """Those of a class; looking at a signature takes longer than what is done with it."""
@@ -256,16 +261,19 @@ def _of_any_leaf(name: str) -> Any:
     return property(lambda self: any(getattr(leaf, name) for leaf in self._leaves()))
 
 
-class _Operation(Graph):
+class Operation(Graph):
     """A graph made of others, whose properties are those of its leaves, all in this one place."""
+
+    def _operands(self) -> list[Graph]:
+        return [part for part in vars(self).values() if isinstance(part, Graph)]
 
     def _leaves(self) -> Iterator[Graph]:
         """The graphs that are no operations, on both sides of ``&`` too, from left to right."""
         open_: list[Graph] = [self]
         while open_:
             graph = open_.pop()
-            if isinstance(graph, _Operation):
-                open_ += [part for part in reversed(vars(graph).values()) if isinstance(part, Graph)]
+            if isinstance(graph, Operation):
+                open_ += reversed(graph._operands())
             else:
                 yield graph
 
@@ -280,7 +288,7 @@ class _Operation(Graph):
 
     @property
     def is_semidefinite(self) -> bool:
-        """An Intersection alone is the Laplacian of weights; what has none raises when it is built."""
+        """A graph that is no sum is the Laplacian of weights; what has none raises when it is built."""
         return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
 
     def searches(self) -> list[Search]:
@@ -297,7 +305,7 @@ class _Operation(Graph):
         return graph
 
 
-class Scaled(_Operation):
+class Scaled(Operation):
     """``scale * graph``."""
 
     def __init__(self, graph: Graph, scale: float = 1.0):
@@ -311,7 +319,7 @@ class Scaled(_Operation):
         return f"-{_operand(self.graph)}" if self.scale == -1 else f"{_number(self.scale)} * {_operand(self.graph)}"
 
 
-class Combination(_Operation):
+class Combination(Operation):
     """``left + scale * right``; a negative scale repels.
 
     In a grid search: ``graph__left__...``, ``graph__right__...`` and ``graph__scale``.
@@ -348,7 +356,7 @@ class Combination(_Operation):
 
     def __repr__(self) -> str:
         first, others = self._flat()
-        words = [_operand(first) if isinstance(first, Intersection) else repr(first)]
+        words = [_operand(first) if isinstance(first, Intersection | Union) else repr(first)]
         for right, scale in others:
             negative = isinstance(scale, Real) and scale < 0
             times = "" if scale in (1, -1) else f"{_number(-scale if negative else scale)} * "
@@ -363,7 +371,7 @@ def _summed(first: Any, others: list[tuple[Any, Any]]) -> Any:
     return first
 
 
-class Intersection(_Operation):
+class Intersection(Operation):
     """``left & right``: left's weights on the edges that right has too.
 
     Of a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
@@ -382,6 +390,10 @@ class Intersection(_Operation):
     @property
     def is_laplacian(self) -> bool:
         return self.left.is_laplacian
+
+    @property
+    def is_semidefinite(self) -> bool:
+        return self.left.is_semidefinite
 
     def term(self, W: sparse.csr_array) -> Term:
         return self.left.term(W)
@@ -425,6 +437,62 @@ class Intersection(_Operation):
         return f"{left} & {_operand(self.right)}"
 
 
+class Union(Operation):
+    r"""``left | right``: the edges of either graph, with the larger of their weights, :math:`\max(W_{ij}, V_{ij})`.
+
+    A sum on one side has the sum of its weights; what repels is subtracted from the union instead: ``(A | B) - C``.
+    """
+
+    is_laplacian, is_semidefinite = True, True
+
+    def __init__(self, left: Graph, right: Graph):
+        self.left = left
+        self.right = right
+
+    def _sides(self) -> list[Signed]:
+        sides = [_graph("left", self.left).signed(), _graph("right", self.right).signed()]
+        for coefficient, leaf in sides[0] + sides[1]:
+            if coefficient < 0:
+                raise ValueError(
+                    f"{self!r}: | joins what attracts, and {leaf!r} has the coefficient {coefficient:g}; subtract it from the "
+                    "union, as in (A | B) - C"
+                )
+            if not leaf.is_laplacian:
+                raise ValueError(
+                    f"{self!r}: | joins weights, and {leaf!r} is no Laplacian of weights; write Similarity(A | B), or use +"
+                )
+        return sides
+
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        sides = self._sides()
+        if any(search.is_sampled(data.n_samples) for search in self.searches()):
+            raise ValueError(
+                f"{self!r}: the weights of links of a sample stand for those of all rows, and have no larger one; use +, or "
+                "leave queries out"
+            )
+        return self._larger([[(c, leaf, _listed(leaf, data)) for c, leaf in side] for side in sides])
+
+    def _larger(self, sides: list[list[tuple[float, Graph, Any]]]) -> sparse.csr_array:
+        for _, leaf, W in sides[0] + sides[1]:
+            if W is None:
+                raise ValueError(
+                    f"{self!r}: {leaf!r} is too dense to list its edges; use +, or a sparse graph such as KNN, Radius or "
+                    "Precomputed"
+                )
+        left, right = (sum((c * W for c, _, W in side[1:]), start=side[0][0] * side[0][2]) for side in sides)
+        return sparse.csr_array(left.maximum(right))
+
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
+        """The larger, too; of one side where the other knows none."""
+        found = [[(c, leaf, leaf.new_links(both)) for c, leaf in side] for side in self._sides()]
+        known = [side for side in ([part for part in side if part[2] is not None] for side in found) if side]
+        return self._larger([known[0], known[-1]]) if known else None
+
+    def __repr__(self) -> str:
+        left = repr(self.left) if isinstance(self.left, Union) else _operand(self.left)
+        return f"{left} | {_operand(self.right)}"
+
+
 def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
     """The graph's adjacency in the one format that is computed with, or where it was made ``on_device``."""
     W = graph.adjacency(data)
@@ -460,7 +528,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _operand(graph: Any) -> str:
-    return f"({graph!r})" if isinstance(graph, _Operation) else repr(graph)
+    return f"({graph!r})" if isinstance(graph, Combination | Intersection | Scaled | Union) else repr(graph)
 
 
 def _number(scale: Any) -> str:

@@ -18,7 +18,7 @@ from ..maps import SparseMap
 from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term, attraction
-from ..rows import Rows, Units, encode_labels
+from ..rows import Rows, Units, as_frame, encode_labels
 from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sized
 from ._places import EXACT_ROWS, checked, entered, settle
 
@@ -180,7 +180,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         """The rows as graphs and maps look at them, and the graphs."""
         if is_tensor(X):
             return self._prepared_there(checked(self, X, fitting=True), y)
-        is_shared = isinstance(X, Rows)
+        is_shared, frame = isinstance(X, Rows), as_frame(X)
         in_memory = is_shared or type(X) is np.ndarray
         blocks = self._as_blocks(X, y) if self._takes_blocks and not in_memory else None
         if blocks is not None:
@@ -197,6 +197,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         else:
             graphs = self._graphs(X.n if is_shared else X.shape[0])
             data = self._shared(X, graphs) if is_shared else self._rows(X, y, graphs)
+            data.frame = data.frame if is_shared else frame
         data = self._divided(data, graphs)
         data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import check_choice, check_count
 from ..blocks import stacked
 from ..devices import host, to_numpy
-from ..graphs import affine_extension, barycentric_weights
+from ..graphs import Graph, affine_extension, barycentric_weights
 from ..maps import FreeMap, in_range
 from ..neighbors import Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE, Array
@@ -194,9 +194,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         fitted = self.X_fit_[self._linked]
         return Rows(stacked([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=fitted.shape[0])
 
-    def _links(self, X: Array) -> sparse.csr_array:
-        """The graph's own links of new rows."""
-        W = self.graph_.links(self._both(X))
+    def _links(self, X: Array, graph: Graph | None = None) -> sparse.csr_array:
+        """The links of new rows by the graph, or by a part of it."""
+        W = (self.graph_ if graph is None else graph).links(self._both(X))
         return sparse.csr_array((W.data, self._linked[W.indices], W.indptr), shape=(X.shape[0], len(self.embedding_)))
 
     @property
