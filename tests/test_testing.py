@@ -36,6 +36,7 @@ from lapwing.graphs import (
     SameClass,
     Similarity,
     TangentAlignment,
+    Target,
 )
 from lapwing.operators import identity, laplacian
 from lapwing.problem import Problem, Term
@@ -82,6 +83,10 @@ GRAPHS = [
     KNN(5) / 3 + 0.5 * Precomputed(GIVEN),
     -KNN(4),
     sum([KNN(3), Radius(0.5), Complete()]),
+    Target(4),
+    Target(3, weights="binary", symmetry="and") + KNN(3),
+    SameClass() + Target(1) - 0.1 * Repulsion(5),
+    KNN(9) & Target(9),
     Similarity(KNN(5)),
     Similarity(SameClass() - 0.3 * KNN(3)),
     Similarity(GIVEN),

@@ -418,7 +418,10 @@ def _as_array(y: Any) -> np.ndarray:
     if missing.any():
         raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
     if y.dtype.kind == "f" and (y != np.round(y)).any():
-        raise ValueError("y is continuous (unknown label type): it holds fractions; pass class labels")
+        raise ValueError(
+            "y is continuous (unknown label type): it holds fractions; pass class labels, or a graph that reads "
+            "numbers, such as graph=Target(5)"
+        )
     if y.dtype.kind in "OU":
         y = y.astype(object)
         y[y == "-1"] = -1

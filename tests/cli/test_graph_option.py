@@ -6,7 +6,7 @@ pytest.importorskip("typer")
 import typer
 
 from lapwing.cli._graphs import parsed
-from lapwing.graphs import KNN, Chain, OtherClass, Pairs, Repulsion, SameClass, Similarity
+from lapwing.graphs import KNN, Chain, OtherClass, Pairs, Repulsion, SameClass, Similarity, Target
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,7 @@ from lapwing.graphs import KNN, Chain, OtherClass, Pairs, Repulsion, SameClass, 
             "Similarity(KNN(5) + 2*Chain(series=3)) - Similarity(KNN)",
             Similarity(KNN(5) + 2 * Chain(series=3)) - Similarity(KNN()),
         ),
+        ("KNN(5) + 2 * Target(15, weights='binary')", KNN(5) + 2 * Target(15, weights="binary")),
         ("Similarity(graph=KNN(3))", Similarity(KNN(3))),
         ("KNN(n_neighbors=4, metric='cosine', t=None)", KNN(4, metric="cosine", t=None)),
     ],

@@ -36,6 +36,7 @@ from lapwing.graphs import (
     Scaled,
     Similarity,
     TangentAlignment,
+    Target,
 )
 from lapwing.rows import Rows
 
@@ -168,6 +169,7 @@ def kernel_leaf():
 
 OF_LEAVES = {  # attribute: two graphs, of which one has it
     "reads_labels": (KNN(3), KNN(3, among="same_class"), any),
+    "reads_targets": (SameClass(), Target(3), any),
     "reads_features": (Precomputed(W), KNN(3), any),
     "reads_kernel": (KNN(3), kernel_leaf(), any),
     "indexes_rows": (KNN(3), Precomputed(W), any),

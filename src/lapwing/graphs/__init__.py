@@ -12,6 +12,7 @@ from ._places import Chain
 from ._reconstruction import Reconstruction
 from ._reconstruction import barycentric_weights as barycentric_weights
 from ._similarity import Similarity
+from ._target import Target
 
 __all__ = [
     "KNN",
@@ -34,6 +35,7 @@ __all__ = [
     "Scaled",
     "Similarity",
     "TangentAlignment",
+    "Target",
     "Union",
     "align",
 ]

@@ -41,8 +41,8 @@ class Graph:
 
     **It may write**
 
-    - ``reads_labels``, ``reads_features``, ``reads_kernel``, ``counts_pairs``, ``indexes_rows``, ``is_laplacian``,
-      ``is_semidefinite``, as attributes or properties, where the values below are not its own;
+    - ``reads_labels``, ``reads_targets``, ``reads_features``, ``reads_kernel``, ``counts_pairs``, ``indexes_rows``,
+      ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``searches`` and ``require_blocks``, where rows that are read in blocks can be enough;
     - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
@@ -68,6 +68,7 @@ class Graph:
     """
 
     reads_labels: Any = False  # whether it looks at y
+    reads_targets: Any = False  # whether it reads y as numbers, and not as classes
     reads_features: Any = True  # whether it looks at X
     reads_kernel: Any = False  # whether it takes X for a kernel matrix
     counts_pairs: Any = False  # whether its weights are a user's counts, which no estimator may scale
@@ -135,7 +136,8 @@ class Graph:
     @property
     def is_of_classes(self) -> bool:
         """Whether the labels alone say what attracts, so that samples of a class are all alike to it."""
-        return all(leaf.reads_labels and not leaf.reads_features for leaf in self.attracting() or [Graph()])
+        leaves = self.attracting() or [Graph()]
+        return all(leaf.reads_labels and not (leaf.reads_features or leaf.reads_targets) for leaf in leaves)
 
     def searches(self) -> list[Search]:
         """The neighbour searches that building it takes."""
@@ -278,6 +280,7 @@ class Operation(Graph):
                 yield graph
 
     reads_labels = _of_any_leaf("reads_labels")
+    reads_targets = _of_any_leaf("reads_targets")
     reads_features = _of_any_leaf("reads_features")
     reads_kernel = _of_any_leaf("reads_kernel")
     indexes_rows = _of_any_leaf("indexes_rows")

@@ -66,6 +66,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             pyarrow, a Zarr array, a dask array (docs/scaling.md).
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does not.
+            With ``Target``, numbers, or a matrix of several targets, NaN where unknown.
             Of a Parquet data set, also the name of their column.
 
         Returns
@@ -217,7 +218,7 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
         leaves = [leaf for graph in graphs for _, leaf in graph.signed()]
-        return not any(leaf.reads_features or leaf.indexes_rows for leaf in leaves)
+        return not any(leaf.reads_features or leaf.reads_targets or leaf.indexes_rows for leaf in leaves)
 
     def _rows_there(self, X: Any, y: Any, graphs: Graphs) -> Rows:
         """Validated rows on a device."""

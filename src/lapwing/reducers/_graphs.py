@@ -53,7 +53,7 @@ class Graphs(NamedTuple):
             equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
             labels_attract=any(reading),
             labels_alone=bool(reading) and all(reading),
-            of_classes=bool(reading) and all(reading) and not any(leaf.reads_features for leaf in pulling),
+            of_classes=graph.is_of_classes,
             repels=repels,
             only_attracts=penalty is None and not repels,
             is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
