@@ -4,9 +4,10 @@ import pytest
 
 pytest.importorskip("typer")
 import typer
+from sklearn.decomposition import PCA
 
 from lapwing.cli._graphs import parsed
-from lapwing.graphs import KNN, Chain, OtherClass, Pairs, Repulsion, SameClass, Similarity, Target
+from lapwing.graphs import KNN, Chain, Gower, On, OtherClass, Pairs, Repulsion, SameClass, Similarity, Target
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,9 @@ from lapwing.graphs import KNN, Chain, OtherClass, Pairs, Repulsion, SameClass, 
             Similarity(KNN(5) + 2 * Chain(series=3)) - Similarity(KNN()),
         ),
         ("KNN(5) + 2 * Target(15, weights='binary')", KNN(5) + 2 * Target(15, weights="binary")),
+        ("On(PCA(0.98), KNN(5))", On(PCA(0.98), KNN(5))),
+        ("On([0, 2], KNN(3) + Chain(time=1), beside=True)", On([0, 2], KNN(3) + Chain(time=1), beside=True)),
+        ("On(Gower([1]), KNN(3, metric='manhattan'))", On(Gower([1]), KNN(3, metric="manhattan"))),
         ("Similarity(graph=KNN(3))", Similarity(KNN(3))),
         ("KNN(n_neighbors=4, metric='cosine', t=None)", KNN(4, metric="cosine", t=None)),
     ],
@@ -67,6 +71,10 @@ def test_what_a_graph_prints_is_read_back(graph):
         ("[KNN(5)]", "is no graph, sum"),
         ("lambda: KNN(5)", "is no graph, sum"),
         ("KNN(5) if 1 else KNN(6)", "is no graph, sum"),
+        ("On(PCA(open('x')), KNN(5))", "is no number, text, list"),
+        ("On(PCA(whitening=True), KNN(5))", "PCA has no parameter 'whitening'"),
+        ("On(LPP(2), KNN(5))", "is no number, text, list"),
+        ("PCA(2)", "no graph 'PCA'"),
         ("KNN(5) | 3", "this sign stands between two graphs"),
         ("Similarity(open('x'))", "is no number, text, list"),
         ("Similarity(Precomputed(3))", "is no number, text, list"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from difflib import get_close_matches
+from importlib import import_module
 from inspect import isclass, signature
 from typing import Any
 
@@ -22,6 +23,17 @@ NOT_WRITTEN = (
     "Scaled",
     "Union",
 )  # made by signs, or of a matrix
+# What On may look at the rows through.
+TRANSFORMERS = {
+    "Gower": "lapwing.graphs",
+    "MaxAbsScaler": "sklearn.preprocessing",
+    "MinMaxScaler": "sklearn.preprocessing",
+    "Normalizer": "sklearn.preprocessing",
+    "PCA": "sklearn.decomposition",
+    "RobustScaler": "sklearn.preprocessing",
+    "StandardScaler": "sklearn.preprocessing",
+    "TruncatedSVD": "sklearn.decomposition",
+}
 SIGNS = {
     ast.Add: "__add__",
     ast.Sub: "__sub__",
@@ -131,8 +143,12 @@ def _made(cls: Any, args: list[Any], named: dict[str, Any], text: str) -> Any:
 
 
 def _argument(node: ast.expr, text: str) -> Any:
-    """A plain value, or a graph inside another: ``Similarity(KNN(5))``."""
+    """A plain value, a graph inside another, ``Similarity(KNN(5))``, or a transformer, ``On(PCA(0.98), KNN(5))``."""
     inner = node.func if isinstance(node, ast.Call) else node
+    if isinstance(node, ast.Call) and isinstance(inner, ast.Name) and inner.id in TRANSFORMERS:
+        args = [_literal(arg, text) for arg in node.args]
+        named = {str(keyword.arg): _literal(keyword.value, text) for keyword in node.keywords}
+        return _made(getattr(import_module(TRANSFORMERS[inner.id]), inner.id), args, named, text)
     is_graph = isinstance(inner, ast.Name) and inner.id in _classes()
     is_formula = isinstance(node, ast.BinOp) and type(node.op) in SIGNS
     return _value(node, text) if is_graph or is_formula else _literal(node, text)

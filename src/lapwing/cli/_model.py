@@ -244,6 +244,8 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, op
     if are_quantities(table.y) and not get_tags(estimator).target_tags.required:
         say(f"the {column} are quantities, not classes, and are NOT USED")
         return replace(table, y=None)
+    if getattr(last_step(estimator).get_params().get("graph"), "reads_targets", False):
+        return table
     check_classes(table, data)
     unknown = table.y == ("-1" if table.y.dtype.kind == "U" else -1)
     if unknown.any():

@@ -3,7 +3,9 @@
 from ._base import Combination, Graph, Intersection, Scaled, Union
 from ._classes import Complete, OtherClass, SameClass
 from ._given import Empty, Pairs, Precomputed
+from ._gower import Gower
 from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
+from ._on import On
 from ._patches import Alignment, CodingLength, TangentAlignment, align
 from ._patches import Local as Local
 from ._patches import affine_extension as affine_extension
@@ -23,8 +25,10 @@ __all__ = [
     "Combination",
     "Complete",
     "Empty",
+    "Gower",
     "Graph",
     "Intersection",
+    "On",
     "OtherClass",
     "Pairs",
     "Precomputed",

@@ -75,7 +75,9 @@ class Graph:
     indexes_rows: Any = False  # whether it knows rows by their place, and so fits one data set and no fold of it
     is_laplacian: Any = True  # whether the rows of its matrix add up to 0, so that moving all samples costs nothing
     is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
+    learns: Any = False  # whether it learns something from the rows, as a transformer does, that new rows need
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
+    _unnamed = 1  # parameters that print without their names
     _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
@@ -157,6 +159,14 @@ class Graph:
         """The graph with the parameters that it takes from the data written out, for :meth:`links`."""
         return self
 
+    def fitted(self, data: Rows) -> Graph:
+        """The graph with what it :attr:`learns` from the rows, which estimators keep as ``graph_``."""
+        return self
+
+    def beside_columns(self, data: Rows) -> np.ndarray:
+        """The places of the columns of X that the graph alone reads, and the map does not."""
+        return np.empty(0, dtype=np.intp)
+
     def links(self, both: Rows) -> sparse.csr_array:
         """How new samples are tied to fitted ones: weights from the rows of ``both`` behind ``both.n_fitted`` to those before.
 
@@ -203,7 +213,7 @@ class Graph:
         words = []
         for i, parameter in enumerate(_parameters(type(self)).values()):
             value = getattr(self, parameter.name)
-            first = i == 0 and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+            first = i < self._unnamed and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
             shown = (first and isinstance(value, Real)) or not get_config()["print_changed_only"]
             if shown or not _is_default(value, parameter.default):
                 words.append(_printed(value) if first else f"{parameter.name}={_printed(value)}")
@@ -302,10 +312,24 @@ class Operation(Graph):
             leaf.require_blocks(n)
 
     def resolved(self, data: Rows) -> Graph:
+        return self._with_leaves([leaf.resolved(data) for leaf in self._leaves()])
+
+    @property
+    def learns(self) -> bool:
+        return any(leaf.learns for leaf in self._leaves())
+
+    def fitted(self, data: Rows) -> Graph:
+        return self._with_leaves([leaf.fitted(data) for leaf in self._leaves()]) if self.learns else self
+
+    def _with_leaves(self, leaves: list[Graph]) -> Graph:
+        """The same operations on other leaves, of the same kinds."""
         graph = clone(self)
-        for leaf in graph._leaves():
-            leaf.set_params(**leaf.resolved(data).get_params(deep=False))
+        for leaf, other in zip(graph._leaves(), leaves, strict=True):
+            leaf.set_params(**other.get_params(deep=False))
         return graph
+
+    def beside_columns(self, data: Rows) -> np.ndarray:
+        return np.unique(np.concatenate([leaf.beside_columns(data) for leaf in self._leaves()]))
 
 
 class Scaled(Operation):

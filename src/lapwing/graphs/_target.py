@@ -138,7 +138,7 @@ def targets(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
     if np.isinf(Y).any():
         raise ValueError("y contains infinity; mark unknown targets by NaN")
     Y = Y.reshape(n, -1)
-    known: np.ndarray = ~np.isnan(Y).any(axis=1)
+    known = np.asarray(~np.isnan(Y).any(axis=1))
     are_sets = Y.shape[1] > 1 and bool(np.isin(Y[known], (0, 1)).all())
     if are_sets:
         known &= Y.any(axis=1)
