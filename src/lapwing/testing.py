@@ -217,7 +217,7 @@ def _check_permutation(graph: Graph, X: Any, y: np.ndarray) -> None:
     order = np.random.RandomState(1).permutation(len(y))
     words = [value for value in graph.get_params().values() if isinstance(value, str)]
     by_pairs = "precomputed" in words  # a kernel, or distances
-    rows = X if hasattr(X, "iloc") else np.asarray(X)  # a data frame keeps the names of its rows
+    rows: Any = X if hasattr(X, "iloc") else np.asarray(X)  # a data frame keeps the names of its rows
     moved = rows.iloc[order] if hasattr(X, "iloc") else rows[order][:, order] if by_pairs else rows[order]
     same = _close(_matrix(graph, moved, y[order]), _matrix(graph, X, y)[np.ix_(order, order)])
     _expect(same, "they have others; where it knows rows by their place, set indexes_rows = True")

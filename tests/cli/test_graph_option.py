@@ -7,7 +7,21 @@ import typer
 from sklearn.decomposition import PCA
 
 from lapwing.cli._graphs import parsed
-from lapwing.graphs import KNN, Chain, Gower, On, OtherClass, Pairs, Repulsion, SameClass, Similarity, Target
+from lapwing.graphs import (
+    KNN,
+    Chain,
+    Delaunay,
+    DensityCorrected,
+    Gower,
+    Grid,
+    On,
+    OtherClass,
+    Pairs,
+    Repulsion,
+    SameClass,
+    Similarity,
+    Target,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +50,12 @@ from lapwing.graphs import KNN, Chain, Gower, On, OtherClass, Pairs, Repulsion, 
         ("On(PCA(0.98), KNN(5))", On(PCA(0.98), KNN(5))),
         ("On([0, 2], KNN(3) + Chain(time=1), beside=True)", On([0, 2], KNN(3) + Chain(time=1), beside=True)),
         ("On(Gower([1]), KNN(3, metric='manhattan'))", On(Gower([1]), KNN(3, metric="manhattan"))),
+        ("DensityCorrected(KNN(5) | Chain(), 0.5)", DensityCorrected(KNN(5) | Chain(), 0.5)),
+        (
+            "On([0, 1], Delaunay(longest=2.0)) + On([0, 1], Grid(corners=True))",
+            On([0, 1], Delaunay(longest=2.0)) + On([0, 1], Grid(corners=True)),
+        ),
+        ("KNN(7, weights='self-tuning')", KNN(7, weights="self-tuning")),
         ("Similarity(graph=KNN(3))", Similarity(KNN(3))),
         ("KNN(n_neighbors=4, metric='cosine', t=None)", KNN(4, metric="cosine", t=None)),
     ],

@@ -2,6 +2,7 @@
 
 from ._base import Combination, Graph, Intersection, Scaled, Union
 from ._classes import Complete, OtherClass, SameClass
+from ._density import DensityCorrected
 from ._given import Empty, Pairs, Precomputed
 from ._gower import Gower
 from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
@@ -10,7 +11,7 @@ from ._patches import Alignment, CodingLength, TangentAlignment, align
 from ._patches import Local as Local
 from ._patches import affine_extension as affine_extension
 from ._patches import local_subspaces as local_subspaces
-from ._places import Chain
+from ._places import Chain, Delaunay, Grid
 from ._reconstruction import Reconstruction
 from ._reconstruction import barycentric_weights as barycentric_weights
 from ._similarity import Similarity
@@ -24,9 +25,12 @@ __all__ = [
     "CodingLength",
     "Combination",
     "Complete",
+    "Delaunay",
+    "DensityCorrected",
     "Empty",
     "Gower",
     "Graph",
+    "Grid",
     "Intersection",
     "On",
     "OtherClass",

@@ -172,8 +172,7 @@ class Graph:
 
         Of what attracts, and without labels and pairs, which new rows have not.
         """
-        pulling = [(c, leaf.new_links(both)) for c, leaf in self.signed() if c > 0]
-        found = [c * W for c, W in pulling if W is not None]
+        found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both)) is not None]
         if not found:
             raise ValueError(
                 f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
@@ -476,48 +475,53 @@ class Union(Operation):
         self.left = left
         self.right = right
 
-    def _sides(self) -> list[Signed]:
-        sides = [_graph("left", self.left).signed(), _graph("right", self.right).signed()]
-        for coefficient, leaf in sides[0] + sides[1]:
-            if coefficient < 0:
-                raise ValueError(
-                    f"{self!r}: | joins what attracts, and {leaf!r} has the coefficient {coefficient:g}; subtract it from the "
-                    "union, as in (A | B) - C"
-                )
-            if not leaf.is_laplacian:
-                raise ValueError(
-                    f"{self!r}: | joins weights, and {leaf!r} is no Laplacian of weights; write Similarity(A | B), or use +"
-                )
-        return sides
-
     def adjacency(self, data: Rows) -> sparse.csr_array:
-        sides = self._sides()
-        if any(search.is_sampled(data.n_samples) for search in self.searches()):
-            raise ValueError(
-                f"{self!r}: the weights of links of a sample stand for those of all rows, and have no larger one; use +, or "
-                "leave queries out"
-            )
-        return self._larger([[(c, leaf, _listed(leaf, data)) for c, leaf in side] for side in sides])
-
-    def _larger(self, sides: list[list[tuple[float, Graph, Any]]]) -> sparse.csr_array:
-        for _, leaf, W in sides[0] + sides[1]:
-            if W is None:
-                raise ValueError(
-                    f"{self!r}: {leaf!r} is too dense to list its edges; use +, or a sparse graph such as KNN, Radius or "
-                    "Precomputed"
-                )
-        left, right = (sum((c * W for c, _, W in side[1:]), start=side[0][0] * side[0][2]) for side in sides)
+        left, right = (
+            total_weights(self, side, data) for side in (_graph("left", self.left), _graph("right", self.right))
+        )
         return sparse.csr_array(left.maximum(right))
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         """The larger, too; of one side where the other knows none."""
-        found = [[(c, leaf, leaf.new_links(both)) for c, leaf in side] for side in self._sides()]
-        known = [side for side in ([part for part in side if part[2] is not None] for side in found) if side]
-        return self._larger([known[0], known[-1]]) if known else None
+        found = [total_links(side, both) for side in (self.left, self.right)]
+        known = [W for W in found if W is not None]
+        return sparse.csr_array(known[0].maximum(known[-1])) if known else None
 
     def __repr__(self) -> str:
         left = repr(self.left) if isinstance(self.left, Union) else _operand(self.left)
         return f"{left} | {_operand(self.right)}"
+
+
+def total_weights(whole: Graph, graph: Graph, data: Rows) -> sparse.csr_array:
+    """The weights of a graph, of a sum those of its graphs added up; raise where ``whole`` cannot be made of them."""
+    found = sparse.csr_array((data.n, data.n))
+    for coefficient, leaf in graph.signed():
+        if coefficient < 0:
+            raise ValueError(
+                f"{whole!r} is made of weights that attract, and {leaf!r} has the coefficient {coefficient:g}; subtract it from "
+                "the whole, as in (A | B) - C"
+            )
+        if not leaf.is_laplacian:
+            raise ValueError(
+                f"{whole!r} is made of weights, and {leaf!r} is no Laplacian of weights; write Similarity(A | B), or use +"
+            )
+        if any(search.is_sampled(data.n_samples) for search in leaf.searches()):
+            raise ValueError(
+                f"{whole!r} is made of the weights of all rows, and {leaf!r} has those of a sample; use +, or leave queries out"
+            )
+        W = _listed(leaf, data)
+        if W is None:
+            raise ValueError(
+                f"{whole!r}: {leaf!r} is too dense to list its edges; use +, or a sparse graph such as KNN, Radius or Precomputed"
+            )
+        found = found + coefficient * W
+    return found
+
+
+def total_links(graph: Graph, both: Rows) -> sparse.csr_array | None:
+    """The links of new rows, added up; None where no graph knows any."""
+    known = [c * W for c, leaf in graph.signed() if (W := leaf.new_links(both)) is not None]
+    return sum(known[1:], start=known[0]) if known else None
 
 
 def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
