@@ -2,9 +2,9 @@
 Targets that are numbers
 ========================
 
-Ten measurements of 442 patients, and how far their diabetes had gone a year later: a number, not a class. ``Target(15)`` links the
-patients whose numbers are near, so that the projection keeps patients of like prospects together. With nine of ten numbers hidden
-(NaN), neighbours among the measurements say what the others are like: ``KNN(15) + Target(15)``.
+Ten measurements of 442 patients, and how far their diabetes had gone a year later: a number, not a class. ``Target(15)``
+links the patients whose numbers are near, so that the projection keeps patients of like prospects together. With nine of ten
+numbers hidden (NaN), neighbours among the measurements say what the others are like: ``KNN(15) + Target(15)``.
 """
 
 import matplotlib.pyplot as plt

@@ -2,11 +2,11 @@
 Cells in a tissue
 =================
 
-Two thousand cells lie in layers. Each cell has the counts of 60 genes, of which a few follow the layers and the others are noise that
-varies more, and a place. What varies most is therefore not what the layers are: PCA finds noise. The place of a cell tells who its
-neighbours are, and the directions along which neighbours agree are those of the layers. ``On`` builds the graph on the two columns
-of the places, ``Delaunay`` links the cells that share a triangle, and ``beside=True`` keeps the places out of the projection, so that
-it is one of genes alone and applies to cells of unknown place.
+Two thousand cells lie in layers. Each cell has the counts of 60 genes, of which a few follow the layers and the others are
+noise that varies more, and a place. What varies most is therefore not what the layers are: PCA finds noise. The place of a
+cell tells who its neighbours are, and the directions along which neighbours agree are those of the layers. ``On`` builds the
+graph on the two columns of the places, ``Delaunay`` links the cells that share a triangle, and ``beside=True`` keeps the
+places out of the projection, so that it is one of genes alone and applies to cells of unknown place.
 """
 
 import matplotlib.pyplot as plt
