@@ -481,6 +481,9 @@ class Union(Operation):
         )
         return sparse.csr_array(left.maximum(right))
 
+    def require_blocks(self, n: int) -> None:
+        Graph.require_blocks(self, n)  # links of a sample have no larger ones
+
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         """The larger, too; of one side where the other knows none."""
         found = [total_links(side, both) for side in (self.left, self.right)]
