@@ -20,15 +20,19 @@ from lapwing import (
     DNE,
     GLPCA,
     L21PCA,
+    LFDA,
     LPCA,
     LPDP,
     LPP,
+    LSDA,
     MFA,
     MMC,
     NPE,
     OLPP,
     ONPP,
     TSA,
+    KernelLDA,
+    KernelLFDA,
     KernelLPP,
     KernelNPE,
     LaplacianEigenmaps,
@@ -48,9 +52,9 @@ from lapwing.graphs import (
     TangentAlignment,
 )
 
-LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA)]
+LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LFDA, LSDA, LPCA)]
 FREE = [TangentialMaps(), LaplacianEigenmaps(), GLPCA(), RobustGLPCA(), L21PCA()]
-KERNEL = [KernelLPP(), KernelNPE()]
+KERNEL = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
 DEFAULT = [*LINEAR, *FREE, *KERNEL, TSA(image_shape=(-1, 1))]
 # Settings that take another path through fit or transform than any default does.
 SPECIAL = [

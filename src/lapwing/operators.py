@@ -165,6 +165,13 @@ class Structured:
         factors = tuple((scale @ U if sparse.issparse(U) else counts[:, None] * U, c) for U, c in self.factors)
         return Structured(self.n, self.sparse, factors, None if self.diag is None else counts * self.diag)
 
+    def rescaled(self, scale: np.ndarray) -> Structured:
+        """``diag(scale) A diag(scale)``."""
+        scaling = sparse.diags_array(scale)
+        S = None if self.sparse is None else sparse.csr_array(scaling @ self.sparse.tocsr() @ scaling)
+        factors = tuple((scaling @ U, c) for U, c in self.factors)
+        return Structured(self.n, S, factors, None if self.diag is None else scale**2 * self.diag)
+
     def among(self, rows: np.ndarray) -> Structured:
         """The matrix of some rows, without factors."""
         part = None if self.sparse is None else self.sparse.tocsr()[rows][:, rows]

@@ -14,10 +14,12 @@ from lapwing import (
     DNE,
     GLPCA,
     L21PCA,
+    LFDA,
     LPCA,
     LPDP,
     LPI,
     LPP,
+    LSDA,
     MFA,
     MMC,
     NPE,
@@ -25,6 +27,8 @@ from lapwing import (
     ONPP,
     TSA,
     FisherScore,
+    KernelLDA,
+    KernelLFDA,
     KernelLPP,
     KernelNPE,
     LaplacianEigenmaps,
@@ -46,9 +50,10 @@ NEW = np.abs(o.blobs(9, 6, seed=1)[0])
 W = sparse.coo_array((np.ones(80), (np.r_[:40, np.r_[1:40, 0]], np.r_[np.r_[1:40, 0], :40])), shape=(40, 40))
 KERNEL = X @ X.T
 
-LINEAR = [LPP(), OLPP(), NPE(), ONPP(), MMC(), LPDP(), MFA(), DNE(), LPCA(), LPI(graph=5)]
+LINEAR = [LPP(), OLPP(), NPE(), ONPP(), MMC(), LPDP(), MFA(), DNE(), LFDA(), LSDA(), LPCA(), LPI(graph=5)]
 FREE = [LaplacianEigenmaps(), TangentialMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
-DEFAULT = [*LINEAR, *FREE, KernelLPP(), KernelNPE(), TSA(image_shape=(2, 3)), LaplacianScore(), FisherScore()]
+KERNELS = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
+DEFAULT = [*LINEAR, *FREE, *KERNELS, TSA(image_shape=(2, 3)), LaplacianScore(), FisherScore()]
 SPECIAL = [
     LPP(graph=KNN(4, t=2.5, weights="heat") - 0.2 * Repulsion(30), pca=0.95, scaling="constraint"),
     LPP(graph=(KNN(3) & SameClass()) + 0.5 * Radius(9.0), n_components=None, pca=None),

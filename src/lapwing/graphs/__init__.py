@@ -1,7 +1,7 @@
 """Who pulls whom: graphs as parameter objects, combined by ``+ - * &``."""
 
 from ._base import Combination, Graph, Intersection, Scaled
-from ._classes import Complete, OtherClass, SameClass
+from ._classes import Complete, LocalClass, OtherClass, SameClass
 from ._given import Empty, Pairs, Precomputed
 from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
 from ._patches import Alignment, CodingLength, TangentAlignment, align
@@ -21,6 +21,7 @@ __all__ = [
     "Empty",
     "Graph",
     "Intersection",
+    "LocalClass",
     "OtherClass",
     "Pairs",
     "Precomputed",

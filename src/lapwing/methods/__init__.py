@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ._discriminant import DNE, LPDP, MFA, MMC
+from ._discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
 from ._documents import LPI
 from ._documents import SVDNeighbors as SVDNeighbors
-from ._kernel import KernelLPP, KernelNPE
+from ._kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
 from ._neighborhood import NPE, ONPP
@@ -28,6 +28,10 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
     "LPDP",
     "MFA",
     "DNE",
+    "LFDA",
+    "LSDA",
+    "KernelLDA",
+    "KernelLFDA",
     "LPCA",
     "TangentialMaps",
     "GLPCA",
