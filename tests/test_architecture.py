@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "maps": {"blocks", "devices", "operators", "solvers"},
     "rows": {"devices", "maps", "operators"},
     "neighbors": {"blocks", "devices", "maps", "operators", "rows"},
-    "metrics": {"neighbors", "operators"},
+    "metrics": {"neighbors", "operators", "rows"},
     "graphs": {"devices", "maps", "neighbors", "operators", "problem", "rows"},
     "reducers": {"blocks", "devices", "graphs", "maps", "neighbors", "operators", "problem", "rows", "solvers"},
     "methods": {
