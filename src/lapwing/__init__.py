@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .devices import to_numpy as to_numpy
+    from .inspection import loadings as loadings
     from .methods import *  # noqa: F403
     from .persistence import load as load
     from .persistence import save as save
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from .reducers import UnitsWarning as UnitsWarning
 
 _FILES = ("load", "save", "to_onnx", "to_torch")
+_TELLING = ("loadings",)
 _PARTS = (
     "blocks",
     "clustering",
@@ -20,6 +22,7 @@ _PARTS = (
     "cost",
     "devices",
     "graphs",
+    "inspection",
     "methods",
     "metrics",
     "papers",
@@ -39,6 +42,8 @@ def __getattr__(name: str) -> Any:
     # Names are looked up when they are asked for: the command line answers without waiting for NumPy and scikit-learn.
     if name in _FILES:
         return getattr(import_module(".persistence", __name__), name)
+    if name in _TELLING:
+        return getattr(import_module(".inspection", __name__), name)
     if name == "to_numpy":
         return import_module(".devices", __name__).to_numpy
     if name == "UnitsWarning":
@@ -57,4 +62,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_methods(), *_FILES, *_PARTS, "UnitsWarning", "__version__", "to_numpy"]
+    return [*globals(), *_methods(), *_FILES, *_TELLING, *_PARTS, "UnitsWarning", "__version__", "to_numpy"]

@@ -14,8 +14,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
 from .._extras import require
+from ..inspection import directions
 from ..metrics import standard_error
-from ..plots import directions
 from ..rows import class_codes, spread_rows
 from ..selection import reducer_of
 from ._code import program
