@@ -27,16 +27,21 @@ from lapwing import (
     LSDA,
     MFA,
     MMC,
+    MULTISPATI,
     NPE,
     OLPP,
     ONPP,
     TSA,
+    ContrastivePCA,
+    DiffusionMaps,
+    GraphPCA,
     KernelLDA,
     KernelLFDA,
     KernelLPP,
     KernelNPE,
     LaplacianEigenmaps,
     RobustGLPCA,
+    SpectralRegression,
     TangentialMaps,
 )
 from lapwing.graphs import (
@@ -53,9 +58,10 @@ from lapwing.graphs import (
 )
 
 LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LFDA, LSDA, LPCA)]
-FREE = [TangentialMaps(), LaplacianEigenmaps(), GLPCA(), RobustGLPCA(), L21PCA()]
+FREE = [TangentialMaps(), LaplacianEigenmaps(), DiffusionMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
 KERNEL = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
-DEFAULT = [*LINEAR, *FREE, *KERNEL, TSA(image_shape=(-1, 1))]
+OF_VARIANCE = [GraphPCA(), MULTISPATI(), ContrastivePCA()]
+DEFAULT = [*LINEAR, *FREE, *KERNEL, *OF_VARIANCE, SpectralRegression(), TSA(image_shape=(-1, 1))]
 # Settings that take another path through fit or transform than any default does.
 SPECIAL = [
     LPP(1, graph=SameClass(), pca=None),  # a graph that makes y required; no pre-projection

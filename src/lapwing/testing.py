@@ -309,7 +309,7 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     """problem(X, y) is solved: the constraint holds for transform(X), and the terms add up to eigenvalues_."""
     model = clone(estimator)
     # The method itself, without what regularises it or scales its directions.
-    plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None, "standardize": False}
+    plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None, "standardize": False, "n_steps": 0}
     model.set_params(**{name: plain[name] for name in plain.keys() & model.get_params(deep=False).keys()})
     try:
         problem, Z = model.problem(X, y), np.asarray(model.fit(X, y).transform(X), dtype=np.float64)

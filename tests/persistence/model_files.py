@@ -22,11 +22,15 @@ from lapwing import (
     LSDA,
     MFA,
     MMC,
+    MULTISPATI,
     NPE,
     OLPP,
     ONPP,
     TSA,
+    ContrastivePCA,
+    DiffusionMaps,
     FisherScore,
+    GraphPCA,
     KernelLDA,
     KernelLFDA,
     KernelLPP,
@@ -34,6 +38,7 @@ from lapwing import (
     LaplacianEigenmaps,
     LaplacianScore,
     RobustGLPCA,
+    SpectralRegression,
     TangentialMaps,
 )
 from lapwing.graphs import KNN, Graph, Pairs, Precomputed, Radius, Repulsion, SameClass
@@ -51,7 +56,8 @@ W = sparse.coo_array((np.ones(80), (np.r_[:40, np.r_[1:40, 0]], np.r_[np.r_[1:40
 KERNEL = X @ X.T
 
 LINEAR = [LPP(), OLPP(), NPE(), ONPP(), MMC(), LPDP(), MFA(), DNE(), LFDA(), LSDA(), LPCA(), LPI(graph=5)]
-FREE = [LaplacianEigenmaps(), TangentialMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
+LINEAR += [GraphPCA(), MULTISPATI(), ContrastivePCA(), SpectralRegression()]
+FREE = [LaplacianEigenmaps(), DiffusionMaps(), TangentialMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
 KERNELS = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
 DEFAULT = [*LINEAR, *FREE, *KERNELS, TSA(image_shape=(2, 3)), LaplacianScore(), FisherScore()]
 SPECIAL = [
@@ -72,6 +78,7 @@ SPECIAL = [
     LaplacianEigenmaps(graph=4, extension="barycentric"),
     TSA((2, None), image_shape=(3, -1), graph=4),
     LaplacianScore(3, graph=KNN(4)),
+    SpectralRegression(graph=4, lasso=0.3),
 ]
 
 

@@ -92,7 +92,7 @@ class Loadings:
         n_features : int, default=None
             How many features of each component; None is all.
         """
-        return require("pandas", "cli").DataFrame(self.rows(n_features))
+        return require("pandas", "tables").DataFrame(self.rows(n_features))
 
     def __iter__(self) -> Any:
         return iter(self.rows())

@@ -9,10 +9,12 @@ from ._kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
 from ._neighborhood import NPE, ONPP
+from ._regression import SpectralRegression
 from ._representation import GLPCA, L21PCA, RobustGLPCA
 from ._scores import FisherScore, LaplacianScore
-from ._spectral import LaplacianEigenmaps
+from ._spectral import DiffusionMaps, LaplacianEigenmaps
 from ._tensor import TSA
+from ._variance import MULTISPATI, ContrastivePCA, GraphPCA
 
 __all__ = [  # noqa: RUF022 (in the order of the tables)
     "LPP",
@@ -24,6 +26,8 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
     "KernelNPE",
     "TSA",
     "LaplacianEigenmaps",
+    "DiffusionMaps",
+    "SpectralRegression",
     "MMC",
     "LPDP",
     "MFA",
@@ -37,6 +41,9 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
     "GLPCA",
     "RobustGLPCA",
     "L21PCA",
+    "GraphPCA",
+    "MULTISPATI",
+    "ContrastivePCA",
     "LaplacianScore",
     "FisherScore",
 ]

@@ -1,5 +1,6 @@
 """The eigenproblem: ``A v = lambda B v`` for the smallest lambda, symmetric throughout."""
 
+from ._inverse import inverse
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
 from ._solve import Solution, fix_signs, largest_value, solve
@@ -11,6 +12,7 @@ __all__ = [
     "Solution",
     "Tridiagonal",
     "fix_signs",
+    "inverse",
     "largest_value",
     "numerical_rank",
     "seeded_eigsh",
