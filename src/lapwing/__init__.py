@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .devices import to_numpy as to_numpy
     from .inspection import loadings as loadings
+    from .inspection import stability as stability
     from .methods import *  # noqa: F403
     from .persistence import load as load
     from .persistence import save as save
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from .reducers import UnitsWarning as UnitsWarning
 
 _FILES = ("load", "save", "to_onnx", "to_torch")
-_TELLING = ("loadings",)
+_TELLING = ("loadings", "stability")
 _PARTS = (
     "blocks",
     "clustering",

@@ -2,5 +2,6 @@
 
 from ._directions import directions, steps
 from ._loadings import Loadings, loadings
+from ._stability import Stability, stability
 
-__all__ = ["Loadings", "directions", "loadings", "steps"]
+__all__ = ["Loadings", "Stability", "directions", "loadings", "stability", "steps"]

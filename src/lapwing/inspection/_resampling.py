@@ -26,7 +26,7 @@ def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -
     for _ in range(n_draws):
         drawn = [random.permutation(rows)[: (rows.size + 1) // 2] for rows in _members(classes)]
         rows = np.sort(np.concatenate(drawn))
-        yield clone(estimator).fit(_taken(X, rows), None if y is None else _taken(y, rows))
+        yield clone(estimator).fit(taken(X, rows), None if y is None else taken(y, rows))
 
 
 def _classes(y: Any, n: int) -> np.ndarray:
@@ -41,7 +41,8 @@ def _members(classes: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero(classes == label) for label in np.unique(classes)]
 
 
-def _taken(A: Any, rows: np.ndarray) -> Any:
+def taken(A: Any, rows: np.ndarray) -> Any:
+    """Some rows of an array, a sparse array, a data frame or a list."""
     if hasattr(A, "iloc"):
         return A.iloc[rows]
     return A[rows] if hasattr(A, "shape") else [A[i] for i in rows]
