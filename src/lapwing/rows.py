@@ -40,6 +40,9 @@ class Rows:
     counts: np.ndarray | None = None  # how many, where they do
     scale: np.ndarray | None = None  # what the columns were divided by, where they were
     sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
+    frame: Any = None  # X as it was passed, where it was a data frame
+    ids: Any = None  # the names of rows: its index
+    beside: np.ndarray | None = None  # places of columns that graphs read and maps do not
     recall = 0.95  # that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
@@ -55,8 +58,28 @@ class Rows:
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        return cls(X, y)
+        rows = cls(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2), y)
+        return rows.named(X)
+
+    def named(self, X: Any) -> Rows:
+        """Itself, with the names that a data frame has for rows and columns."""
+        if hasattr(X, "iloc") and hasattr(X, "columns") and len(X) == self.n:
+            self.frame, self.ids = X, X.index
+        return self
+
+    def _take_over(self, rows: Rows) -> None:
+        """What was said of the rows that these were made of."""
+        self._rows_given, self.recall = rows.given, rows.recall
+        self.frame, self.ids, self.beside = rows.frame, rows.ids, rows.beside
+
+    def without(self, columns: np.ndarray) -> Rows:
+        """The same rows, with 0 in some columns, which graphs still read."""
+        return RowsWithout(self, columns)
+
+    @property
+    def given(self) -> Array:
+        """X as it was passed, before its columns were divided."""
+        return self.X
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What ``make`` gives, kept under ``key``. Both halves of the links share it: it must be of the rows alone."""
@@ -201,8 +224,12 @@ class DividedRows(Rows):
     def __init__(self, rows: Rows, scale: np.ndarray):
         super().__init__(rows.X, rows.y, n_fitted=rows.n_fitted)
         self._given, self.scale = self.__dict__.pop("X"), scale
-        self.recall = rows.recall
+        self._take_over(rows)
         self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
+
+    @property
+    def given(self) -> Array:
+        return self._rows_given
 
     def __getattr__(self, name: str) -> Any:
         """X, which takes a copy, when it is asked for."""
@@ -211,6 +238,24 @@ class DividedRows(Rows):
         assert self.scale is not None
         self.X = divided(self._given, self.scale)
         return self.X
+
+
+class RowsWithout(Rows):
+    """Rows that have 0 in the columns that stand beside the features."""
+
+    def __init__(self, rows: Rows, columns: np.ndarray):
+        kept = np.ones(rows.X.shape[1], dtype=bool)
+        kept[columns] = False
+        if not kept.any():
+            raise ValueError("beside=True leaves no column of X to the map; pass the features as well, or beside=False")
+        X = rows.X @ sparse.diags_array(kept.astype(rows.X.dtype)) if sparse.issparse(rows.X) else rows.X * kept
+        super().__init__(X, rows.y)
+        self._take_over(rows)
+        self.times, self.beside = rows.times, columns
+
+    @property
+    def given(self) -> Array:
+        return self._rows_given
 
 
 class KernelRows(Rows):
@@ -402,7 +447,10 @@ def _as_array(y: Any) -> np.ndarray:
     if missing.any():
         raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
     if y.dtype.kind == "f" and (y != np.round(y)).any():
-        raise ValueError("y is continuous (unknown label type): it holds fractions; pass class labels")
+        raise ValueError(
+            "y is continuous (unknown label type): it holds fractions; pass class labels, or a graph that reads "
+            "numbers, such as graph=Target(5)"
+        )
     if y.dtype.kind in "OU":
         y = y.astype(object)
         y[y == "-1"] = -1

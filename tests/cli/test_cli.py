@@ -22,7 +22,7 @@ from sklearn.utils import get_tags
 import lapwing
 from lapwing import LPP, MFA, OLPP, TSA, LaplacianScore
 from lapwing.comparison import METHODS, compare
-from lapwing.graphs import KNN
+from lapwing.graphs import KNN, On, Target
 from lapwing.inspection import loadings
 from lapwing.persistence import load
 from lapwing.persistence._file import FORMAT
@@ -321,6 +321,21 @@ def test_quantities_are_no_classes(tmp_path):
         "compare", path, "--no-label", "-m", "pca", "-d", 1, "-j", 1, "-o", tmp_path / "r.html", "--json"
     ).stdout
     assert json.loads(facts)["criterion"] == "recall"
+
+
+def test_quantities_are_targets(tmp_path):
+    """A graph that reads numbers takes them, gaps included; the model is the one of the library."""
+    path, target = tmp_path / "some.csv", np.where(np.arange(len(X)) % 5, X[:, 0] / 3, np.nan)
+    rows = [",".join(map(str, row)) + f",{'' if np.isnan(t) else t}" for row, t in zip(X, target, strict=True)]
+    path.write_text("\n".join([",".join([*NAMES, "size"]), *rows]))
+    graph = ("--graph", "On([1, 2], KNN(5)) + Target(9)")
+    said = run("fit", path, "-l", "size", *graph, "-m", "lpp", "-d", 1, "-o", tmp_path / "m.lapwing").stderr
+    assert "30 targets of 150 unknown" in said
+    model = LPP(1, graph=On([1, 2], KNN(5)) + Target(9)).fit(X, target)
+    np.testing.assert_allclose(load(tmp_path / "m.lapwing").components_, model.components_, rtol=1e-6)
+    path.write_text("\n".join([",".join([*NAMES, "size"]), *(row + "small" for row in rows)]))
+    said = run("fit", path, "-l", "size", *graph, "-m", "lpp", "-o", tmp_path / "m.lapwing", code=1).stderr
+    assert "are words, and the graph reads numbers" in said
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

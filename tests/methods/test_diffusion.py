@@ -7,7 +7,7 @@ from helpers import literal
 from numpy.testing import assert_allclose
 
 from lapwing import DiffusionMaps, LaplacianEigenmaps
-from lapwing.graphs import KNN, Radius, Repulsion
+from lapwing.graphs import KNN, Radius, Repulsion, Similarity
 
 X, Y = o.blobs(40, 5)
 
@@ -106,7 +106,14 @@ def test_new_rows_lie_where_the_walk_puts_them():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"alpha": -1}, {"alpha": np.nan}, {"n_steps": -1}, {"n_steps": 0.5}, {"graph": KNN(5) - Repulsion(5)}],
+    [
+        {"alpha": -1},
+        {"alpha": np.nan},
+        {"n_steps": -1},
+        {"n_steps": 0.5},
+        {"graph": KNN(5) - Repulsion(5)},
+        {"graph": Similarity(KNN(5))},
+    ],
     ids=str,
 )
 def test_what_is_refused(wrong):

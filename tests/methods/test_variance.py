@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 from lapwing import GLPCA, MULTISPATI, OLPP, ContrastivePCA, GraphPCA
-from lapwing.graphs import KNN, Repulsion, SameClass
+from lapwing.graphs import KNN, Repulsion, SameClass, Similarity
 from lapwing.operators import Structured, identity
 
 X, Y = o.blobs(60, 7)
@@ -94,7 +94,7 @@ def test_graph_pca_forms_no_dense_matrix():
 
 
 @pytest.mark.parametrize("method", [GraphPCA, MULTISPATI])
-@pytest.mark.parametrize("graph", [KNN(5) - 0.1 * Repulsion(9), KNN(5, queries=20)], ids=repr)
+@pytest.mark.parametrize("graph", [KNN(5) - 0.1 * Repulsion(9), KNN(5, queries=20), Similarity(KNN(5))], ids=repr)
 def test_graphs_that_are_refused(method, graph):
     with pytest.raises(ValueError, match="needs the whole of a graph that attracts"):
         method(2, graph=graph).fit(X, Y)
@@ -149,6 +149,15 @@ def test_multispati_is_variance_times_autocorrelation():
         moran = sum(standardised[i, j] * z[i] * z[j] for i in range(60) for j in range(60)) / np.sum(z**2)
         assert -value == pytest.approx(np.var(z) * moran)
     assert model.eigenvalues_[0] < 0 < model.eigenvalues_[-1]
+
+
+def test_multispati_of_as_many_neighbours_is_a_similarity():
+    """Where every sample has as many, row-standardised weights are a multiple of the weights."""
+    ring = np.roll(np.eye(60), 1, axis=1) + np.roll(np.eye(60), -1, axis=1)
+    similar = literal(OLPP, 3, graph=Similarity(ring)).fit(X)
+    model = literal(MULTISPATI, 3, graph=ring).fit(X)
+    assert_allclose(model.eigenvalues_ * 60 * 2, similar.eigenvalues_, rtol=1e-9)
+    assert o.angle(model.components_, similar.components_) < 1e-8
 
 
 def test_multispati_of_a_sample_without_neighbours():

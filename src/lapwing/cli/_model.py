@@ -244,6 +244,8 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, op
     if are_quantities(table.y) and not get_tags(estimator).target_tags.required:
         say(f"the {column} are quantities, not classes, and are NOT USED")
         return replace(table, y=None)
+    if getattr(last_step(estimator).get_params().get("graph"), "reads_targets", False):
+        return _with_known_targets(table, column)
     check_classes(table, data)
     unknown = table.y == ("-1" if table.y.dtype.kind == "U" else -1)
     if unknown.any():
@@ -253,6 +255,19 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, op
         say(f"{_method_name(estimator)} is fitted to the {counted(int((~unknown).sum()), 'row')} whose label is known")
         return table.take(~unknown)
     return table
+
+
+def _with_known_targets(table: Any, column: str) -> Any:
+    """Labels as numbers, NaN where the file has none, which reading has made -1."""
+    import numpy as np
+
+    if table.y.dtype.kind not in "iuf":
+        raise ValueError(f"the {column} are words, and the graph reads numbers; leave Target out of --graph")
+    unknown = table.y == -1
+    if not unknown.any() or ((table.y < 0) & ~unknown).any():  # -1 is a number among others below 0
+        return table
+    say(f"{counted(int(unknown.sum()), 'target')} of {len(table):,} unknown (missing, or -1)")
+    return replace(table, y=np.where(unknown, np.nan, table.y))
 
 
 def is_ours(estimator: Any) -> bool:

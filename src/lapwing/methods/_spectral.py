@@ -103,18 +103,30 @@ class LaplacianEigenmaps(FreeReducer):
         return Problem(terms, degrees if self.constraint == "degree" else diagonal(degrees.diagonal() > 0))  # (1)
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
-        """For a new row of weights w, degree d and eigenvalue l: d y - w'Y = l d y, or l y under B = I."""
+        """For a new row of weights w, degree d and eigenvalue l: d y - w'Y = l d y, or l y under B = I.
+
+        Similarities have no d on the left: -w'Y = l d y.
+        """
         if self.extension != "nystrom":
             return super()._extended(X)
-        return self._by_links(X, self._links(X))
+        W, priced = self._links(X), [c * leaf for c, leaf in self.graph_.signed() if c > 0 and leaf.is_laplacian]
+        if self.graph_.is_laplacian or not priced:
+            return self._by_links(X, W)
+        return self._placed(W, self._links(X, sum(priced[1:], start=priced[0])))
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
+        return self._placed(W, W if self.graph_.is_laplacian else 0 * W)
+
+    def _placed(self, W: sparse.csr_array, laplacian: sparse.csr_array) -> np.ndarray:
+        """By links, and by those of them that are of Laplacians."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
+        own = np.asarray(laplacian.sum(axis=1)).ravel()
         means = (W @ self.embedding_.astype(np.float64)) / np.where(degrees > 0, degrees, 1.0)[:, None]
+        share = np.divide(own, degrees, out=np.ones_like(own), where=degrees > 0)[:, None]
         if self.constraint == "degree":
-            share = 1 - self.eigenvalues_
+            share = share - self.eigenvalues_
         else:  # where the equation has a pole the mean of the linked samples has to do
-            share = 1 - self.eigenvalues_ / np.where(degrees > 0, degrees, np.inf)[:, None]
+            share = share - self.eigenvalues_ / np.where(degrees > 0, degrees, np.inf)[:, None]
         return means / np.where(share > 1e-6, share, 1.0)
 
 
@@ -197,9 +209,9 @@ class DiffusionMaps(LaplacianEigenmaps):
         super()._check_parameters()
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
-        if graphs.repels:
+        if graphs.repels or not graphs.graph.is_laplacian:
             raise ValueError(
-                f"graph={graphs.graph!r} repels, and a random walk has no negative weights; leave that part out"
+                f"graph={graphs.graph!r} repels, or has no Laplacian, and a random walk needs weights; leave that part out"
             )
         terms = self._terms(data, graphs)
         W = (degree_sum(terms) - laplacian_sum(terms) + identity(data.n)).tosparse()

@@ -42,10 +42,15 @@ class _Variance(LinearReducer):
 
     def _whole_terms(self, data: Rows, graphs: Graphs) -> list[Term]:
         """The terms of a graph of all rows that attracts alone."""
-        if graphs.queries is not None or graphs.repels:
+        if (
+            graphs.queries is not None
+            or graphs.repels
+            or not (graphs.graph.is_laplacian and graphs.graph.is_semidefinite)
+        ):
             raise ValueError(
-                f"graph={graphs.graph!r} repels, or searches for a sample of the rows, and {type(self).__name__} needs the whole "
-                "of a graph that attracts; leave the part that repels, or queries, out"
+                f"graph={graphs.graph!r} repels, has no Laplacian, or searches for a sample of the rows, and "
+                f"{type(self).__name__} needs the whole of a graph that attracts; leave the part that repels, Similarity, or "
+                "queries, out"
             )
         return self._terms(data, graphs)
 

@@ -32,9 +32,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from ..devices import host, is_foreign
-from ..graphs import Combination
+from ..graphs import Combination, Graph, On
 from ..maps import SparseMap
 from ..reducers import KernelReducer, ProjectingReducer, Reducer
 from ._classes import class_of, is_known, name_of
@@ -117,7 +118,7 @@ class Encoder:
         if len(others) > LONG_SUM:
             parts = zip(self._items([right for right, _ in others], place), (scale for _, scale in others), strict=True)
             return {"sum": [self.encode(first, f"{place}.first"), *([right, float(scale)] for right, scale in parts)]}
-        params = value.get_params(deep=False)
+        params = _chosen(value, value.get_params(deep=False))
         prefix = f"{place}." if place else ""
         if type(value) in STORABLE:
             params, fitted = self._of_others(value, params)
@@ -289,6 +290,14 @@ def complete(model: Any) -> None:
         model.scale_ = None
     if isinstance(model, KernelReducer) and not hasattr(model, "gamma_"):
         model.gamma_ = model.fitted_width(model.X_fit_) if model.landmarks is None else model.nystroem_.gamma
+
+
+def _chosen(model: Any, params: dict) -> dict:
+    """The parameters; columns that a function chose for a graph are stored as what it chose."""
+    graph = params.get("graph")
+    parts = [graph, *graph.get_params().values()] if isinstance(graph, Graph) and hasattr(model, "graph_") else []
+    by_function = any(isinstance(part, On) and callable(part.what) and not hasattr(part.what, "fit") for part in parts)
+    return {**params, "graph": clone(model.graph_)} if by_function else params
 
 
 def _defaults(estimator: Any) -> list[str]:

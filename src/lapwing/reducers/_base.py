@@ -66,6 +66,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             pyarrow, a Zarr array, a dask array (docs/scaling.md).
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does not.
+            With ``Target``, numbers, or a matrix of several targets, NaN where unknown.
             Of a Parquet data set, also the name of their column.
 
         Returns
@@ -78,6 +79,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             with np.errstate(over="raise"):
                 place, X, y = entered(self, X, y)
                 data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
+                graphs = graphs.fitted(data)
                 at, searched = perf_counter(), data.times.get("search", 0.0)
                 problem = self._problem(data, graphs)  # A and B
                 data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
@@ -117,7 +119,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         """
         other = clone(self)
         _, X, y = entered(self, X, y)
-        return other._problem(*other._prepared(X, y))
+        data, graphs = other._prepared(X, y)
+        return other._problem(data, graphs.fitted(data))
 
     def rows(self, X: Any, y: Any = None) -> Rows:
         """The rows that the graphs of this estimator are built on: X and y, validated and, for documents, scaled.
@@ -180,7 +183,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         """The rows as graphs and maps look at them, and the graphs."""
         if is_tensor(X):
             return self._prepared_there(checked(self, X, fitting=True), y)
-        is_shared = isinstance(X, Rows)
+        is_shared, given = isinstance(X, Rows), X
         in_memory = is_shared or type(X) is np.ndarray
         blocks = self._as_blocks(X, y) if self._takes_blocks and not in_memory else None
         if blocks is not None:
@@ -197,9 +200,15 @@ class Reducer(TransformerMixin, BaseEstimator):
         else:
             graphs = self._graphs(X.n if is_shared else X.shape[0])
             data = self._shared(X, graphs) if is_shared else self._rows(X, y, graphs)
+            data = self._without(data if is_shared else data.named(given), graphs)
         data = self._divided(data, graphs)
         data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs
+
+    def _without(self, data: Rows, graphs: Graphs) -> Rows:
+        """The rows without the columns that stand beside the features, for graphs alone."""
+        columns = graphs.beside_columns(data)
+        return data.without(columns) if columns.size else data
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         """The same of a tensor; where graphs see nothing but classes, rows are added up by class at once."""
@@ -212,11 +221,14 @@ class Reducer(TransformerMixin, BaseEstimator):
             if labelled and y is None:
                 encode_labels(None, 0)  # says what is missing
             return DeviceClassRows(X, y if labelled else None, self._units(graphs)), graphs
-        return self._divided(self._rows_there(X, y, graphs), graphs), graphs
+        data = self._rows_there(X, y, graphs)
+        if graphs.beside_columns(data).size:
+            raise ValueError(f"graph={graphs.graph!r} has columns beside the features, which takes X as a NumPy array")
+        return self._divided(data, graphs), graphs
 
     def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
         leaves = [leaf for graph in graphs for _, leaf in graph.signed()]
-        return not any(leaf.reads_features or leaf.indexes_rows for leaf in leaves)
+        return not any(leaf.reads_features or leaf.reads_targets or leaf.indexes_rows for leaf in leaves)
 
     def _rows_there(self, X: Any, y: Any, graphs: Graphs) -> Rows:
         """Validated rows on a device."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
+import numpy as np
 from scipy import sparse
 
 from .._validation import check_count, outside
@@ -53,11 +54,20 @@ class Graphs(NamedTuple):
             equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
             labels_attract=any(reading),
             labels_alone=bool(reading) and all(reading),
-            of_classes=bool(reading) and all(reading) and not any(leaf.reads_features for leaf in pulling),
+            of_classes=graph.is_of_classes,
             repels=repels,
             only_attracts=penalty is None and not repels,
             is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
         )
+
+    def fitted(self, data: Rows) -> Graphs:
+        """With what the graphs learn from the rows."""
+        penalty = None if self.penalty is None else self.penalty.fitted(data)
+        return self._replace(graph=self.graph.fitted(data), penalty=penalty)
+
+    def beside_columns(self, data: Rows) -> np.ndarray:
+        """The columns of X that a graph reads, and the map does not."""
+        return np.unique(np.concatenate([graph.beside_columns(data) for graph in self[:2] if graph is not None]))
 
 
 def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool = False) -> Graph:

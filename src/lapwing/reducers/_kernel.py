@@ -201,6 +201,9 @@ class KernelReducer(ProjectingReducer):
         return ((features - self.mean_) @ components.to(features.dtype).T).to(X.dtype)
 
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
+        if data.beside is not None:  # columns that no kernel reads: divided by infinity they are 0
+            self.scale_ = np.ones(data.X.shape[1]) if self.scale_ is None else self.scale_.copy()
+            self.scale_[data.beside] = np.inf
         if self.landmarks is not None:
             self.mean_ = coordinates.mean.astype(data.F.dtype)
             self.components_ = fix_signs(coordinates.back(V)).astype(data.F.dtype)

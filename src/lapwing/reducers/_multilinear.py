@@ -62,11 +62,15 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         self._check_parameters()
-        X = self._images(X, fitting=True)
+        given, X = X, self._images(X, fitting=True)
         self._sizes(X.ndim - 1)
         data = (DeviceRows if is_tensor(X) else Rows)(X.reshape(len(X), -1), y)
-        data.sample_shape = tuple(X.shape[1:])
-        return data, self._graphs(len(X))
+        data.sample_shape, graphs = tuple(X.shape[1:]), self._graphs(len(X))
+        if graphs.beside_columns(data.named(given)).size:
+            raise ValueError(
+                f"graph={graphs.graph!r} has columns beside the features, and images have none; leave beside=True out"
+            )
+        return data, graphs
 
     def _map(self, data: Rows, graphs: Graphs) -> TensorMap:
         shape = data.sample_shape or ()
