@@ -7,9 +7,10 @@ when the space was learnt: faces of new people, new products, new species. Here 
 and the other half is searched in it: each sample asks for those of its own class among a few that are known. Faces are those of
 the ORL collection, if they are at hand, else the pictures are digits.
 
-A classifier would be of no use, since it knows the old classes only. Of 20 people, a projection learns what tells people apart, and
-finds new ones better than principal components do. Of five digits it learns what tells these five apart, which is little help with
-the other five: there PCA does better than the methods that follow classes alone. Such spaces are learnt from many classes.
+A classifier would be of no use, since it knows the old classes only. Of 20 people, a projection learns what tells people
+apart, and finds new ones better than principal components do. Of five digits it learns what tells these five apart, which is
+little help with the other five: there PCA does better than the methods that follow classes alone. Such spaces are learnt from
+many classes.
 """
 
 import matplotlib.pyplot as plt
