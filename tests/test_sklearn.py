@@ -20,19 +20,28 @@ from lapwing import (
     DNE,
     GLPCA,
     L21PCA,
+    LFDA,
     LPCA,
     LPDP,
     LPP,
+    LSDA,
     MFA,
     MMC,
+    MULTISPATI,
     NPE,
     OLPP,
     ONPP,
     TSA,
+    ContrastivePCA,
+    DiffusionMaps,
+    GraphPCA,
+    KernelLDA,
+    KernelLFDA,
     KernelLPP,
     KernelNPE,
     LaplacianEigenmaps,
     RobustGLPCA,
+    SpectralRegression,
     TangentialMaps,
 )
 from lapwing.graphs import (
@@ -48,10 +57,11 @@ from lapwing.graphs import (
     TangentAlignment,
 )
 
-LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA)]
-FREE = [TangentialMaps(), LaplacianEigenmaps(), GLPCA(), RobustGLPCA(), L21PCA()]
-KERNEL = [KernelLPP(), KernelNPE()]
-DEFAULT = [*LINEAR, *FREE, *KERNEL, TSA(image_shape=(-1, 1))]
+LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LFDA, LSDA, LPCA)]
+FREE = [TangentialMaps(), LaplacianEigenmaps(), DiffusionMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
+KERNEL = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
+OF_VARIANCE = [GraphPCA(), MULTISPATI(), ContrastivePCA()]
+DEFAULT = [*LINEAR, *FREE, *KERNEL, *OF_VARIANCE, SpectralRegression(), TSA(image_shape=(-1, 1))]
 # Settings that take another path through fit or transform than any default does.
 SPECIAL = [
     # A graph that makes y required; no pre-projection. Without a ridge, classes of so few rows are points along several

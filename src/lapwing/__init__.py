@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .devices import to_numpy as to_numpy
+    from .inspection import loadings as loadings
+    from .inspection import stability as stability
     from .methods import *  # noqa: F403
     from .persistence import load as load
     from .persistence import save as save
@@ -20,6 +22,8 @@ _ELSEWHERE = {
     "Certificate": "solvers",
     "CertificateWarning": "solvers",
     "UnitsWarning": "reducers",
+    "loadings": "inspection",
+    "stability": "inspection",
     "to_numpy": "devices",
     "verify": "reducers",
 }
@@ -30,6 +34,7 @@ _PARTS = (
     "cost",
     "devices",
     "graphs",
+    "inspection",
     "methods",
     "metrics",
     "papers",

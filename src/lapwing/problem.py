@@ -51,7 +51,7 @@ class Problem:
     def degrees(self) -> np.ndarray | None:
         """The weights of the constraint's mean, where the constraint is a diagonal matrix."""
         B = self.subject_to
-        return B.diag if isinstance(B, Structured) and B.sparse is None and not B.factors else None
+        return B.diag if isinstance(B, Structured) and B.is_diagonal else None
 
 
 def attraction(terms: Sequence[Term]) -> list[Term]:

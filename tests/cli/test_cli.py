@@ -24,6 +24,7 @@ import lapwing
 from lapwing import LPP, MFA, OLPP, TSA, LaplacianScore
 from lapwing.comparison import METHODS, compare
 from lapwing.graphs import KNN, On, Target
+from lapwing.inspection import loadings
 from lapwing.persistence import load
 from lapwing.persistence._file import FORMAT
 from lapwing.tables import Table, batches, read, write
@@ -226,6 +227,17 @@ def test_inspect(model):
     shown = run("inspect", model).stdout
     for part in ("Locality Preserving Projections", "outputs          2", "petal width", f"format {FORMAT}"):
         assert part in shown
+
+
+def test_loadings(model):
+    """The leading features, by their names."""
+    rows = json.loads(run("inspect", model, "--loadings", "3", "--json").stdout)
+    expected = loadings(LPP(2).fit(X), feature_names=NAMES).rows(3)
+    assert [(row["feature"], row["rank"]) for row in rows] == [(row["feature"], row["rank"]) for row in expected]
+    np.testing.assert_allclose([row["loading"] for row in rows], [row["loading"] for row in expected])
+    shown = run("inspect", model, "--loadings", "1").stdout
+    assert f"{expected[0]['feature']}" in shown
+    assert f"{expected[0]['loading']:+.3f}" in shown
 
 
 # Labels, sparse data, images

@@ -34,12 +34,20 @@ def export(
         say(f"columns of {entry.key}: {entry.value}")
 
 
-def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
-    """Say what is in a model file."""
+Leading = Annotated[
+    int | None,
+    typer.Option("--loadings", min=1, help="Show the features of largest loading instead, so many of each component."),
+]
+
+
+def inspect(model: Model, loadings: Leading = None, json: Json = False, import_: Import = None) -> None:
+    """Say what is in a model file, or which features make its components."""
     from ..persistence import read_header
 
     imported(import_)
     whole = loaded(model)
+    if loadings is not None:
+        return _print_loadings(whole, loadings, json)
     header = read_header(model)
     estimator = _reducer(whole)
     facts = {
@@ -79,6 +87,17 @@ def certificate_lines(certificates: list[Any]) -> list[list[str]]:
         ["certificate"] if len(certificates) == 1 else [f"certificate, mode {i + 1}" for i in range(len(certificates))]
     )
     return [[name, str(certificate)] for name, certificate in zip(names, certificates, strict=True) if certificate]
+
+
+def _print_loadings(model: Any, most: int, json: bool) -> None:
+    from ..inspection import loadings
+
+    rows = loadings(getattr(model, "reducer_", model)).rows(most)
+    if json:
+        return print_json(rows)
+    return print_table(
+        list(rows[0]), [[f"{v:+.3f}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
+    )
 
 
 def _reducer(model: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import check_choice
+from .._validation import check_choice, check_count
 from ..maps import weighted_mean
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
@@ -109,6 +109,54 @@ class SameClass(Graph):
         W = sparse.csr_array((values[off], (rows[off], cols[off])), shape=(data.n, data.n))
         require_positive_degrees("heat", rows, W)
         return W
+
+
+class LocalClass(Graph):
+    r"""All pairs of the same known class, near ones with more weight than far ones, in units of each sample's own surroundings.
+
+    .. math:: W_{ij} = \frac{1}{n_c} \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
+
+    for a class of :math:`n_c` samples, where :math:`\sigma_i` is the distance of sample i to its k-th nearest of the class
+    (local scaling [1]_, as :class:`lapwing.LFDA` uses it [2]_). One block per class: memory grows with the sum of the squared
+    class sizes.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=7
+        k. In a class of k samples or fewer, the farthest sample takes its place.
+
+    References
+    ----------
+    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", Advances in Neural Information Processing Systems
+       17, 2005.
+    .. [2] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", Journal of
+       Machine Learning Research 8, 2007. https://jmlr.org/papers/v8/sugiyama07b.html
+    """
+
+    reads_labels = True
+
+    def __init__(self, n_neighbors: int = 7):
+        self.n_neighbors = n_neighbors
+
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        k = check_count("n_neighbors", self.n_neighbors)
+        members = class_members(data.classes)
+        blocks = [_local_weights(data.squared_distances(rows), k) / rows.size for rows in members]
+        rows = np.concatenate([np.repeat(c, c.size) for c in members])
+        cols = np.concatenate([np.tile(c, c.size) for c in members])
+        W = sparse.csr_array((np.concatenate([W.ravel() for W in blocks]), (rows, cols)), shape=(data.n, data.n))
+        W.eliminate_zeros()
+        return W
+
+
+def _local_weights(squared: np.ndarray, k: int) -> np.ndarray:
+    """Of the squared distances within a class; i = j, of no account in a Laplacian, has none."""
+    scales = np.sqrt(np.sort(squared, axis=1)[:, min(k, len(squared) - 1)])
+    products = np.outer(scales, scales)
+    ratios = np.divide(squared, products, out=np.where(squared > 0, np.inf, 0.0), where=products > 0)
+    weights = np.exp(-ratios)
+    np.fill_diagonal(weights, 0)
+    return weights
 
 
 class OtherClass(Graph):

@@ -195,7 +195,7 @@ class Map:
                 total += constant * gram
             for (_, c), UtF in zip(factors, products, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
-            if M.sparse is not None or len(factors) < len(M.factors):
+            if M.sparse is not None or M.rest is not None or len(factors) < len(M.factors):
                 self._add_wide(total, M, shift)
         return [(total + total.T) / 2 for total in totals]
 
@@ -458,7 +458,7 @@ class Map:
 
 def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None:
     """The rows that the matrices and the centre see; None where these are most rows."""
-    if any(M.factors for M in matrices):
+    if any(M.factors or M.rest is not None for M in matrices):
         return None
     seen = np.zeros(matrices[0].n, dtype=bool) if centre.weights is None else centre.weights != 0
     for M in matrices:

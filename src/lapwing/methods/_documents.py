@@ -208,7 +208,7 @@ class LPI(LinearReducer):
             )
         ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(F.shape)
         start = perf_counter()
-        directions = _ridge_regression(F, mean, degrees, graph.vectors, ridge)
+        directions = ridge_regression(F, mean, degrees, graph.vectors, ridge)
         data.times["forms"] = perf_counter() - start
         coordinates = Coordinates([], mean, np.transpose, None)
         decided = Decided(Options.of(self), self.n_components, ridge, Preprojection())
@@ -284,8 +284,8 @@ def _dense_products(X: Array, rows: np.ndarray) -> np.ndarray:
     return products.toarray() if sparse.issparse(products) else products
 
 
-def _ridge_regression(F: Map, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
-    """The a that solve (1), by conjugate gradients on all columns at once, on the smaller side of X."""
+def ridge_regression(F: Map, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
+    """The a with (Zᵀ D Z + ridge) a = Zᵀ D y, Z centred, by conjugate gradients on all columns, on the smaller side of X."""
     roots, threads = np.sqrt(d)[:, None], Threads()
     with threads.running():
         if sparse.issparse(F.X):

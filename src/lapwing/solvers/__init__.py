@@ -1,6 +1,7 @@
 """The eigenproblem: ``A v = lambda B v`` for the smallest lambda, symmetric throughout."""
 
 from ._certificate import TOLERANCES, Certificate, CertificateWarning, Pencil, size
+from ._inverse import inverse
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
 from ._ratio import trace_ratio
@@ -17,6 +18,7 @@ __all__ = [
     "Solution",
     "Tridiagonal",
     "fix_signs",
+    "inverse",
     "largest_value",
     "numerical_rank",
     "seeded_eigsh",
