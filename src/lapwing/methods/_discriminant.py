@@ -48,8 +48,10 @@ class MMC(Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`; the eigenvalues are those of :math:`S_w - S_b`.
+    certificate_
+        As in :class:`OLPP`.
 
     References
     ----------
@@ -110,7 +112,9 @@ class LPDP(Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`LPP`.
+    certificate_
         As in :class:`LPP`.
 
     References
@@ -186,8 +190,10 @@ class MFA(Supervised, LPP):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`. The rank is at most the number of linked pairs of ``penalty``.
+    certificate_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -233,7 +239,9 @@ class DNE(Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`OLPP`.
+    certificate_
         As in :class:`OLPP`.
 
     References

@@ -230,7 +230,9 @@ class OLPP(LinearReducer):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows; with ``scale_``, those of ``components_ * scale_``.
-    mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`LPP`.
+    certificate_
         As in :class:`LPP`.
 
     References

@@ -34,7 +34,9 @@ class NPE(LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`LPP`.
+    certificate_
         As in :class:`LPP`.
 
     References
@@ -97,7 +99,9 @@ class ONPP(LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`OLPP`.
+    certificate_
         As in :class:`OLPP`.
 
     References
