@@ -83,6 +83,10 @@ class SpectralRegression(LinearReducer):
     _takes_blocks: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False
     _samples_rows: ClassVar[bool] = False
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
+        "the eigenvectors of the graph are not in a model of a regression: they were found anew, and the model's directions were "
+        "compared with those that follow from them",
+    )
 
     def __init__(
         self,
@@ -142,7 +146,7 @@ class SpectralRegression(LinearReducer):
         self.sampling_ = None
         decided = Decided(Options.of(self), self.n_components, rho, Preprojection())
         coordinates = Coordinates([], mean, np.transpose, None)
-        return Solved(coordinates, (None, None), graph._replace(vectors=V, rank=None), decided)
+        return Solved(coordinates, (None, None), graph._replace(vectors=V, rank=None), decided, graph)
 
 
 def _elastic_net(

@@ -13,7 +13,6 @@ from ..operators import diagonal, identity, laplacian
 from ..problem import Problem, Term, degree_sum, laplacian_sum
 from ..reducers import FreeReducer, Graphs
 from ..rows import Rows
-from ..solvers import Solution
 from ._locality import NEIGHBORS
 from .about import About
 
@@ -223,9 +222,8 @@ class DiffusionMaps(LaplacianEigenmaps):
         total = D.diagonal().sum()
         return Problem([Term(1.0, L * (1 / total), D * (1 / total))], D * (1 / total))  # (2)
 
-    def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
-        solution = super()._solve(F, data, problem, graphs)
-        return solution._replace(vectors=solution.vectors * (1 - solution.values) ** self.n_steps)
+    def _lengths(self, values: np.ndarray) -> np.ndarray:
+        return (1 - values) ** self.n_steps  # (1)
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """The density of the new row itself is the same for all its links."""

@@ -118,10 +118,16 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.X_fit_ = data.X
         assert problem.degrees is not None
         self._linked = np.flatnonzero(problem.degrees)
-        self.embedding_ = fix_signs(solution.vectors.T).T.astype(data.X.dtype)
+        vectors = solution.vectors * self._lengths(solution.values)
+        self.embedding_ = fix_signs(vectors.T).T.astype(data.X.dtype)
+
+    def _lengths(self, values: np.ndarray) -> np.ndarray:
+        """What the coordinates of each eigenvalue are multiplied by."""
+        return np.ones(values.size)
 
     def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
-        Y = model.embedding_.astype(np.float64)
+        lengths = self._lengths(model.eigenvalues_)
+        Y = model.embedding_ / np.where(lengths == 0, 1.0, lengths)
         self._store(*learnt[:-1], learnt.solution._replace(vectors=Y))
         return TakenOver([(model.eigenvalues_, Y)])
 
