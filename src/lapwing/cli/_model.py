@@ -120,7 +120,7 @@ def fit(
     zero_based: ZeroBased = False,
 ) -> None:
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
-    check_output(output, data)
+    check_output(output, data, label)
     preparing = (impute, one_hot, dates, standardize, categories)
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     estimator = to_fit(method)
@@ -136,7 +136,7 @@ def fit(
         shape = prepared.table.X.shape
     else:
         settle_graph(estimator, choice, label is not None)
-        model, shape = estimator.fit(blocks, label), blocks.shape
+        model, shape = _fitted_in_blocks(estimator, blocks, label, data), blocks.shape
     with writing(output):
         save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
@@ -151,13 +151,13 @@ def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     """A Parquet file whose rows are more than the working memory, for methods that read them in blocks; else None."""
     if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not _reads_blocks(estimator):
         return None
-    from pyarrow import ArrowInvalid, dataset, parquet, types
+    from pyarrow import ArrowException, dataset, parquet, types
 
     from ..blocks import as_blocks, working_memory
 
     try:
         metadata = parquet.read_metadata(data)
-    except ArrowInvalid:
+    except (ArrowException, OSError):
         return None  # reading it will say what is wrong
     if metadata.num_rows * metadata.num_columns * 8 <= working_memory():
         return None
@@ -179,6 +179,15 @@ def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
         )
     say(f"{data} has {counted(metadata.num_rows, 'row')}, and is read in blocks")
     return as_blocks(rows, options["label"], list(kinds))
+
+
+def _fitted_in_blocks(estimator: Any, blocks: Any, label: str | None, data: str) -> Any:
+    from pyarrow import ArrowException
+
+    try:
+        return estimator.fit(blocks, label)
+    except (ArrowException, OSError) as error:  # of rows that are read while it is fitted
+        raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
 
 
 def _require_label(estimator: Any, label: Any) -> None:
@@ -315,7 +324,7 @@ def transform(
 
     Columns are found by name where the model knows names. Those of --label and --id are copied to the output.
     """
-    check_output(output, model, data, stdout=True)
+    check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     check_writer(output)
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
@@ -352,6 +361,8 @@ def loaded(path: str) -> Any:
     """The model of a file; for data the error says what to do with it."""
     from ..persistence import ModelFileError, load
 
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ModelFileError(f"{path} is a pipe or a device, not a model file")  # which would be waited for
     try:
         return load(path)
     except ModelFileError as error:
@@ -456,6 +467,11 @@ def imported(modules: list[str] | None) -> None:
             raise typer.BadParameter(said, param_hint="--import") from error
         except Exception as error:
             raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
+
+
+def in_this_folder(modules: list[str] | None) -> list[str]:
+    """The files of modules that are read from here."""
+    return [f"{name.replace('.', os.sep)}{end}" for name in modules or [] for end in (".py", f"{os.sep}__init__.py")]
 
 
 def some(values: Any, form: str = "{}") -> str:

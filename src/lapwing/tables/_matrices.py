@@ -56,9 +56,9 @@ def _signature(path: str) -> bytes:
 def _archive(path: str) -> Iterator[Any]:
     if _signature(path) != ZIP:
         raise ValueError(f"{path}: not a readable NumPy file of several arrays; it looks like one, which is named .npy")
-    with readable(path, NUMPY):
-        file = np.load(path, allow_pickle=False)
-    with file:
+    with open(path, "rb") as stream:  # which NumPy would leave open where it is no archive
+        with readable(path, NUMPY):
+            file = np.load(stream, allow_pickle=False)
         yield file
 
 
