@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import Progress, counted, progress, say, size
+from ._console import Progress, counted, progress, say, size, visible
 from ._methods import to_fit
 from ._options import (
     Categories,
@@ -344,7 +344,10 @@ def transform(
     notes = Notes(inputs or [], names, fills_gaps(estimator), data)
     with progress("projecting") as update, writing(output):
         checked = notes.kept(_of_one_shape(last_step(estimator), tables, data))
-        rows = write(output, _projected(estimator, checked, plain, update), **columns)
+        projected = _projected(estimator, checked, plain, update)
+        if output == "-" and sys.stdout.isatty():
+            projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
+        rows = write(output, projected, **columns)
     notes.told()
     if output != "-":
         projects = hasattr(estimator, "transform")
@@ -442,6 +445,21 @@ def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progr
         Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data
         projected = replace(table, X=Z, feature_names=names, kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
+
+
+def _shown(table: Any) -> Any:
+    """A table whose text does not steer the terminal that it goes to."""
+    X, y, ids = (_visible(values) for values in (table.X, table.y, table.ids))
+    return replace(table, X=X, y=y, ids=ids, feature_names=[visible(name) for name in table.feature_names])
+
+
+def _visible(values: Any) -> Any:
+    import numpy as np
+
+    if values is None or values.dtype.kind not in "OU":
+        return values
+    cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
+    return np.array(cells, dtype=object).reshape(values.shape)
 
 
 def _name(column: str | None, default: str, columns: bool) -> str:

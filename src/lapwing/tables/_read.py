@@ -110,7 +110,7 @@ def _within_memory(path: str, tables: Iterator[Table]) -> Iterator[Table]:
     total = 0
     for table in tables:
         total += memory_of(table)
-        _check_memory(path, total, "its rows")
+        _check_memory(path, total, "the table")
         yield table
 
 
