@@ -3,6 +3,7 @@
 import resource
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -69,13 +70,22 @@ def outcome(path, options):
             return error
 
 
-def commanded(path, folder, options):
+@cache
+def model():
+    """A model of a table that is whole."""
+    with TemporaryDirectory() as name:
+        (Path(name) / "data.csv").write_bytes(whole(".csv", 0))
+        assert CliRunner().invoke(app, ["fit", f"{name}/data.csv", "-d", "1", "-o", f"{name}/model"]).exit_code == 0
+        return (Path(name) / "model").read_bytes()
+
+
+def commanded(path, folder, options, fits):
     """What the command line says of the same file."""
     named = [part for name in ("label", "id") if name in options for part in (f"--{name}", options[name])]
-    arguments = ["fit", str(path), *named, "-d", "1", "-m", "pca", "-o", str(folder / "model")]
+    begin = ["fit", str(path), "-d", "1", "-m", "pca"] if fits else ["transform", str(folder / "model"), str(path)]
     with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(working_memory=MEMORY):
         warnings.simplefilter("ignore")
-        return CliRunner().invoke(app, arguments)
+        return CliRunner().invoke(app, [*begin, *named, "-o", str(folder / "out.csv")])
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -101,22 +111,22 @@ def test_damaged_files(seed):
 @bounded
 def test_damaged_files_on_the_command_line(seed):
     rng = np.random.RandomState(seed)
-    for _ in range(2):
+    for fits in (True, False):
         with TemporaryDirectory() as name:
             folder = Path(name)
             path, options, done = written(folder, rng)
-            options["mixed"] = True
-            before, found = contents(folder), outcome(path, options)
-            result = commanded(path, folder, options)
+            (folder / "model").write_bytes(model())
+            before, found = contents(folder), outcome(path, {**options, "mixed": True})
+            result = commanded(path, folder, options, fits)
             where = f"{done} {options}: {result.output}"
             assert result.exit_code in (0, 1), where
             assert "internal error" not in result.output, where
             assert "Traceback" not in result.output, where
             assert "\x1b" not in result.output, where
             after = contents(folder)
-            assert after.pop(folder / "model", None) is None or result.exit_code == 0, where
+            assert after.pop(folder / "out.csv", None) is None or result.exit_code == 0, where
             assert after == before, where
-            if isinstance(found, Exception):
+            if result.exit_code and (isinstance(found, Exception) or not fits):
                 said = result.stderr.splitlines()[-1]
                 assert said.startswith("lapwing: "), where
                 assert name in said, where

@@ -238,6 +238,31 @@ def test_limits_name_the_file_and_the_limit(tmp_path, written):
 
 
 @pytest.mark.usefixtures("little")
+def test_a_long_text_in_every_row_is_there_once(tmp_path):
+    """A Parquet file says in few bytes that a text stands in every row."""
+    words = pa.DictionaryArray.from_arrays(np.zeros(20_000, np.int32), ["x" * 100_000])
+    parquet.write_table(pa.table({"a": np.arange(20_000.0), "s": words}), tmp_path / "x.parquet", store_schema=False)
+    before = pa.total_allocated_bytes(), pa.default_memory_pool().max_memory()
+    assert len(set(map(id, read(tmp_path / "x.parquet", id="s").ids))) == 1
+    assert pa.default_memory_pool().max_memory() < max(before[1], before[0] + 2**24)
+    assert "a column of labels as long as 100,000 characters" in refusal(tmp_path / "x.parquet", label="s")
+    group = pa.table({"a": np.zeros(2**20)})
+    parquet.write_table(group, tmp_path / "zeros.parquet", use_dictionary=False, compression="zstd")
+    assert "zeros.parquet: a column takes 8 MiB of memory" in refusal(tmp_path / "zeros.parquet")
+
+
+@pytest.mark.usefixtures("little")
+def test_more_columns_than_any_fit_can_take(written):
+    assert "x.svm: a row of 2,000,000,000 columns takes" in refusal(written("x.svm", "1 2000000000:1\n"))
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (3, 4, 0), (0, 4)])
+def test_arrays_of_nothing(tmp_path, shape):
+    np.save(tmp_path / "x.npy", np.empty(shape))
+    assert "x.npy: " in refusal(tmp_path / "x.npy")
+
+
+@pytest.mark.usefixtures("little")
 def test_files_that_are_as_large_as_they_look(tmp_path, written):
     """What is 100 times the size of its file is read, whatever the working memory."""
     X = np.random.RandomState(0).standard_normal((20_000, 20)).astype(np.float32)

@@ -343,8 +343,8 @@ def transform(
     columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
     notes = Notes(inputs or [], names, fills_gaps(estimator), data)
     with progress("projecting") as update, writing(output):
-        checked = notes.kept(_of_one_shape(last_step(estimator), tables, data))
-        projected = _projected(estimator, checked, plain, update)
+        checked = notes.kept(_of_one_shape(estimator, tables, data))
+        projected = _projected(estimator, checked, plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
@@ -417,9 +417,9 @@ class Notes:
             say(f"column {name!r} has values that the model does not know, which count as none: {some(sorted(values))}")
 
 
-def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
-    """Tables whose images, if they are some, are as large as those that the model was fitted to."""
-    fitted = getattr(estimator, "image_shape_", None)
+def _of_one_shape(model: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
+    """Tables with as many columns, and images as large, if they are some, as those that the model was fitted to."""
+    fitted = getattr(last_step(model), "image_shape_", None)
     for table in tables:
         if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
             found, wanted = (" x ".join(map(str, shape)) for shape in (table.image_shape, fitted))
@@ -427,19 +427,26 @@ def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[
                 f"{data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
                 f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
             )
+        if table.X.shape[1] != model.n_features_in_:
+            raise ValueError(
+                f"{data}: {counted(table.X.shape[1], 'column')} of features, but the model was fitted to {model.n_features_in_}"
+            )
         yield table
 
 
-def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progress) -> Iterator[Any]:
+def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progress, data: str) -> Iterator[Any]:
     from scipy import sparse
 
     projects = hasattr(estimator, "transform")
     names = [str(name) for name in estimator.get_feature_names_out()] if projects else ["prediction"]
     done = 0
     for table in tables:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
-            Z = estimator.transform(table.X) if projects else estimator.predict(table.X).reshape(-1, 1)
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
+                Z = estimator.transform(table.X) if projects else estimator.predict(table.X).reshape(-1, 1)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{data}: {error}") from error
         done += len(table)
         update(done, None, "projecting, rows")
         Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -63,15 +63,22 @@ def _archive(path: str) -> Iterator[Any]:
 
 
 def _arrays(path: str, file: Any, names: Any) -> dict[str, np.ndarray]:
-    """Some arrays of an archive, whose sizes are looked at before memory is taken."""
+    """Some arrays of an archive, as many as there are of them."""
+    names = [name for name in file.files if name in names]
+    _check_size(path, file, names)
     with readable(path, NUMPY):
-        names = [name for name in file.files if name in names]
-        check_memory(path, sum(_size(file, name) for name in names), os.path.getsize(path))
         found = {name: file[name] for name in names}
         for name, values in found.items():
             if not isinstance(values, np.ndarray):
                 raise ValueError(f"{name} is no array")
-        return found
+    return found
+
+
+def _check_size(path: str, file: Any, names: Iterable[str]) -> None:
+    """Before memory is taken for arrays of an archive."""
+    with readable(path, NUMPY):
+        size = sum(_size(file, name) for name in names)
+    check_memory(path, size, os.path.getsize(path))
 
 
 def _size(file: Any, name: str) -> int:
@@ -92,7 +99,9 @@ def read_npz(path: str, wanted: Wanted) -> Iterator[Table]:
         names = ", ".join(file.files) or "nothing"
         is_sparse = {"format", "shape", "data"} <= set(file.files)  # as scipy.sparse.save_npz writes
         used = {"X", "data", "y", "target", "image_shape", wanted.label, wanted.id}
-        keys = _arrays(path, file, SPARSE if is_sparse else used)
+        keys = {} if is_sparse else _arrays(path, file, used)
+        if is_sparse:
+            _check_size(path, file, SPARSE & set(file.files))
     if is_sparse:
         yield from _sparse(path, _sparse_npz(path), wanted)
         return
@@ -140,6 +149,8 @@ def _check_values(values: np.ndarray, n: int, where: str) -> np.ndarray:
 def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None, start: int) -> Iterator[Table]:
     """Rows of an array of images, or of one whose columns have numbers."""
     _check_numbers(path, X)
+    if 0 in X.shape[1:]:
+        raise ValueError(f"{path}: an array of shape {X.shape}; columns are needed")
     y = None if labels is None else labels[start : start + len(X)]
     dtype = float_type([X.dtype])
     if X.ndim > 2:
@@ -193,6 +204,8 @@ def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> I
     _check_numbers(path, X)
     if 0 in X.shape:
         raise ValueError(f"{path}: a matrix of shape {X.shape}; rows and columns are needed")
+    columns = f"a row of {X.shape[1]:,} columns"
+    check_memory(path, 16 * X.shape[1], os.path.getsize(path), columns)  # no fit can do with less
     X = X.astype(float_type([X.dtype]))
     X.sum_duplicates()
     if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:  # half the memory, and scikit-learn asks for it

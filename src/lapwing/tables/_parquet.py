@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
 
-from ._arrow import arrow, feature_types, from_arrow, kind_of
-from ._files import check_file, readable
+from ._arrow import arrow, feature_types, from_arrow, is_text, kind_of
+from ._files import check_file, check_memory, readable
 from ._table import Table, Wanted, batch_rows, float_type, roles_of
 
 PARQUET = "Parquet file"
@@ -31,8 +32,18 @@ def read_parquet(path: str, wanted: Wanted) -> Iterator[Table]:
 
 
 def _opened(path: str, stream: IO[bytes]) -> Any:
+    """Each text once, as files have it, not once per row: few bytes can say that a long one stands in every row."""
+    parquet = arrow(".parquet")
     with readable(path, PARQUET):
-        return arrow(".parquet").ParquetFile(stream, pre_buffer=False, buffer_size=2**20)
+        metadata = parquet.read_metadata(stream)
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            size = max((group.column(j).total_uncompressed_size for j in range(group.num_columns)), default=0)
+            check_memory(path, size, os.path.getsize(path), "a column")
+        text = [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
+        stream.seek(0)
+        options = {"pre_buffer": False, "buffer_size": 2**20, "read_dictionary": text}
+        return parquet.ParquetFile(stream, metadata=metadata, **options)
 
 
 def _batches(file: Any, path: str, columns: list[str], rows: int) -> Iterator[Any]:
