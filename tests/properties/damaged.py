@@ -207,7 +207,15 @@ FILES = {
     ".png": image,
     ".model": model,
 }
-PACKINGS = {".gz": lambda content: gzip.compress(content, 1), ".bz2": bz2.compress}
+
+
+def zst(content):
+    from pyarrow import compress
+
+    return compress(content, codec="zstd", asbytes=True)
+
+
+PACKINGS = {".gz": lambda content: gzip.compress(content, 1), ".bz2": bz2.compress, ".zst": zst}
 
 
 @cache
