@@ -25,7 +25,7 @@ HEAD = 2**20  # bytes that decide the layout, or more where lines are long
 LINES = 100  # that do
 LONGEST = 2**24  # bytes of a cell
 LONGEST_LINE = 2**30  # which Arrow takes as one block
-LINE = 64  # bytes of memory per byte of a line, while its cells are looked at
+LINE = 64  # bytes of memory per byte of the first lines, while their cells are looked at
 COLUMN = 14_000  # bytes that Arrow takes per column
 DELIMITERS = ",\t;| "
 
@@ -220,9 +220,9 @@ def _head(stream: Any, path: str, longest: int) -> bytes:
     """The first bytes, and at least two whole lines."""
     head = more = stream.read(HEAD)
     while more and head.count(b"\n") < 3:
-        if len(head) > 3 * longest:
+        if len(head) > longest:
             raise _too_long(path, longest)
-        more = stream.read(len(head))
+        more = stream.read(min(len(head), longest + 1 - len(head)))
         head += more
     return head
 

@@ -86,7 +86,7 @@ def _picture(file: Path) -> Iterator[Any]:
     Image = require("PIL.Image", "cli")
     check_file(file)
     with readable(file, "image"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit says what is too large
         with Image.open(file, formats=FORMATS) as image:
             yield image
 
