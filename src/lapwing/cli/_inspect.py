@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ._console import print_json, print_table, say, size
-from ._model import Import, Model, imported, is_ours, last_step, loaded, n_outputs, some
+from ._model import Import, Model, imported, in_this_folder, is_ours, last_step, loaded, n_outputs, some
 from ._options import Json, check_output, writing
 
 
@@ -18,7 +18,7 @@ def export(
     import_: Import = None,
 ) -> None:
     """Write a model as ONNX, for programs without Python: linear methods and what prepares their columns."""
-    check_output(output, model)
+    check_output(output, model, *in_this_folder(import_))
     from ..persistence import to_onnx
 
     imported(import_)
