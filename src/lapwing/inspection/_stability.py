@@ -127,9 +127,9 @@ def stability(
     >>> X, y = load_iris(return_X_y=True)
     >>> print(lapwing.stability(lapwing.LPP(2, graph="supervised"), X, y, n_draws=20))
     lpp0            1...°  (... to ...)
-    lpp1           ...°  (... to ...)
-    all together   ...°  (... to ...)
-    accuracy 0.9..., of PCA 0.9... (p = ...)
+    lpp1            8...°  (... to ...)
+    all together    6...°  (... to ...)
+    accuracy 0.9..., of PCA 0.8... (p = 0.0...)
     """
     draws, exchanges = check_count("n_draws", n_draws), check_count("n_permutations", n_permutations)
     if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):

@@ -24,7 +24,7 @@ from ..operators import Array, canonical
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Decided, Graphs, LinearReducer, Options, Rules, Solved, outside
 from ..rows import Rows, lengths, unit_rows
-from ..solvers import solve
+from ..solvers import Solution, solve
 from ._locality import locality
 from .about import About
 
@@ -192,14 +192,11 @@ class LPI(LinearReducer):
         if graphs.queries is not None:
             # The eigenvectors of a graph of a few documents say nothing of the others, so the directions are found at once.
             return super()._solve(F, data, problem, graphs)
-        self.sampling_, degrees = None, problem.degrees
+        degrees, self.sampling_ = problem.degrees, None
         assert degrees is not None
         assert self.n_components is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)
-        L, constant = laplacian_sum(problem.minimise).tosparse(), np.ones((data.n, 1))
-        start = perf_counter()
-        graph = solve(L, degrees, self.n_components, deflate=constant, semidefinite=pulling)
-        data.times["solve"] = perf_counter() - start
+        graph = graph_vectors(problem, data, self.n_components, semidefinite=pulling)
         mean = F.mean(degrees)
         trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
         if trace <= 1e-12 * degrees.sum():
@@ -210,9 +207,7 @@ class LPI(LinearReducer):
         start = perf_counter()
         directions = ridge_regression(F, mean, degrees, graph.vectors, ridge)
         data.times["forms"] = perf_counter() - start
-        coordinates = Coordinates([], mean, np.transpose, None)
-        decided = Decided(Options.of(self), self.n_components, ridge, Preprojection())
-        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), decided, graph)
+        return as_solved(self, mean, graph, directions, ridge)
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         self.recall_ = data.measured.get("recall")
@@ -282,6 +277,22 @@ def _documents(X: Array, first: int = 0) -> Array:  # of a block, the number of 
 def _dense_products(X: Array, rows: np.ndarray) -> np.ndarray:
     products = X[rows] @ X.T
     return products.toarray() if sparse.issparse(products) else products
+
+
+def graph_vectors(problem: Problem, data: Rows, k: int, semidefinite: bool) -> Solution:
+    """The eigenvectors of the graph itself, without the constant."""
+    L, start = laplacian_sum(problem.minimise), perf_counter()
+    A = L.operator() if L.factors else L.tosparse()
+    found = solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
+    data.times["solve"] = perf_counter() - start
+    return found
+
+
+def as_solved(estimator: Any, mean: np.ndarray, graph: Solution, directions: np.ndarray, ridge: float) -> Solved:
+    """Directions that were found by regression, for the map to store; how many there could be is not known."""
+    decided = Decided(Options.of(estimator), estimator.n_components, ridge, Preprojection())
+    found = graph._replace(vectors=directions, rank=None)
+    return Solved(Coordinates([], mean, np.transpose, None), (None, None), found, decided, graph)
 
 
 def ridge_regression(F: Map, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:

@@ -12,12 +12,11 @@ from sklearn.linear_model import ElasticNet
 
 from .._validation import check_count, check_not_negative
 from ..graphs import KNN, Graph
-from ..maps import Coordinates, Map, Preprojection
-from ..problem import Problem, laplacian_sum
-from ..reducers import Decided, Graphs, LinearReducer, Options, Solved
+from ..maps import Map
+from ..problem import Problem
+from ..reducers import Graphs, LinearReducer, Solved
 from ..rows import Rows
-from ..solvers import solve
-from ._documents import ridge_regression
+from ._documents import as_solved, graph_vectors, ridge_regression
 from ._locality import NEIGHBORS, locality
 from .about import About
 
@@ -107,46 +106,50 @@ class SpectralRegression(LinearReducer):
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
-        if check_not_negative("ridge", self.ridge) == 0:
-            raise ValueError(
-                "ridge=0 leaves the regression without an answer where features are dependent; use ridge > 0"
-            )
-        if isinstance(self.lasso, bool) or not (isinstance(self.lasso, Real) and 0 <= float(self.lasso) < 1):
-            raise ValueError(f"lasso={self.lasso!r} must be a number from 0 to less than 1")
+        _check_penalties(self.ridge, self.lasso)
         super()._check_parameters()
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
-        if graphs.queries is not None:
-            raise ValueError(
-                f"graph={graphs.graph!r} searches for a sample of the rows, whose eigenvectors say nothing of the others; leave "
-                "queries out, or use LPP"
-            )
+        _check_whole(graphs)
         return locality(data, graphs)
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
-        d, L, start = problem.degrees, laplacian_sum(problem.minimise), perf_counter()
+        d, self.sampling_ = problem.degrees, None
         assert d is not None
-        A = L.operator() if L.factors else L.tosparse()
-        graph = solve(A, d, self.n_components, deflate=np.ones((data.n, 1)), semidefinite=graphs.graph.is_semidefinite)
-        solved = perf_counter()
-        mean = F.mean(d)
-        trace = float(np.sum(F.spread(mean, d)))
-        if trace <= 0:
-            raise ValueError("X is constant: all samples are equal, so there is nothing to regress on")
-        rho = float(self.ridge) * trace / min(F.shape)
-        V = (
-            _elastic_net(F, data, mean, d, graph.vectors, rho, float(self.lasso))
-            if self.lasso
-            else ridge_regression(F, mean, d, graph.vectors, rho)
+        graph = graph_vectors(problem, data, self.n_components, graphs.graph.is_semidefinite)
+        start, mean = perf_counter(), F.mean(d)
+        rho = float(self.ridge) * _trace(F, mean, d) / min(F.shape)
+        if self.lasso:
+            V = _elastic_net(F, data, mean, d, graph.vectors, rho, float(self.lasso))
+        else:
+            V = ridge_regression(F, mean, d, graph.vectors, rho)
+        data.times["forms"] = perf_counter() - start
+        return as_solved(self, mean, graph, V, rho)
+
+
+def _trace(F: Map, mean: np.ndarray, d: np.ndarray) -> float:
+    trace = float(np.sum(F.spread(mean, d)))
+    if trace <= 0:
+        raise ValueError("X is constant: all samples are equal, so there is nothing to regress on")
+    return trace
+
+
+def _check_penalties(ridge: Any, lasso: Any) -> None:
+    if check_not_negative("ridge", ridge) == 0:
+        raise ValueError("ridge=0 leaves the regression without an answer where features are dependent; use ridge > 0")
+    if isinstance(lasso, bool) or not (isinstance(lasso, Real) and 0 <= float(lasso) < 1):
+        raise ValueError(f"lasso={lasso!r} must be a number from 0 to less than 1")
+
+
+def _check_whole(graphs: Graphs) -> None:
+    if graphs.queries is not None:
+        raise ValueError(
+            f"graph={graphs.graph!r} searches for a sample of the rows, whose eigenvectors say nothing of the others; leave "
+            "queries out, or use LPP"
         )
-        data.times["solve"], data.times["forms"] = solved - start, perf_counter() - solved
-        self.sampling_ = None
-        decided = Decided(Options.of(self), self.n_components, rho, Preprojection())
-        coordinates = Coordinates([], mean, np.transpose, None)
-        return Solved(coordinates, (None, None), graph._replace(vectors=V, rank=None), decided, graph)
 
 
 def _elastic_net(

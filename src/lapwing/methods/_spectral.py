@@ -210,17 +210,12 @@ class DiffusionMaps(LaplacianEigenmaps):
         super()._check_parameters()
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
-        if graphs.repels or not graphs.graph.is_laplacian:
-            raise ValueError(
-                f"graph={graphs.graph!r} repels, or has no Laplacian, and a random walk needs weights; leave that part out"
-            )
-        terms = self._terms(data, graphs)
-        W = (degree_sum(terms) - laplacian_sum(terms) + identity(data.n)).tosparse()
+        W = _steps(graphs.graph, self._terms(data, graphs))
         self.density_ = np.asarray(W.sum(axis=1)).ravel()
         thinned = sparse.diags_array(self.density_ ** -float(self.alpha))
         L, D = laplacian(sparse.csr_array(thinned @ W @ thinned))
-        total = D.diagonal().sum()
-        return Problem([Term(1.0, L * (1 / total), D * (1 / total))], D * (1 / total))  # (2)
+        share = 1 / D.diagonal().sum()
+        return Problem([Term(1.0, L * share, D * share)], D * share)  # (2)
 
     def _lengths(self, values: np.ndarray) -> np.ndarray:
         return (1 - values) ** self.n_steps  # (1)
@@ -228,3 +223,13 @@ class DiffusionMaps(LaplacianEigenmaps):
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """The density of the new row itself is the same for all its links."""
         return super()._by_links(X, sparse.csr_array(W @ sparse.diags_array(self.density_ ** -float(self.alpha))))
+
+
+def _steps(graph: Graph, terms: list[Term]) -> sparse.csr_array:
+    """The weights of the steps of a walk, which may stay where it is."""
+    if not graph.is_laplacian or any(term.coefficient < 0 for term in terms):
+        raise ValueError(
+            f"graph={graph!r} repels, or has no Laplacian, and a random walk needs weights; leave that part out"
+        )
+    D = degree_sum(terms)
+    return (D - laplacian_sum(terms) + identity(D.n)).tosparse()
