@@ -76,7 +76,7 @@ WITH_DEFAULTS = [
 
 
 def test_the_reference_lists_every_method_and_graph():
-    made_by_operators = {"Combination", "Intersection", "Scaled"}
+    made_by_operators = {"Combination", "Intersection", "Scaled", "Union"}
     bases = {"Graph"}
     assert {f"lapwing.{name}" for name in lapwing.__all__} <= set(public())
     leaves = {name for name in graphs.__all__ if inspect.isclass(getattr(graphs, name))} - made_by_operators - bases

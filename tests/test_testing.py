@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers import inverse, named
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.utils import check_array
 
@@ -22,10 +22,16 @@ from lapwing import (
 from lapwing.graphs import (
     KNN,
     Alignment,
+    Chain,
     ClosestPairs,
     CodingLength,
     Complete,
+    Delaunay,
+    DensityCorrected,
     Graph,
+    Grid,
+    LocalClass,
+    On,
     OtherClass,
     Pairs,
     Precomputed,
@@ -33,12 +39,33 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
+    Similarity,
     TangentAlignment,
+    Target,
 )
 from lapwing.operators import identity, laplacian
 from lapwing.problem import Problem, Term
 from lapwing.rows import Rows
 from lapwing.testing import check_graph, check_map
+
+
+def local(d, own, other):
+    return 1 / (1 + d / (own + other))
+
+
+class GridPlaces(TransformerMixin, BaseEstimator):
+    """Random rows, moved to a grid."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        X = X.toarray() if sparse.issparse(X) else X
+        return np.round(4 * X[:, :2]) / 4
+
+    def __sklearn_is_fitted__(self):
+        return True
+
 
 N = 40
 GIVEN = sparse.random_array((N, N), density=0.2, rng=0)
@@ -54,6 +81,7 @@ GRAPHS = [
     Radius(0.6),
     SameClass(),
     SameClass("heat"),
+    LocalClass(4),
     OtherClass(),
     Complete(),
     Complete("dot"),
@@ -80,6 +108,27 @@ GRAPHS = [
     KNN(5) / 3 + 0.5 * Precomputed(GIVEN),
     -KNN(4),
     sum([KNN(3), Radius(0.5), Complete()]),
+    Target(4),
+    Target(3, weights="binary", symmetry="and") + KNN(3),
+    SameClass() + Target(1) - 0.1 * Repulsion(5),
+    KNN(9) & Target(9),
+    On([0, 2, 4], KNN(3)) - 0.1 * On([1], Repulsion(5)),
+    DensityCorrected(KNN(5), alpha=0.5),
+    DensityCorrected(KNN(3) + 2 * Radius(0.6)) - 0.1 * Repulsion(5),
+    Similarity(DensityCorrected(GIVEN)),
+    KNN(5, weights="self-tuning"),
+    KNN(4, weights=local, symmetry="mean"),
+    On([0, 1], Delaunay()),
+    On([0, 1, 2], Delaunay(longest=0.8, weights="heat")) + KNN(3),
+    On(GridPlaces(), Grid(0.25)) + KNN(3),
+    Similarity(KNN(5)),
+    Similarity(SameClass() - 0.3 * KNN(3)),
+    Similarity(GIVEN),
+    KNN(4) + (Similarity(KNN(5)) & SameClass()),
+    Chain(2),
+    Chain(time=0),
+    KNN(3) | Chain(),
+    (2 * KNN(3) + KNN(4)) | Radius(0.4),
 ]
 
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ._validation import equal_within
-from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted_mean
+from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
 from .operators import Array, canonical, row_blocks
 
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
@@ -38,8 +38,13 @@ class Rows:
     has_features = True  # whether X holds them, not a kernel
     in_blocks = False  # whether rows stand for more than themselves
     counts: np.ndarray | None = None  # how many, where they do
+    weights: np.ndarray | None = None  # of the samples, where some were given
+    kept: np.ndarray | None = None  # of the rows that were given, where some have the weight 0
     scale: np.ndarray | None = None  # what the columns were divided by, where they were
     sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
+    frame: Any = None  # X as it was passed, where it was a data frame
+    ids: Any = None  # the names of rows: its index
+    beside: np.ndarray | None = None  # places of columns that graphs read and maps do not
     recall = 0.95  # that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
@@ -55,8 +60,28 @@ class Rows:
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        return cls(X, y)
+        rows = cls(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2), y)
+        return rows.named(X)
+
+    def named(self, X: Any) -> Rows:
+        """Itself, with the names that a data frame has for rows and columns."""
+        if hasattr(X, "iloc") and hasattr(X, "columns") and len(X) == self.n:
+            self.frame, self.ids = X, X.index
+        return self
+
+    def _take_over(self, rows: Rows) -> None:
+        """What was said of the rows that these were made of."""
+        self._rows_given, self.recall = rows.given, rows.recall
+        self.frame, self.ids, self.beside = rows.frame, rows.ids, rows.beside
+
+    def without(self, columns: np.ndarray) -> Rows:
+        """The same rows, with 0 in some columns, which graphs still read."""
+        return RowsWithout(self, columns)
+
+    @property
+    def given(self) -> Array:
+        """X as it was passed, before its columns were divided."""
+        return self.X
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What ``make`` gives, kept under ``key``. Both halves of the links share it: it must be of the rows alone."""
@@ -66,7 +91,19 @@ class Rows:
 
     def divided(self, scale: np.ndarray) -> Rows:
         """The same rows, each column divided by its scale."""
-        return DividedRows(self, scale)
+        rows = DividedRows(self, scale)
+        return rows if self.weights is None else rows.weighted(self.weights, self.kept)
+
+    def weighted(self, weights: np.ndarray, kept: np.ndarray | None = None) -> Rows:
+        """The same rows, each of which stands for so many samples; for graphs that see samples by their class alone.
+
+        ``kept`` are the numbers of the rows that have a weight, where some have none and were left out.
+        """
+        rows = copy(self)
+        rows._kept, rows.F = {}, weighted(self.F, weights)
+        rows.weights, rows.kept, rows.n_samples = weights, kept, weights.sum()
+        rows.counts = np.ceil(weights)  # of those that are linked, or not: a part of a sample is one
+        return rows
 
     def halves(self) -> list[Rows]:
         """The same rows twice, the links of each sampled search dealt out between the two."""
@@ -94,7 +131,9 @@ class Rows:
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
-        return np.bincount(self.classes[self.classes >= 0]).astype(np.float64)
+        known = self.classes >= 0
+        weights = None if self.weights is None else self.weights[known]
+        return np.bincount(self.classes[known], weights).astype(np.float64)
 
     def total(self, values: np.ndarray) -> float:
         """The sum over samples of what is given for rows."""
@@ -201,8 +240,12 @@ class DividedRows(Rows):
     def __init__(self, rows: Rows, scale: np.ndarray):
         super().__init__(rows.X, rows.y, n_fitted=rows.n_fitted)
         self._given, self.scale = self.__dict__.pop("X"), scale
-        self.recall = rows.recall
+        self._take_over(rows)
         self.F = as_map(self.X) if sparse.issparse(self._given) else DividedMap(self._given, scale)
+
+    @property
+    def given(self) -> Array:
+        return self._rows_given
 
     def __getattr__(self, name: str) -> Any:
         """X, which takes a copy, when it is asked for."""
@@ -211,6 +254,24 @@ class DividedRows(Rows):
         assert self.scale is not None
         self.X = divided(self._given, self.scale)
         return self.X
+
+
+class RowsWithout(Rows):
+    """Rows that have 0 in the columns that stand beside the features."""
+
+    def __init__(self, rows: Rows, columns: np.ndarray):
+        kept = np.ones(rows.X.shape[1], dtype=bool)
+        kept[columns] = False
+        if not kept.any():
+            raise ValueError("beside=True leaves no column of X to the map; pass the features as well, or beside=False")
+        X = rows.X @ sparse.diags_array(kept.astype(rows.X.dtype)) if sparse.issparse(rows.X) else rows.X * kept
+        super().__init__(X, rows.y)
+        self._take_over(rows)
+        self.times, self.beside = rows.times, columns
+
+    @property
+    def given(self) -> Array:
+        return self._rows_given
 
 
 class KernelRows(Rows):
@@ -373,6 +434,28 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     return classes
 
 
+def coded_labels(y: Any, n: int, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels as places among ``names``, behind which those that are new are added, and -1 where unknown; and the names."""
+    if y is None:
+        encode_labels(None, n)  # says what is missing
+    y = _as_array(y)
+    if y.size != n:
+        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label a sample")
+    known = y != -1
+    try:
+        found, inverse = np.unique(y[known], return_inverse=True)
+    except TypeError as error:
+        raise ValueError("y mixes labels of kinds that have no order; use one kind") from error
+    if names.size and found.size and (names.dtype.kind in "OU") != (found.dtype.kind in "OU"):
+        raise ValueError(f"y has labels like {found[0]!r}, and those before were like {names[0]!r}; use one kind")
+    places = {name: place for place, name in enumerate(names.tolist())}
+    new = [name for name in found.tolist() if name not in places]
+    places |= {name: len(places) + i for i, name in enumerate(new)}
+    codes = np.full(n, -1, dtype=np.intp)
+    codes[known] = np.array([places[name] for name in found.tolist()], dtype=np.intp)[inverse]
+    return codes, np.concatenate([names.astype(found.dtype) if not names.size else names, np.array(new, found.dtype)])
+
+
 def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The classes of n samples as 0, 1, ..., -1 where unknown, and the label of each class."""
     codes, y = encode_labels(y, n), np.asarray(y).ravel()
@@ -402,7 +485,10 @@ def _as_array(y: Any) -> np.ndarray:
     if missing.any():
         raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
     if y.dtype.kind == "f" and (y != np.round(y)).any():
-        raise ValueError("y is continuous (unknown label type): it holds fractions; pass class labels")
+        raise ValueError(
+            "y is continuous (unknown label type): it holds fractions; pass class labels, or a graph that reads "
+            "numbers, such as graph=Target(5)"
+        )
     if y.dtype.kind in "OU":
         y = y.astype(object)
         y[y == "-1"] = -1

@@ -40,7 +40,8 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
     unless ``is_laplacian`` and ``is_semidefinite`` say otherwise; neither X, y nor the graph are changed; the same rows give
     the same graph, also in another order (unless it ``indexes_rows``), as a sparse matrix (or with an error that says so), or
     from a copy; it is linear under ``+``, ``-`` and ``*``, and under ``&`` its weights are those of its Laplacian; labels of
-    -1 are unknown to it where it ``reads_labels``, and y is ignored where it does not; its parameters can be got, set and
+    -1 are unknown to it where it ``reads_labels``, targets of NaN where it ``reads_targets``, and y is ignored where it does
+    neither; its parameters can be got, set and
     printed; an estimator can be fitted with it.
 
     Parameters
@@ -50,14 +51,16 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
         Rows without ties; None is 40 random ones of 5 features. Give your own where the graph indexes rows or asks for a
         special kind.
     y : array-like of shape (n_samples,), default=None
-        Labels of three classes or more, all known; None is three classes.
+        Labels of three classes or more, all known; None is three classes, or numbers for graphs that read y as such alone.
 
     Raises
     ------
     AssertionError
         Where something does not hold.
     """
-    _run(GRAPH_CHECKS, graph, *_data(X, y, 40, 5, is_kernel=bool(graph.reads_kernel)))
+    X, labels = _data(X, y, 40, 5, is_kernel=bool(graph.reads_kernel))
+    numbers = y is None and _reads_targets_alone(graph)
+    _run(GRAPH_CHECKS, graph, X, np.random.RandomState(2).rand(len(labels)) if numbers else labels)
 
 
 def check_map(estimator: Any, X: Any = None, y: Any = None) -> None:
@@ -110,6 +113,11 @@ def _data(X: Any, y: Any, n: int, d: int, is_kernel: bool = False) -> tuple[Any,
         X = rng.rand(n, d) + 0.3 * rng.rand(3, d)[np.arange(n) % 3]
         X = X @ X.T if is_kernel else X
     return X, np.arange(len(X)) % 3 if y is None else np.asarray(y)
+
+
+def _reads_targets_alone(graph: Graph) -> bool:
+    reading = [leaf for _, leaf in graph.signed() if leaf.reads_labels]
+    return bool(reading) and all(leaf.reads_targets for leaf in reading)
 
 
 def _close(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
@@ -209,7 +217,8 @@ def _check_permutation(graph: Graph, X: Any, y: np.ndarray) -> None:
     order = np.random.RandomState(1).permutation(len(y))
     words = [value for value in graph.get_params().values() if isinstance(value, str)]
     by_pairs = "precomputed" in words  # a kernel, or distances
-    moved = np.asarray(X)[order][:, order] if by_pairs else np.asarray(X)[order]
+    rows: Any = X if hasattr(X, "iloc") else np.asarray(X)  # a data frame keeps the names of its rows
+    moved = rows.iloc[order] if hasattr(X, "iloc") else rows[order][:, order] if by_pairs else rows[order]
     same = _close(_matrix(graph, moved, y[order]), _matrix(graph, X, y)[np.ix_(order, order)])
     _expect(same, "they have others; where it knows rows by their place, set indexes_rows = True")
 
@@ -252,7 +261,7 @@ def _check_sparse(graph: Graph, X: Any, y: np.ndarray) -> None:
 
 
 def _check_labels(graph: Graph, X: Any, y: np.ndarray) -> None:
-    """It needs y, of which -1 is unknown, where reads_labels says so, and ignores it where not."""
+    """It needs y, of which -1 (NaN where reads_targets) is unknown, where reads_labels says so, and ignores it where not."""
     names = np.unique(y)
     codes = np.searchsorted(names, y)
     L = _matrix(graph, X, y)
@@ -265,6 +274,11 @@ def _check_labels(graph: Graph, X: Any, y: np.ndarray) -> None:
         _expect("y" in str(error), f"without y it says {error}; read labels from data.classes")
     else:
         _expect(False, "it is built without y; read labels from data.classes, or set reads_labels = False")
+    if graph.reads_targets:
+        if _reads_targets_alone(graph):
+            unknown = np.where(np.arange(len(y)) < 3, np.nan, y)
+            _expect(not _close(L, _matrix(graph, X, unknown)), "NaN changes nothing; leave out the rows that have it")
+        return None
     _expect(_close(L, _matrix(graph, X, np.char.add("class ", codes.astype(str)))), "it reads the names of classes")
     as_class = names.size > 2 and _close(L, _matrix(graph, X, np.where(codes == 0, -1, codes)))
     _expect(
@@ -309,7 +323,7 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     """problem(X, y) is solved: the constraint holds for transform(X), and the terms add up to eigenvalues_."""
     model = clone(estimator)
     # The method itself, without what regularises it or scales its directions.
-    plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None, "standardize": False}
+    plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None, "standardize": False, "n_steps": 0}
     model.set_params(**{name: plain[name] for name in plain.keys() & model.get_params(deep=False).keys()})
     try:
         problem, Z = model.problem(X, y), np.asarray(model.fit(X, y).transform(X), dtype=np.float64)
@@ -319,14 +333,19 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     _expect(isinstance(problem, Problem), f"problem returns a {type(problem).__name__}; {where}")
     if not hasattr(model, "eigenvalues_") or isinstance(getattr(model, "components_", None), list):
         return  # a score, or a map of several modes, whose problems follow one another
-    orthogonal = problem.subject_to is ORTHOGONAL
-    B = model.components_ @ model.components_.T if orthogonal else Z.T @ (problem.subject_to @ Z)
-    _expect(
-        _close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {np.abs(B - np.eye(len(B))).max():.3g}; {where}"
-    )
+    A = laplacian_sum(problem.minimise)
+    if problem.ratio and problem.subject_to is not ORTHOGONAL:
+        A = A - model.trace_ratio_ * problem.subject_to
+    orthogonal = problem.ratio or problem.subject_to is ORTHOGONAL
+    if not orthogonal or hasattr(model, "components_"):  # directions among a kernel's features are not written out
+        B = model.components_ @ model.components_.T if orthogonal else Z.T @ (problem.subject_to @ Z)
+        _expect(
+            _close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {np.abs(B - np.eye(len(B))).max():.3g}; {where}"
+        )
     if not hasattr(model, "n_iter_"):  # an iteration ends at another problem than it begins with
-        A = Z.T @ (laplacian_sum(problem.minimise) @ Z)
-        off = np.abs(A - np.diag(model.eigenvalues_)).max() / np.abs(A).max()
+        uncancelled = np.abs(Z.T @ (np.abs(A.diagonal())[:, None] * Z)).max()  # eigenvalues of 0 are rounding of this
+        A = Z.T @ (A @ Z)
+        off = np.abs(A - np.diag(model.eigenvalues_)).max() / max(np.abs(A).max(), 1e-8 * uncancelled)
         _expect(off <= 1e-5, f"ZᵀAZ of Z = transform(X) is not diag(eigenvalues_), by {off:.3g} of it; {where}")
 
 

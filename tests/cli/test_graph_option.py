@@ -4,9 +4,24 @@ import pytest
 
 pytest.importorskip("typer")
 import typer
+from sklearn.decomposition import PCA
 
 from lapwing.cli._graphs import parsed
-from lapwing.graphs import KNN, OtherClass, Pairs, Repulsion, SameClass
+from lapwing.graphs import (
+    KNN,
+    Chain,
+    Delaunay,
+    DensityCorrected,
+    Gower,
+    Grid,
+    On,
+    OtherClass,
+    Pairs,
+    Repulsion,
+    SameClass,
+    Similarity,
+    Target,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +41,22 @@ from lapwing.graphs import KNN, OtherClass, Pairs, Repulsion, SameClass
         ("-1 * KNN(5) + SameClass()", -1 * KNN(5) + SameClass()),
         ("-KNN(5)", -1 * KNN(5)),
         ("Pairs([[0, 1]], [[2, 3]])", Pairs([[0, 1]], [[2, 3]])),
+        ("KNN(5) | Chain()", KNN(5) | Chain()),
+        (
+            "Similarity(KNN(5) + 2*Chain(series=3)) - Similarity(KNN)",
+            Similarity(KNN(5) + 2 * Chain(series=3)) - Similarity(KNN()),
+        ),
+        ("KNN(5) + 2 * Target(15, weights='binary')", KNN(5) + 2 * Target(15, weights="binary")),
+        ("On(PCA(0.98), KNN(5))", On(PCA(0.98), KNN(5))),
+        ("On([0, 2], KNN(3) + Chain(time=1), beside=True)", On([0, 2], KNN(3) + Chain(time=1), beside=True)),
+        ("On(Gower([1]), KNN(3, metric='manhattan'))", On(Gower([1]), KNN(3, metric="manhattan"))),
+        ("DensityCorrected(KNN(5) | Chain(), 0.5)", DensityCorrected(KNN(5) | Chain(), 0.5)),
+        (
+            "On([0, 1], Delaunay(longest=2.0)) + On([0, 1], Grid(corners=True))",
+            On([0, 1], Delaunay(longest=2.0)) + On([0, 1], Grid(corners=True)),
+        ),
+        ("KNN(7, weights='self-tuning')", KNN(7, weights="self-tuning")),
+        ("Similarity(graph=KNN(3))", Similarity(KNN(3))),
         ("KNN(n_neighbors=4, metric='cosine', t=None)", KNN(4, metric="cosine", t=None)),
     ],
 )
@@ -34,7 +65,8 @@ def test_what_is_written_is_what_is_meant(text, expected):
 
 
 @pytest.mark.parametrize(
-    "graph", [KNN(5) + SameClass(), SameClass() - 0.2 * Repulsion(15), KNN(3) & SameClass(), 2 * KNN(5)]
+    "graph",
+    [KNN(5) + SameClass(), SameClass() - 0.2 * Repulsion(15), KNN(3) & SameClass(), 2 * KNN(5), KNN(3) | Chain()],
 )
 def test_what_a_graph_prints_is_read_back(graph):
     assert repr(parsed(repr(graph))) == repr(graph)
@@ -59,6 +91,13 @@ def test_what_a_graph_prints_is_read_back(graph):
         ("[KNN(5)]", "is no graph, sum"),
         ("lambda: KNN(5)", "is no graph, sum"),
         ("KNN(5) if 1 else KNN(6)", "is no graph, sum"),
+        ("On(PCA(open('x')), KNN(5))", "is no number, text, list"),
+        ("On(PCA(whitening=True), KNN(5))", "PCA has no parameter 'whitening'"),
+        ("On(LPP(2), KNN(5))", "is no number, text, list"),
+        ("PCA(2)", "no graph 'PCA'"),
+        ("KNN(5) | 3", "this sign stands between two graphs"),
+        ("Similarity(open('x'))", "is no number, text, list"),
+        ("Similarity(Precomputed(3))", "is no number, text, list"),
         ("KNN(*[5])", "is no number, text, list"),
         ("KNN(5) / 0", ""),
         ("(" * 2000, "longer than 1,000 characters"),

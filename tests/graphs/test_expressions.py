@@ -19,11 +19,15 @@ from lapwing import LPCA, LPP, KernelLPP, LaplacianEigenmaps, graphs
 from lapwing.graphs import (
     KNN,
     Alignment,
+    Chain,
     ClosestPairs,
     CodingLength,
     Combination,
     Complete,
+    Delaunay,
+    DensityCorrected,
     Graph,
+    Grid,
     Intersection,
     OtherClass,
     Pairs,
@@ -33,7 +37,9 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
     Scaled,
+    Similarity,
     TangentAlignment,
+    Target,
 )
 from lapwing.rows import Rows
 
@@ -76,6 +82,18 @@ PRINTED = {
     "Alignment([[0, 1]], matrices=[[[1, -1], [-1, 1]]])": Alignment([[0, 1]], [[[1, -1], [-1, 1]]]),
     "Precomputed(array([[0, 1], [1, 0]]))": Precomputed(np.array([[0, 1], [1, 0]])),
     "ClosestPairs(20)": ClosestPairs(),
+    "2 * DensityCorrected(KNN(5) | Chain(1), alpha=0.5)": 2 * DensityCorrected(KNN() | Chain(), 0.5),
+    "Delaunay(longest=2.0) + Grid(1.0, corners=True)": Delaunay(longest=2.0) + Grid(corners=True),
+    "Target(7, metric='manhattan')": Target(7, metric="manhattan"),
+    "KNN(5) | Chain(1)": KNN(5) | Chain(),
+    "KNN(5) | Radius(1.0) | Chain(2)": KNN() | Radius() | Chain(2),
+    "KNN(5) | (Radius(1.0) | Chain(2))": KNN() | (Radius() | Chain(2)),
+    "(KNN(5) & SameClass()) | (2 * Chain(1, time=0))": KNN() & SameClass() | 2 * Chain(time=0),
+    "(KNN(5) | Chain(1)) & SameClass()": (KNN() | Chain()) & SameClass(),
+    "(KNN(5) | Chain(1)) - 0.5 * (KNN(3) | Radius(1.0))": (KNN() | Chain()) - 0.5 * (KNN(3) | Radius()),
+    "Similarity(KNN(5) + SameClass()) - Similarity(array([[0, 1], [1, 0]]))": (
+        Similarity(KNN() + SameClass()) - Similarity(np.array([[0, 1], [1, 0]]))
+    ),
     "TangentAlignment(12, n_components=2)": TangentAlignment(n_components=2),
 }
 
@@ -98,6 +116,8 @@ LEAVES = [
     lambda rng: Pairs([[0, int(rng.randint(1, 9))]]),
     lambda rng: CodingLength(4, kernel=[None, "precomputed"][rng.randint(2)]),
     lambda rng: Reconstruction(3, reg=float(10.0 ** -rng.randint(9))),
+    lambda rng: Chain(int(rng.randint(1, 9)), series=[None, 0][rng.randint(2)]),
+    lambda rng: Similarity(KNN(int(rng.randint(1, 9))) - 0.5 * SameClass()),
 ]
 
 
@@ -107,11 +127,11 @@ def expression(rng, depth):
         return LEAVES[rng.randint(len(LEAVES))](rng)
     left = expression(rng, depth - 1)
     scale = [2, -1, 0.1, np.float64(-3.5), 1 / 3, 1e-7, 12345678.0][rng.randint(7)]
-    kind = rng.randint(7)
+    kind = rng.randint(8)
     if kind in (0, 1):
         return (scale * left, -left)[kind]
     right = expression(rng, depth - 1)
-    return (left + right, left - right, left & right, left - scale * right, left / 4 + right)[kind - 2]
+    return (left + right, left - right, left & right, left - scale * right, left / 4 + right, left | right)[kind - 2]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -155,6 +175,7 @@ def kernel_leaf():
 
 OF_LEAVES = {  # attribute: two graphs, of which one has it
     "reads_labels": (KNN(3), KNN(3, among="same_class"), any),
+    "reads_targets": (SameClass(), Target(3), any),
     "reads_features": (Precomputed(W), KNN(3), any),
     "reads_kernel": (KNN(3), kernel_leaf(), any),
     "indexes_rows": (KNN(3), Precomputed(W), any),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from difflib import get_close_matches
+from importlib import import_module
 from inspect import isclass, signature
 from typing import Any
 
@@ -20,8 +21,27 @@ NOT_WRITTEN = (
     "Intersection",
     "Precomputed",
     "Scaled",
+    "Union",
 )  # made by signs, or of a matrix
-SIGNS = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__", ast.BitAnd: "__and__"}
+# What On may look at the rows through.
+TRANSFORMERS = {
+    "Gower": "lapwing.graphs",
+    "MaxAbsScaler": "sklearn.preprocessing",
+    "MinMaxScaler": "sklearn.preprocessing",
+    "Normalizer": "sklearn.preprocessing",
+    "PCA": "sklearn.decomposition",
+    "RobustScaler": "sklearn.preprocessing",
+    "StandardScaler": "sklearn.preprocessing",
+    "TruncatedSVD": "sklearn.decomposition",
+}
+SIGNS = {
+    ast.Add: "__add__",
+    ast.Sub: "__sub__",
+    ast.Mult: "__mul__",
+    ast.Div: "__truediv__",
+    ast.BitAnd: "__and__",
+    ast.BitOr: "__or__",
+}
 
 
 def parsed(text: str) -> Any:
@@ -60,10 +80,12 @@ def _value(node: ast.expr, text: str) -> Any:
     if isinstance(node, ast.Name):  # KNN alone is KNN()
         return _made(_class(node.id, text), [], {}, text)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        args = [_literal(arg, text) for arg in node.args]
-        named = {str(keyword.arg): _literal(keyword.value, text) for keyword in node.keywords}
+        args = [_argument(arg, text) for arg in node.args]
+        named = {str(keyword.arg): _argument(keyword.value, text) for keyword in node.keywords}
         return _made(_class(node.func.id, text), args, named, text)
-    raise _refusal(text, f"{ast.unparse(node)!r} is no graph, sum, difference, multiple or intersection of graphs")
+    raise _refusal(
+        text, f"{ast.unparse(node)!r} is no graph, sum, difference, multiple, intersection or union of graphs"
+    )
 
 
 def _combined(node: ast.BinOp, text: str) -> Any:
@@ -88,19 +110,23 @@ def _is_graph(value: Any) -> bool:
 
 
 def _class(name: str, text: str) -> Any:
-    from .. import graphs
-
-    known = {
-        public: cls
-        for public in graphs.__all__
-        if public not in NOT_WRITTEN and isclass(cls := getattr(graphs, public)) and issubclass(cls, graphs.Graph)
-    }
+    known = _classes()
     if name in known:
         return known[name]
     folded = {public.lower(): public for public in known}
     close = get_close_matches(name.lower(), folded, n=1)
     hint = f"did you mean {folded[close[0]]}?" if close else f"known are {', '.join(sorted(known))}"
     raise _refusal(text, f"there is no graph {name!r} to be written here; {hint}")
+
+
+def _classes() -> dict[str, Any]:
+    from .. import graphs
+
+    return {
+        public: cls
+        for public in graphs.__all__
+        if public not in NOT_WRITTEN and isclass(cls := getattr(graphs, public)) and issubclass(cls, graphs.Graph)
+    }
 
 
 def _made(cls: Any, args: list[Any], named: dict[str, Any], text: str) -> Any:
@@ -114,6 +140,18 @@ def _made(cls: Any, args: list[Any], named: dict[str, Any], text: str) -> Any:
         return cls(*args, **named)
     except (TypeError, ValueError) as error:
         raise _refusal(text, f"{cls.__name__}: {error}") from error
+
+
+def _argument(node: ast.expr, text: str) -> Any:
+    """A plain value, a graph inside another, ``Similarity(KNN(5))``, or a transformer, ``On(PCA(0.98), KNN(5))``."""
+    inner = node.func if isinstance(node, ast.Call) else node
+    if isinstance(node, ast.Call) and isinstance(inner, ast.Name) and inner.id in TRANSFORMERS:
+        args = [_literal(arg, text) for arg in node.args]
+        named = {str(keyword.arg): _literal(keyword.value, text) for keyword in node.keywords}
+        return _made(getattr(import_module(TRANSFORMERS[inner.id]), inner.id), args, named, text)
+    is_graph = isinstance(inner, ast.Name) and inner.id in _classes()
+    is_formula = isinstance(node, ast.BinOp) and type(node.op) in SIGNS
+    return _value(node, text) if is_graph or is_formula else _literal(node, text)
 
 
 def _literal(node: ast.expr, text: str) -> Any:

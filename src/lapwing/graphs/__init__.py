@@ -1,26 +1,39 @@
-"""Who pulls whom: graphs as parameter objects, combined by ``+ - * &``."""
+"""Who pulls whom: graphs as parameter objects, combined by ``+ - * & |``."""
 
-from ._base import Combination, Graph, Intersection, Scaled
-from ._classes import Complete, OtherClass, SameClass
+from ._base import Combination, Graph, Intersection, Scaled, Union
+from ._classes import Complete, LocalClass, OtherClass, SameClass
+from ._density import DensityCorrected
 from ._given import Empty, Pairs, Precomputed
+from ._gower import Gower
 from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
+from ._on import On
 from ._patches import Alignment, CodingLength, TangentAlignment, align
 from ._patches import Local as Local
 from ._patches import affine_extension as affine_extension
 from ._patches import local_subspaces as local_subspaces
+from ._places import Chain, Delaunay, Grid
 from ._reconstruction import Reconstruction
 from ._reconstruction import barycentric_weights as barycentric_weights
+from ._similarity import Similarity
+from ._target import Target
 
 __all__ = [
     "KNN",
     "Alignment",
+    "Chain",
     "ClosestPairs",
     "CodingLength",
     "Combination",
     "Complete",
+    "Delaunay",
+    "DensityCorrected",
     "Empty",
+    "Gower",
     "Graph",
+    "Grid",
     "Intersection",
+    "LocalClass",
+    "On",
     "OtherClass",
     "Pairs",
     "Precomputed",
@@ -29,6 +42,9 @@ __all__ = [
     "Repulsion",
     "SameClass",
     "Scaled",
+    "Similarity",
     "TangentAlignment",
+    "Target",
+    "Union",
     "align",
 ]

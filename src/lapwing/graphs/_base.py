@@ -28,8 +28,9 @@ Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameter
 class Graph:
     """Base of all graphs: parameters that say who pulls whom. ``build(X, y)`` makes Laplacians and degrees of them.
 
-    Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, and ``&``, which binds weaker than ``-`` in Python, so
-    bracket it: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph prints as it is typed.
+    Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, ``&`` (the edges of both) and ``|`` (the edges of either),
+    which bind weaker than ``-`` in Python, so bracket them: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph
+    prints as it is typed.
 
     **A subclass must write**
 
@@ -40,8 +41,8 @@ class Graph:
 
     **It may write**
 
-    - ``reads_labels``, ``reads_features``, ``reads_kernel``, ``counts_pairs``, ``indexes_rows``, ``is_laplacian``,
-      ``is_semidefinite``, as attributes or properties, where the values below are not its own;
+    - ``reads_labels``, ``reads_targets``, ``reads_features``, ``reads_kernel``, ``counts_pairs``, ``indexes_rows``,
+      ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``searches`` and ``require_blocks``, where rows that are read in blocks can be enough;
     - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
@@ -56,23 +57,27 @@ class Graph:
     >>> from scipy import sparse
     >>> from lapwing import LPP
     >>> from lapwing.graphs import KNN, Graph
-    >>> class Chain(Graph):
-    ...     "Each sample linked to the next one in time."
+    >>> class Halves(Graph):
+    ...     "Each sample of the first half linked to one of the second."
     ...     reads_features, indexes_rows = False, True
     ...     def adjacency(self, data):
-    ...         return sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(data.n, data.n))
-    >>> LPP(1, graph=KNN(2) + 0.5 * Chain()).fit([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [4.0, 1.0]])
-    LPP(graph=KNN(2) + 0.5 * Chain(), n_components=1)
+    ...         half = data.n // 2
+    ...         return sparse.diags_array([1.0, 1.0], offsets=[-half, half], shape=(data.n, data.n))
+    >>> LPP(1, graph=KNN(2) + 0.5 * Halves()).fit([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [4.0, 1.0]])
+    LPP(graph=KNN(2) + 0.5 * Halves(), n_components=1)
     """
 
     reads_labels: Any = False  # whether it looks at y
+    reads_targets: Any = False  # whether it reads y as numbers, and not as classes
     reads_features: Any = True  # whether it looks at X
     reads_kernel: Any = False  # whether it takes X for a kernel matrix
     counts_pairs: Any = False  # whether its weights are a user's counts, which no estimator may scale
     indexes_rows: Any = False  # whether it knows rows by their place, and so fits one data set and no fold of it
     is_laplacian: Any = True  # whether the rows of its matrix add up to 0, so that moving all samples costs nothing
     is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
+    learns: Any = False  # whether it learns something from the rows, as a transformer does, that new rows need
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
+    _unnamed = 1  # parameters that print without their names
     _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
@@ -133,7 +138,8 @@ class Graph:
     @property
     def is_of_classes(self) -> bool:
         """Whether the labels alone say what attracts, so that samples of a class are all alike to it."""
-        return all(leaf.reads_labels and not leaf.reads_features for leaf in self.attracting() or [Graph()])
+        leaves = self.attracting() or [Graph()]
+        return all(leaf.reads_labels and not (leaf.reads_features or leaf.reads_targets) for leaf in leaves)
 
     def searches(self) -> list[Search]:
         """The neighbour searches that building it takes."""
@@ -153,13 +159,20 @@ class Graph:
         """The graph with the parameters that it takes from the data written out, for :meth:`links`."""
         return self
 
+    def fitted(self, data: Rows) -> Graph:
+        """The graph with what it :attr:`learns` from the rows, which estimators keep as ``graph_``."""
+        return self
+
+    def beside_columns(self, data: Rows) -> np.ndarray:
+        """The places of the columns of X that the graph alone reads, and the map does not."""
+        return np.empty(0, dtype=np.intp)
+
     def links(self, both: Rows) -> sparse.csr_array:
         """How new samples are tied to fitted ones: weights from the rows of ``both`` behind ``both.n_fitted`` to those before.
 
         Of what attracts, and without labels and pairs, which new rows have not.
         """
-        pulling = [(c, leaf.new_links(both)) for c, leaf in self.signed() if c > 0]
-        found = [c * W for c, W in pulling if W is not None]
+        found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both)) is not None]
         if not found:
             raise ValueError(
                 f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
@@ -199,7 +212,7 @@ class Graph:
         words = []
         for i, parameter in enumerate(_parameters(type(self)).values()):
             value = getattr(self, parameter.name)
-            first = i == 0 and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+            first = i < self._unnamed and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
             shown = (first and isinstance(value, Real)) or not get_config()["print_changed_only"]
             if shown or not _is_default(value, parameter.default):
                 words.append(_printed(value) if first else f"{parameter.name}={_printed(value)}")
@@ -234,6 +247,9 @@ class Graph:
     def __and__(self, other: Graph) -> Graph:
         return Intersection(self, other) if isinstance(other, Graph) else NotImplemented
 
+    def __or__(self, other: Graph) -> Graph:
+        return Union(self, other) if isinstance(other, Graph) else NotImplemented
+
 
 def _parameters(kind: type) -> Mapping[str, Parameter]:
     """Those of a class; looking at a signature takes longer than what is done with it."""
@@ -256,20 +272,24 @@ def _of_any_leaf(name: str) -> Any:
     return property(lambda self: any(getattr(leaf, name) for leaf in self._leaves()))
 
 
-class _Operation(Graph):
+class Operation(Graph):
     """A graph made of others, whose properties are those of its leaves, all in this one place."""
+
+    def _operands(self) -> list[Graph]:
+        return [part for part in vars(self).values() if isinstance(part, Graph)]
 
     def _leaves(self) -> Iterator[Graph]:
         """The graphs that are no operations, on both sides of ``&`` too, from left to right."""
         open_: list[Graph] = [self]
         while open_:
             graph = open_.pop()
-            if isinstance(graph, _Operation):
-                open_ += [part for part in reversed(vars(graph).values()) if isinstance(part, Graph)]
+            if isinstance(graph, Operation):
+                open_ += reversed(graph._operands())
             else:
                 yield graph
 
     reads_labels = _of_any_leaf("reads_labels")
+    reads_targets = _of_any_leaf("reads_targets")
     reads_features = _of_any_leaf("reads_features")
     reads_kernel = _of_any_leaf("reads_kernel")
     indexes_rows = _of_any_leaf("indexes_rows")
@@ -280,7 +300,7 @@ class _Operation(Graph):
 
     @property
     def is_semidefinite(self) -> bool:
-        """An Intersection alone is the Laplacian of weights; what has none raises when it is built."""
+        """A graph that is no sum is the Laplacian of weights; what has none raises when it is built."""
         return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
 
     def searches(self) -> list[Search]:
@@ -291,13 +311,27 @@ class _Operation(Graph):
             leaf.require_blocks(n)
 
     def resolved(self, data: Rows) -> Graph:
+        return self._with_leaves([leaf.resolved(data) for leaf in self._leaves()])
+
+    @property
+    def learns(self) -> bool:
+        return any(leaf.learns for leaf in self._leaves())
+
+    def fitted(self, data: Rows) -> Graph:
+        return self._with_leaves([leaf.fitted(data) for leaf in self._leaves()]) if self.learns else self
+
+    def _with_leaves(self, leaves: list[Graph]) -> Graph:
+        """The same operations on other leaves, of the same kinds."""
         graph = clone(self)
-        for leaf in graph._leaves():
-            leaf.set_params(**leaf.resolved(data).get_params(deep=False))
+        for leaf, other in zip(graph._leaves(), leaves, strict=True):
+            leaf.set_params(**other.get_params(deep=False))
         return graph
 
+    def beside_columns(self, data: Rows) -> np.ndarray:
+        return np.unique(np.concatenate([leaf.beside_columns(data) for leaf in self._leaves()]))
 
-class Scaled(_Operation):
+
+class Scaled(Operation):
     """``scale * graph``."""
 
     def __init__(self, graph: Graph, scale: float = 1.0):
@@ -311,7 +345,7 @@ class Scaled(_Operation):
         return f"-{_operand(self.graph)}" if self.scale == -1 else f"{_number(self.scale)} * {_operand(self.graph)}"
 
 
-class Combination(_Operation):
+class Combination(Operation):
     """``left + scale * right``; a negative scale repels.
 
     In a grid search: ``graph__left__...``, ``graph__right__...`` and ``graph__scale``.
@@ -348,7 +382,7 @@ class Combination(_Operation):
 
     def __repr__(self) -> str:
         first, others = self._flat()
-        words = [_operand(first) if isinstance(first, Intersection) else repr(first)]
+        words = [_operand(first) if isinstance(first, Intersection | Union) else repr(first)]
         for right, scale in others:
             negative = isinstance(scale, Real) and scale < 0
             times = "" if scale in (1, -1) else f"{_number(-scale if negative else scale)} * "
@@ -363,7 +397,7 @@ def _summed(first: Any, others: list[tuple[Any, Any]]) -> Any:
     return first
 
 
-class Intersection(_Operation):
+class Intersection(Operation):
     """``left & right``: left's weights on the edges that right has too.
 
     Of a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
@@ -382,6 +416,10 @@ class Intersection(_Operation):
     @property
     def is_laplacian(self) -> bool:
         return self.left.is_laplacian
+
+    @property
+    def is_semidefinite(self) -> bool:
+        return self.left.is_semidefinite
 
     def term(self, W: sparse.csr_array) -> Term:
         return self.left.term(W)
@@ -425,6 +463,70 @@ class Intersection(_Operation):
         return f"{left} & {_operand(self.right)}"
 
 
+class Union(Operation):
+    r"""``left | right``: the edges of either graph, with the larger of their weights, :math:`\max(W_{ij}, V_{ij})`.
+
+    A sum on one side has the sum of its weights; what repels is subtracted from the union instead: ``(A | B) - C``.
+    """
+
+    is_laplacian, is_semidefinite = True, True
+
+    def __init__(self, left: Graph, right: Graph):
+        self.left = left
+        self.right = right
+
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        left, right = (
+            total_weights(self, side, data) for side in (_graph("left", self.left), _graph("right", self.right))
+        )
+        return sparse.csr_array(left.maximum(right))
+
+    def require_blocks(self, n: int) -> None:
+        Graph.require_blocks(self, n)  # links of a sample have no larger ones
+
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
+        """The larger, too; of one side where the other knows none."""
+        found = [total_links(side, both) for side in (self.left, self.right)]
+        known = [W for W in found if W is not None]
+        return sparse.csr_array(known[0].maximum(known[-1])) if known else None
+
+    def __repr__(self) -> str:
+        left = repr(self.left) if isinstance(self.left, Union) else _operand(self.left)
+        return f"{left} | {_operand(self.right)}"
+
+
+def total_weights(whole: Graph, graph: Graph, data: Rows) -> sparse.csr_array:
+    """The weights of a graph, of a sum those of its graphs added up; raise where ``whole`` cannot be made of them."""
+    found = sparse.csr_array((data.n, data.n))
+    for coefficient, leaf in graph.signed():
+        if coefficient < 0:
+            raise ValueError(
+                f"{whole!r} is made of weights that attract, and {leaf!r} has the coefficient {coefficient:g}; subtract it from "
+                "the whole, as in (A | B) - C"
+            )
+        if not leaf.is_laplacian:
+            raise ValueError(
+                f"{whole!r} is made of weights, and {leaf!r} is no Laplacian of weights; write Similarity(A | B), or use +"
+            )
+        if any(search.is_sampled(data.n_samples) for search in leaf.searches()):
+            raise ValueError(
+                f"{whole!r} is made of the weights of all rows, and {leaf!r} has those of a sample; use +, or leave queries out"
+            )
+        W = _listed(leaf, data)
+        if W is None:
+            raise ValueError(
+                f"{whole!r}: {leaf!r} is too dense to list its edges; use +, or a sparse graph such as KNN, Radius or Precomputed"
+            )
+        found = found + coefficient * W
+    return found
+
+
+def total_links(graph: Graph, both: Rows) -> sparse.csr_array | None:
+    """The links of new rows, added up; None where no graph knows any."""
+    known = [c * W for c, leaf in graph.signed() if (W := leaf.new_links(both)) is not None]
+    return sum(known[1:], start=known[0]) if known else None
+
+
 def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
     """The graph's adjacency in the one format that is computed with, or where it was made ``on_device``."""
     W = graph.adjacency(data)
@@ -460,7 +562,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _operand(graph: Any) -> str:
-    return f"({graph!r})" if isinstance(graph, _Operation) else repr(graph)
+    return f"({graph!r})" if isinstance(graph, Combination | Intersection | Scaled | Union) else repr(graph)
 
 
 def _number(scale: Any) -> str:

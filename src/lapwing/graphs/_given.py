@@ -34,25 +34,68 @@ class Precomputed(Graph):
     Parameters
     ----------
     W : array-like or sparse matrix of shape (n_samples, n_samples)
-        Symmetric up to the rounding of its own precision, finite, not negative. It indexes rows of X, so it fits one data set
-        and no cross-validation fold of it.
+        Symmetric up to the rounding of its own precision, finite, not negative. Without ``ids`` it has one row per row of X, so
+        it fits one data set and no cross-validation fold of it.
+    ids : array-like of shape (n_rows_of_W,), default=None
+        The names of the rows of W. The rows of X are then known by theirs, which are the index of a data frame, and each fold
+        takes its part of W. Of arrays a column can hold them: ``On(0, Precomputed(W, ids=ids), beside=True)``.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from lapwing.graphs import Precomputed
+    >>> W = np.array([[0.0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    >>> X = pd.DataFrame({"x": [0.1, 0.2]}, index=["c", "b"])  # a part of the rows, in another order
+    >>> Precomputed(W, ids=["a", "b", "c"]).build(X)[0].laplacian.toarray()
+    array([[ 2., -2.],
+           [-2.,  2.]])
     """
 
     reads_features = False
-    indexes_rows = True
 
-    def __init__(self, W: Any):
+    def __init__(self, W: Any, *, ids: Any = None):
         self.W = W
+        self.ids = ids
+
+    @property
+    def indexes_rows(self) -> bool:
+        return self.ids is None
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
+        W = self._weights(data.n)
+        if self.ids is None:
+            return W
+        rows = self._rows(data, W.shape[0])
+        return W[rows][:, rows]
+
+    def _rows(self, data: Rows, n: int) -> np.ndarray:
+        """The rows of W that those of X are."""
+        places = {name: place for place, name in enumerate(self.ids)}
+        if not len(places) == len(self.ids) == n:
+            raise ValueError(
+                f"ids has {len(self.ids)} names, {len(places)} of them different, and W has {n} rows; give each its own"
+            )
+        names = list(named_rows(data, "Precomputed(W, ids=...)"))
+        unknown = [name for name in names if name not in places]
+        if unknown:
+            raise ValueError(
+                f"{len(unknown)} of the {data.n} rows of X are not in ids, the first is {unknown[0]!r}; add them to W and ids, "
+                "without links if they have none"
+            )
+        return np.array([places[name] for name in names], dtype=np.intp)
+
+    def _weights(self, n: int) -> sparse.csr_array:
+        """W as it was given, for n samples or, with ids, for more of them."""
         given = check_array(self.W, accept_sparse="csr", input_name="W")
         W = sparse.csr_array(given, dtype=np.float64)
-        if W.shape != (data.n, data.n):
+        if W.shape != (n, n) and self.ids is None:
             raise ValueError(
-                f"W has shape {W.shape}, but X has {data.n} samples: a precomputed graph needs one row and one column per "
-                "sample, and so cannot be used where X is split (cross-validation); use KNN or another graph that is "
-                "built from X there"
+                f"W has shape {W.shape}, but X has {n} samples: a precomputed graph needs one row and one column per "
+                "sample, and so cannot be used where X is split (cross-validation); give ids=, the names of its rows, or use KNN "
+                "or another graph that is built from X there"
             )
+        if W.shape[0] != W.shape[1]:
+            raise ValueError(f"W has shape {W.shape}, and must be square: one row and one column per name")
         if W.nnz and W.data.min() < 0:
             raise ValueError(
                 f"W has negative weights ({(W.data < 0).mean():.1%} of its entries); pass what repels as a graph of its own "
@@ -66,19 +109,45 @@ class Precomputed(Graph):
         return W if largest == 0 else (W + W.T) / 2
 
 
+def named_rows(data: Rows, what: str) -> Any:
+    """The names of the rows of X."""
+    if data.ids is None:
+        raise ValueError(
+            f"{what} knows rows by their names, and X has none: arrays and sparse matrices have no index; pass X as a pandas "
+            'data frame whose index holds them, in pipelines with set_output(transform="pandas"), or take them from a column: '
+            "On(column, ..., beside=True)"
+        )
+    return data.ids
+
+
 class _Links(Graph):
     """One kind of pairs."""
 
     reads_features = False
     counts_pairs = True
-    indexes_rows = True
 
-    def __init__(self, name: str, pairs: Any):
+    def __init__(self, name: str, pairs: Any, by_id: bool = False):
         self.name = name
         self.pairs = pairs
+        self.by_id = by_id
+
+    @property
+    def indexes_rows(self) -> bool:
+        return not self.by_id
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
-        return _pair_matrix(self.name, self.pairs, data.n)
+        pairs = self._present(data) if self.by_id else self.pairs
+        return _pair_matrix(self.name, pairs, data.n)
+
+    def _present(self, data: Rows) -> np.ndarray:
+        """The places of the pairs whose ends are both among the rows."""
+        places: dict[Any, list[int]] = {}
+        for place, name in enumerate(named_rows(data, "Pairs(by_id=True)")):
+            places.setdefault(name, []).append(place)
+        if any(len(pair) != 2 or pair[0] == pair[1] for pair in self.pairs):
+            raise ValueError(f"{self.name} must hold pairs of different names of rows")
+        found = [(i, j) for a, b in self.pairs for i in places.get(a, ()) for j in places.get(b, ())]
+        return np.array(found, dtype=np.intp).reshape(-1, 2)
 
 
 class Pairs(Graph):
@@ -90,14 +159,32 @@ class Pairs(Graph):
         Row indices; each pair attracts with weight 1.
     cannot_link : array-like of shape (n_pairs, 2), default=None
         Row indices; each pair repels with weight 1.
+    by_id : bool, default=False
+        Whether pairs hold names of rows, which are the index of the data frame X (or a column: ``On("id", Pairs(...,
+        by_id=True), beside=True)``), and not their places. A cross-validation fold then takes the pairs of which it has both
+        rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lapwing.graphs import Pairs
+    >>> X = pd.DataFrame({"x": [0.1, 0.2, 0.5]}, index=["ann", "bob", "eve"])
+    >>> Pairs([["eve", "ann"], ["bob", "tom"]], by_id=True).build(X)[0].laplacian.toarray()
+    array([[ 1.,  0., -1.],
+           [ 0.,  0.,  0.],
+           [-1.,  0.,  1.]])
     """
 
     reads_features = False
-    indexes_rows = True
 
-    def __init__(self, must_link: Any = None, cannot_link: Any = None):
+    def __init__(self, must_link: Any = None, cannot_link: Any = None, *, by_id: bool = False):
         self.must_link = must_link
         self.cannot_link = cannot_link
+        self.by_id = by_id
+
+    @property
+    def indexes_rows(self) -> bool:
+        return not self.by_id
 
     @property
     def is_semidefinite(self) -> bool:
@@ -106,7 +193,9 @@ class Pairs(Graph):
     def _parts(self) -> Signed:
         given = {"must_link": (1.0, self.must_link), "cannot_link": (-1.0, self.cannot_link)}
         links: Signed = [
-            (sign, _Links(name, pairs)) for name, (sign, pairs) in given.items() if pairs is not None and np.size(pairs)
+            (sign, _Links(name, pairs, self.by_id))
+            for name, (sign, pairs) in given.items()
+            if pairs is not None and np.size(pairs)
         ]
         if not links:
             raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
@@ -119,10 +208,10 @@ def _pair_matrix(name: str, pairs: Any, n: int) -> sparse.csr_array:
         raise ValueError(
             f"{name} must hold row indices in an integer array of shape (n_pairs, 2), not {pairs.dtype} of shape {pairs.shape}"
         )
-    if pairs.min() < 0 or pairs.max() >= n:
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
         raise ValueError(
             f"{name} holds row {pairs.max() if pairs.max() >= n else pairs.min()}, but X has the rows 0 to {n - 1}; pairs "
-            "index rows of X, and so cannot be used where X is split (cross-validation)"
+            "index rows of X, and so cannot be used where X is split (cross-validation), unless by_id=True"
         )
     if (pairs[:, 0] == pairs[:, 1]).any():
         raise ValueError(f"{name} pairs row {pairs[pairs[:, 0] == pairs[:, 1]][0, 0]} with itself; drop that pair")

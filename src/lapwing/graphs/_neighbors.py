@@ -27,7 +27,18 @@ from ..operators import Structured, diagonal
 from ..problem import Term
 from ..rows import Rows
 from ._base import Graph
-from ._weights import SYMMETRY, WEIGHTS, Heat, edge_weights, require_positive_degrees, symmetric
+from ._weights import (
+    SYMMETRY,
+    WEIGHTS,
+    Heat,
+    edge_weights,
+    local_squares,
+    reach_of,
+    require_positive_degrees,
+    require_reach,
+    sees_reach,
+    symmetric,
+)
 
 
 def require_mean(search: Search, symmetry: str, n: int) -> None:
@@ -68,17 +79,26 @@ class _Weighted(Graph):
         edges = self._edges(data)
         return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, data, edges.rows))
 
+    def _heat_of(self, edges: Edges, data: Rows) -> Heat:
+        """With how far rows reach, where that is known of all of them."""
+        return self._heat
+
     def _linked(self, both: Rows, edges: Edges) -> sparse.csr_array:
-        values = edge_weights(self.weights, both, edges, self._heat)
+        heat = self._heat_of(edges, both)
+        values = edge_weights(self.weights, both, edges, heat)
         shape = (both.n - both.n_fitted, both.n_fitted)
         rows = edges.rows - both.n_fitted
         dead = np.bincount(rows, values, minlength=shape[0])[rows] == 0
-        if dead.any() and isinstance(self.weights, str) and self.weights == "heat":
+        if dead.any() and isinstance(self.weights, str) and self.weights in ("heat", "self-tuning"):
             # So far away that all weights vanish: what is left of them is their proportions.
-            nearest_of = np.full(shape[0], np.inf)
-            np.minimum.at(nearest_of, rows, edges.distances)
-            apart = edges.distances.astype(np.float64) ** 2 - nearest_of[rows] ** 2
-            values = np.where(dead, 1e-100 * np.exp(-apart / float(self.t)), values)
+            squares = (
+                local_squares(edges, heat)
+                if self.weights == "self-tuning"
+                else edges.distances.astype(float) ** 2 / self.t
+            )
+            least = np.full(shape[0], np.inf)
+            np.minimum.at(least, rows, squares)
+            values = np.where(dead, 1e-100 * np.exp(least[rows] - squares), values)
         return sparse.csr_array((values, (rows, edges.cols)), shape=shape)
 
 
@@ -92,8 +112,12 @@ class KNN(_Weighted):
     ----------
     n_neighbors : int, default=5
         k. Never changed behind your back: k >= n_samples raises.
-    weights : {"heat", "binary", "cosine", "dot"} or callable, default="heat"
-        ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` in the chosen metric; a callable maps an array of distances to weights.
+    weights : {"heat", "binary", "cosine", "dot", "self-tuning"} or callable, default="heat"
+        ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` in the chosen metric. ``"self-tuning"`` is
+        :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))` with :math:`\sigma_i` the distance of row i from its k-th neighbour [1]_:
+        dense and sparse regions have weights of the same size. A callable maps an array of distances to weights; one of three
+        arguments is given :math:`\sigma_i` and :math:`\sigma_j` as well. Where :math:`\sigma_i` is 0, among equal rows, it is the
+        mean of the others.
     t : float, "auto" or "half-median", default="auto"
         Heat width; ``"auto"`` is the mean squared distance over the graph's directed edges.
     metric : str or callable, default="euclidean"
@@ -124,6 +148,11 @@ class KNN(_Weighted):
         The share of the nearest neighbours that ``search="approximate"`` is to find. None is what the map needs: 0.95 for
         linear maps, kernels and scores, whose objective that changes by less than 0.05 %, and 0.99 for free maps. What was
         found, measured on a sample of rows, is ``recall_`` of the fitted estimator.
+
+    References
+    ----------
+    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", Advances in Neural Information Processing Systems
+       17, 2004.
 
     Examples
     --------
@@ -190,9 +219,19 @@ class KNN(_Weighted):
         if not isinstance(self.t, str):
             check_positive("t", self.t)
         require_mean(self._search, self.symmetry, n)
+        if self._search.is_sampled(n) and sees_reach(self.weights):
+            require_reach(self.weights, None)
 
     def _edges(self, data: Rows) -> Edges:
         return find(data, self._search)
+
+    def _heat_of(self, edges: Edges, data: Rows) -> Heat:
+        if not sees_reach(self.weights) or self._search.is_sampled(data.n_samples):
+            return self._heat
+        if data.n_fitted < data.n:  # fitted rows reach as far as they did
+            fitted = Rows(data.X[: data.n_fitted])
+            edges = Edges.joined([find(fitted, self._search._replace(among="all")), edges])
+        return self._heat._replace(reach=reach_of(edges, data.n))
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         if is_named(self.metric, "precomputed") or not is_exact(self.search):
@@ -222,7 +261,7 @@ class KNN(_Weighted):
         if links is not None:
             return links
         edges = find(data, search)
-        values = edge_weights(self.weights, data, edges, self._heat)
+        values = edge_weights(self.weights, data, edges, self._heat_of(edges, data))
         W = directed(edges, values, data, search, self.symmetry)
         if self.symmetry != "and":  # "and" leaves rows alone on purpose
             require_positive_degrees(self.weights, edges.rows, W)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ class Heat(NamedTuple):
     metric_params: dict | None = None
     queries: int | None = None  # rows that edges start from, where not from all
     exact: bool = False  # whether distances of edges are those of the metric, and not of some other search
+    reach: np.ndarray | None = None  # the distance of each row from its k-th neighbour, where that is known
 
     @property
     def gives_cosines(self) -> bool:
@@ -57,6 +59,46 @@ def _heat(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     return np.exp(-squared / heat.width(squared, data, edges.rows))
 
 
+def _self_tuning(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
+    return np.exp(-local_squares(edges, heat))
+
+
+def local_squares(edges: Edges, heat: Heat) -> np.ndarray:
+    """Squared distances in units of the reach of both rows."""
+    assert heat.reach is not None
+    return edges.distances.astype(np.float64) ** 2 / (heat.reach[edges.rows] * heat.reach[edges.cols])
+
+
+def sees_reach(weights: Any) -> bool:
+    """Whether weights depend on how far both rows reach: ``"self-tuning"``, or a function of three arguments."""
+    if not callable(weights):
+        return isinstance(weights, str) and weights == "self-tuning"
+    try:
+        parameters = signature(weights).parameters.values()
+    except (TypeError, ValueError):  # a compiled function
+        return False
+    places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in places and p.default is Parameter.empty for p in parameters) == 3
+
+
+def require_reach(weights: Any, reach: np.ndarray | None) -> bool:
+    """Whether weights see it; it must be known then."""
+    if sees_reach(weights) and reach is None:
+        raise ValueError(
+            f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and only "
+            'where it searches for those of all rows; use KNN without queries=, or weights="heat"'
+        )
+    return sees_reach(weights)
+
+
+def reach_of(edges: Edges, n: int) -> np.ndarray:
+    """The longest edge from each row; where it has length 0, or there is none, the mean of the others."""
+    reach = np.zeros(n)
+    np.maximum.at(reach, edges.rows, edges.distances.astype(np.float64))
+    far = reach > 0
+    return np.where(far, reach, reach[far].mean() if far.any() else 1.0)
+
+
 def _dot(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     require_features(heat.metric, 'weights="dot"')
     if heat.gives_cosines:
@@ -83,13 +125,15 @@ WEIGHTS: dict[str, Callable[[Rows, Edges, Heat], np.ndarray]] = {
     "binary": _binary,
     "cosine": _cosine,
     "dot": _dot,
+    "self-tuning": _self_tuning,
 }
 
 
 def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
-    """Weights of directed edges by name or by a function of their distances."""
+    """Weights of directed edges by name or by a function of their distances, and of the reach of their rows if it has three."""
+    reach = [heat.reach[ends] for ends in edges[:2]] if require_reach(weights, heat.reach) else []  # type: ignore[index]
     if callable(weights):
-        values = np.asarray(weights(edges.distances), dtype=np.float64)
+        values = np.asarray(weights(edges.distances, *reach), dtype=np.float64)
         if values.shape != edges.distances.shape or not np.isfinite(values).all():
             raise ValueError(
                 f"weights={weights!r} must return one finite weight a distance; it returned shape {values.shape} for "

@@ -45,6 +45,10 @@ class DeviceRows(Rows):
         self.X = host(self.tensor)
         return self.X
 
+    @property
+    def given(self) -> np.ndarray:
+        return host(self.F.X)
+
     def divided(self, scale: np.ndarray) -> Rows:
         divisor = self.torch.from_numpy(scale).to(self.tensor.device, self.tensor.dtype)
         rows = DeviceRows(self.tensor / divisor, self.y)

@@ -26,17 +26,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from inspect import signature
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from ..devices import host, is_foreign
-from ..graphs import Combination
+from ..graphs import Combination, Graph, On
 from ..maps import SparseMap
 from ..reducers import KernelReducer, ProjectingReducer, Reducer
+from ..solvers import Certificate
 from ._classes import class_of, is_known, name_of
 from ._fitted import check_fitted
 from ._others import FUNCTIONS, STORABLE, check_parameters, learnt, restore
@@ -107,6 +110,8 @@ class Encoder:
             return self._array(value, place)
         if sparse.issparse(value):
             return self._sparse(value, place)
+        if kind is Certificate:  # earlier versions read it as the dictionary that it is
+            return self.encode(asdict(value), place)
         if is_known(kind):
             return self.encode_object(value, place)
         raise refusal(self._where(place), value)
@@ -117,7 +122,7 @@ class Encoder:
         if len(others) > LONG_SUM:
             parts = zip(self._items([right for right, _ in others], place), (scale for _, scale in others), strict=True)
             return {"sum": [self.encode(first, f"{place}.first"), *([right, float(scale)] for right, scale in parts)]}
-        params = value.get_params(deep=False)
+        params = _chosen(value, value.get_params(deep=False))
         prefix = f"{place}." if place else ""
         if type(value) in STORABLE:
             params, fitted = self._of_others(value, params)
@@ -275,12 +280,28 @@ class Decoder:
             return value
         for name, part in self._values(node["fitted"]).items():
             check_attribute(cls, name)
-            setattr(value, name, part)
+            setattr(value, name, _certificates(part) if name == "certificate_" else part)
         if self._format < 3:
             complete(value)
         if node["fitted"] and isinstance(value, Reducer):
             check_fitted(value)
         return value
+
+
+def _certificates(value: Any) -> Any:
+    """What a file has as ``certificate_``: one, one per mode, or none."""
+    if isinstance(value, list):
+        return [_certificates(item) for item in value]
+    if value is None:
+        return None
+    needed = {"residual", "constraint_error", "tolerance"}
+    if not isinstance(value, dict) or not value.keys() >= needed:
+        raise ValueError(f"certificate_ is no certificate: it must have {', '.join(sorted(needed))}")
+    known = {field.name: value[field.name] for field in fields(Certificate) if field.name in value}
+    for name, part in known.items():
+        if type(part) is not (int if name == "rank" else float) and (part is not None or name in needed):
+            raise ValueError(f"certificate_ has {part!r} for its {name}")
+    return Certificate(**known)
 
 
 def complete(model: Any) -> None:
@@ -289,6 +310,14 @@ def complete(model: Any) -> None:
         model.scale_ = None
     if isinstance(model, KernelReducer) and not hasattr(model, "gamma_"):
         model.gamma_ = model.fitted_width(model.X_fit_) if model.landmarks is None else model.nystroem_.gamma
+
+
+def _chosen(model: Any, params: dict) -> dict:
+    """The parameters; columns that a function chose for a graph are stored as what it chose."""
+    graph = params.get("graph")
+    parts = [graph, *graph.get_params().values()] if isinstance(graph, Graph) and hasattr(model, "graph_") else []
+    by_function = any(isinstance(part, On) and callable(part.what) and not hasattr(part.what, "fit") for part in parts)
+    return {**params, "graph": clone(model.graph_)} if by_function else params
 
 
 def _defaults(estimator: Any) -> list[str]:

@@ -37,6 +37,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from ..graphs import Gower
 from ..selection import SemiSupervised
 from ..tables import DatesAsNumbers
 
@@ -166,6 +167,7 @@ STORABLE: dict[type, Storable] = {
     OneHotEncoder: ENCODER,
     OrdinalEncoder: ENCODER,
     DatesAsNumbers: Storable({}, ("formats_",)),
+    Gower: Storable({"ranges_": "d"}, ("categories_",)),
     # Selection and projection.
     VarianceThreshold: Storable({"variances_": "d"}),
     SelectKBest: Storable({"scores_": "d", "pvalues_": "d"}),

@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._validation import check_choice, check_count
 from ..blocks import stacked
 from ..devices import host, to_numpy
-from ..graphs import affine_extension, barycentric_weights
+from ..graphs import Graph, On, affine_extension, barycentric_weights
 from ..maps import FreeMap, in_range
 from ..neighbors import Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, laplacian_sum
 from ..rows import Rows, alike, row_bytes
 from ..solvers import Solution, fix_signs, solve
-from ._base import DTYPES, Graphs, Reducer
+from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside, with_equal_say
 from ._places import shared_place
 
@@ -62,7 +62,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             check_choice("extension", self.extension, self._extensions)
         check_choice("normalize", getattr(self, "normalize", None), ("auto", None, "degree"))
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+    def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
         data, graphs = super()._prepared(X, y)
         graph = graphs.graph
         if graphs.queries is not None:
@@ -76,6 +76,15 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if graphs.equal_say:
             graph = with_equal_say(graph, data)
         return data, graphs._replace(graph=graph, equal_say=False)
+
+    def _without(self, data: Rows, graphs: Graphs) -> Rows:
+        """Samples have places of their own, whatever their features are."""
+        if self._reads_features and graphs.beside_columns(data).size:
+            raise ValueError(
+                f"graph={graphs.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
+                "leave beside=True out, or pass the matrix of weights"
+            )
+        return data
 
     def _map(self, data: Rows, graphs: Graphs) -> FreeMap:
         return FreeMap()
@@ -99,6 +108,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         data.times["solve"] = perf_counter() - start
         return solution
 
+    def _solved_problems(self, solution: Solution) -> Solution:
+        return solution
+
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
         self.solver_ = solution.solver
@@ -106,7 +118,22 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.X_fit_ = data.X
         assert problem.degrees is not None
         self._linked = np.flatnonzero(problem.degrees)
-        self.embedding_ = fix_signs(solution.vectors.T).T.astype(data.X.dtype)
+        vectors = solution.vectors * self._lengths(solution.values)
+        self.embedding_ = fix_signs(vectors.T).T.astype(data.X.dtype)
+
+    def _lengths(self, values: np.ndarray) -> np.ndarray:
+        """What the coordinates of each eigenvalue are multiplied by."""
+        return np.ones(values.size)
+
+    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
+        lengths = self._lengths(model.eigenvalues_)
+        Y = model.embedding_ / np.where(lengths == 0, 1.0, lengths)
+        self._store(*learnt[:-1], learnt.solution._replace(vectors=Y))
+        return TakenOver([(model.eigenvalues_, Y)])
+
+    @property
+    def _n_rows(self) -> int:
+        return len(self.embedding_)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the coordinates of the rows of X and return them; equal rows get the mean of theirs.
@@ -179,24 +206,27 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"X has {X.shape[0]} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour "
                 "search among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
             )
-        k, metric = searching[0].n_neighbors, searching[0].metric
+        graph: Any = searching[0]
         both = self._both(X)
-        search = Search(k, metric, getattr(searching[0], "metric_params", None))
+        while isinstance(graph, On):
+            graph, both = graph.graph, graph.view(both)
+        k, fitted = graph.n_neighbors, np.arange(both.n_fitted)
+        search = Search(k, graph.metric, getattr(graph, "metric_params", None))
         neighbors = find_fitted(both, search).cols.reshape(-1, k)
         Y = self.embedding_[self._linked].astype(np.float64)
         if self.extension == "barycentric":
             weights = barycentric_weights(both, np.arange(both.n_fitted, both.n), neighbors, 1e-3)
             return np.einsum("bi,bid->bd", weights, Y[neighbors])
-        return affine_extension(self.X_fit_[self._linked], Y, X, neighbors)
+        return affine_extension(both.X[fitted], Y, both.X[both.n_fitted :], neighbors)
 
     def _both(self, X: Array) -> Rows:
         """Fitted rows that have a place, and new ones behind them."""
         fitted = self.X_fit_[self._linked]
         return Rows(stacked([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=fitted.shape[0])
 
-    def _links(self, X: Array) -> sparse.csr_array:
-        """The graph's own links of new rows."""
-        W = self.graph_.links(self._both(X))
+    def _links(self, X: Array, graph: Graph | None = None) -> sparse.csr_array:
+        """The links of new rows by the graph, or by a part of it."""
+        W = (self.graph_ if graph is None else graph).links(self._both(X))
         return sparse.csr_array((W.data, self._linked[W.indices], W.indptr), shape=(X.shape[0], len(self.embedding_)))
 
     @property
@@ -216,6 +246,8 @@ def _check_features(data: Rows) -> None:
 
 
 def _searches_features(graph: Any) -> bool:
+    if isinstance(graph, On):
+        return _searches_features(graph.graph)
     plain = (
         not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
     )

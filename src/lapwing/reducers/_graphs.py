@@ -7,6 +7,7 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
+import numpy as np
 from scipy import sparse
 
 from .._validation import check_count, outside
@@ -14,6 +15,7 @@ from ..graphs import KNN, Graph, Precomputed, SameClass
 from ..operators import Structured
 from ..problem import Term
 from ..rows import Rows
+from ..solvers import RankError
 
 # Rows searched for by default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md).
 QUERIES = 20_000
@@ -53,11 +55,20 @@ class Graphs(NamedTuple):
             equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
             labels_attract=any(reading),
             labels_alone=bool(reading) and all(reading),
-            of_classes=bool(reading) and all(reading) and not any(leaf.reads_features for leaf in pulling),
+            of_classes=graph.is_of_classes,
             repels=repels,
             only_attracts=penalty is None and not repels,
             is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
         )
+
+    def fitted(self, data: Rows) -> Graphs:
+        """With what the graphs learn from the rows."""
+        penalty = None if self.penalty is None else self.penalty.fitted(data)
+        return self._replace(graph=self.graph.fitted(data), penalty=penalty)
+
+    def beside_columns(self, data: Rows) -> np.ndarray:
+        """The columns of X that a graph reads, and the map does not."""
+        return np.unique(np.concatenate([graph.beside_columns(data) for graph in self[:2] if graph is not None]))
 
 
 def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool = False) -> Graph:
@@ -128,7 +139,7 @@ def linked(name: str, graph: Graph, data: Rows, equal_say: bool = False) -> list
     empty = [term.laplacian.n_connected_components(data.counts) == most for term in terms]
     pulling = [term.coefficient > 0 for term in terms]
     if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
-        raise ValueError(
+        raise RankError(
             f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
         )
     if any(e and not p for e, p in zip(empty, pulling, strict=True)):

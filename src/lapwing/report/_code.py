@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ..graphs import Combination, Graph, Intersection, Scaled
+from ..graphs import Combination, Graph, Intersection, Scaled, Union
 from ..selection import LabelledSplit, takes_unknown_for_a_class
 
 LONGEST = 1000  # entries of an array that is written out
@@ -199,12 +199,13 @@ class Expressions:
         if isinstance(value, Combination):
             sign, scale = ("-", -value.scale) if value.scale < 0 else ("+", value.scale)
             times = "" if scale == 1 else f"{self(scale)} * "
-            left = self._operand(value.left) if isinstance(value.left, Intersection) else self(value.left)
+            left = self._operand(value.left) if isinstance(value.left, Intersection | Union) else self(value.left)
             return f"{left} {sign} {times}{self._operand(value.right)}"
         if isinstance(value, Scaled):
             return f"{self(value.scale)} * {self._operand(value.graph)}"
-        if isinstance(value, Intersection):
-            return f"{self._operand(value.left)} & {self._operand(value.right)}"
+        if isinstance(value, Intersection | Union):
+            sign = "&" if isinstance(value, Intersection) else "|"
+            return f"{self._operand(value.left)} {sign} {self._operand(value.right)}"
         if isinstance(value, Pipeline):
             self.need("sklearn.pipeline", "make_pipeline")
             return f"make_pipeline({', '.join(self(step, name) for name, step in value.steps)})"
@@ -224,7 +225,7 @@ class Expressions:
 
     def _operand(self, graph: Any) -> str:
         text = self(graph)
-        return f"({text})" if isinstance(graph, (Combination, Intersection, Scaled)) else text
+        return f"({text})" if isinstance(graph, Combination | Intersection | Scaled | Union) else text
 
     def _call(self, estimator: Any) -> str:
         """Only what is not the default, or a size; the first parameter without its name where it may be so."""

@@ -1,0 +1,74 @@
+"""Weights without the density of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validation import check_not_negative
+from ..rows import Rows
+from ._base import Graph, Signed, total_links, total_weights
+from ._similarity import OfOne
+
+
+class DensityCorrected(OfOne):
+    r"""The weights of a graph, less the say that rows have because there are many of them.
+
+    .. math:: W'_{ij} = \frac{W_{ij}}{(d_i d_j)^\alpha}, \qquad d_i = \sum_j W_{ij},
+
+    and the Laplacian of :math:`W'`: that of diffusion maps [1]_. Where rows lie dense, the plain Laplacian of a graph of
+    neighbours sees more of them; with :math:`\alpha = 1` its eigenvectors tend to those of the surface alone,
+    whatever the density.
+
+    Parameters
+    ----------
+    graph : Graph or matrix
+        The weights W, of a sum those of its graphs added up; a matrix is ``Precomputed(W)``.
+    alpha : float, default=1.0
+        0 leaves the weights as they are, 1/2 is the Fokker-Planck operator, 1 that of Laplace and Beltrami.
+
+    References
+    ----------
+    .. [1] R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis 21, 2006.
+       https://doi.org/10.1016/j.acha.2006.04.006
+
+    Examples
+    --------
+    >>> from lapwing import LaplacianEigenmaps
+    >>> from lapwing.graphs import KNN, DensityCorrected
+    >>> LaplacianEigenmaps(1, graph=DensityCorrected(KNN(2))).fit_transform([[0.0], [0.1], [0.2], [1.0]]).shape
+    (4, 1)
+    """
+
+    is_laplacian, is_semidefinite = True, True
+
+    def __init__(self, graph: Any, alpha: float = 1.0):
+        self.graph = graph
+        self.alpha = alpha
+
+    def _parts(self) -> Signed | None:
+        return None
+
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        W = total_weights(self, self._operands()[0], data)
+        share = self._share(W)
+        return sparse.csr_array(share @ W @ share)
+
+    def _share(self, W: sparse.csr_array) -> sparse.dia_array:
+        """What rows are multiplied by; 0 for those without links."""
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        alpha = check_not_negative("alpha", self.alpha)
+        return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))
+
+    def require_blocks(self, n: int) -> None:
+        Graph.require_blocks(self, n)  # the degrees of a sample are not those of all
+
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
+        graph: Graph = self._operands()[0]
+        links = None if graph.reads_labels else total_links(graph, both)
+        if links is None:
+            return None
+        fitted = total_weights(self, graph, Rows(both.X[: both.n_fitted]))
+        return sparse.csr_array(self._share(links) @ links @ self._share(fitted))

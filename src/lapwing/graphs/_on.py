@@ -1,0 +1,155 @@
+"""A graph on other rows than those that are projected: on some columns of X, or on what a transformer makes of it."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from ..devices import host, is_foreign
+from ..neighbors import Search
+from ..problem import Term
+from ..rows import Rows
+from ._base import Graph, Signed
+from ._columns import places, taken
+
+
+class On(Graph):
+    r"""A graph that looks at some columns of X, or at what a transformer makes of X, while the map is one of X.
+
+    .. math:: W_{ij} = W(\phi(x_i), \phi(x_j)),
+
+    with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer, which is fitted to the rows that
+    the estimator is fitted to, without y. ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as the thesis has
+    them: neighbours are found where PCA has taken away the noise. The rows are those that were passed to ``fit``: dividing
+    columns (``standardize=``) changes nothing here.
+
+    Parameters
+    ----------
+    what : columns, function or transformer
+        Columns by place or name (of a data frame), one or a list of them, a slice or a mask; a function of X that returns
+        columns, such as :func:`sklearn.compose.make_column_selector`; or any transformer of scikit-learn. The transformer that
+        you pass stays as it is: the fitted one is ``graph_.what`` of the estimator.
+    graph : Graph
+        Built on them. ``metric="precomputed"`` takes columns for the distances of rows.
+    beside : bool, default=False
+        Whether the columns stand beside the features, for the graph alone, as coordinates in space, times and numbers of rows
+        do: the map is then one of the other columns, and ``components_`` are 0 at these.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.decomposition import PCA
+    >>> from lapwing import LPP
+    >>> from lapwing.graphs import KNN, On
+    >>> model = LPP(10, graph=On(PCA(0.9), KNN(7))).fit(load_digits().data)
+    >>> int(model.graph_.what.n_components_)
+    21
+    """
+
+    def __init__(self, what: Any, graph: Graph, *, beside: bool = False):
+        self.what = what
+        self.graph = graph
+        self.beside = beside
+
+    reads_labels = property(lambda self: self._inner.reads_labels)
+    reads_targets = property(lambda self: self._inner.reads_targets)
+    counts_pairs = property(lambda self: self._inner.counts_pairs)
+    indexes_rows = property(lambda self: self._inner.indexes_rows)
+    is_laplacian = property(lambda self: self._inner.is_laplacian)
+    is_semidefinite = property(lambda self: self._inner.is_semidefinite)
+    learns = True
+    _unnamed = 2
+
+    def _parts(self) -> Signed | None:
+        """Of a sum, those of its graphs, on the same view."""
+        signed = self._inner.signed()
+        if signed == [(1.0, self.graph)]:
+            return None
+        return [(c, On(self.what, leaf, beside=self.beside)) for c, leaf in signed]
+
+    @property
+    def _inner(self) -> Graph:
+        if not isinstance(self.graph, Graph):
+            raise ValueError(f"graph={self.graph!r} must be a graph, such as KNN(5)")
+        return self.graph
+
+    @property
+    def _is_learnt(self) -> bool:
+        return hasattr(self.what, "fit") and hasattr(self.what, "transform")
+
+    def view(self, data: Rows) -> Rows:
+        """The rows that the graph is built on; one object for all graphs on them."""
+        found = data.once(("on", id(self.what)), lambda: self._viewed(data))[0]
+        if data.half is None:
+            return found
+        found = copy(found)
+        found.half = data.half
+        return found
+
+    def _viewed(self, data: Rows) -> tuple[Rows, Any, Any]:
+        """The view, what made it, and what was asked for, kept so that its id stays its own."""
+        if not data.has_features:
+            raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
+        if self._is_learnt:
+            learnt = self.what if data.n_fitted < data.n else clone(self.what).fit(data.given)
+            made = learnt.transform(data.given)
+            X = check_array(made, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"{learnt!r}")
+            if X.shape[0] != data.n:
+                raise ValueError(f"{learnt!r} made {X.shape[0]} rows of {data.n}; On needs one per row")
+        else:
+            learnt = places(data, "what", self.what)
+            X = taken(data, learnt)
+        view = Rows(X, host(data.y) if is_foreign(data.y) else data.y, n_fitted=data.n_fitted)
+        view.recall, view.times, view.measured, view.ids = data.recall, data.times, data.measured, data.ids
+        if not self._is_learnt and data.frame is not None:
+            view.frame = data.frame.iloc[:, learnt]
+        if not self._is_learnt and learnt.size == 1:
+            view.ids = np.asarray(X.toarray() if sparse.issparse(X) else X).ravel()
+        return view, learnt, self.what
+
+    def fitted(self, data: Rows) -> Graph:
+        """With the transformer fitted, or columns by their places."""
+        view, learnt, _ = data.once(("on", id(self.what)), lambda: self._viewed(data))
+        what = learnt if self._is_learnt else [int(place) for place in learnt]
+        data.once(("on", id(what)), lambda: (view, learnt, what))
+        return On(what, self.graph.fitted(view), beside=self.beside)
+
+    def beside_columns(self, data: Rows) -> np.ndarray:
+        if not self.beside:
+            return super().beside_columns(data)
+        if self._is_learnt:
+            raise ValueError(
+                f"beside={self.beside!r} is for columns, and {self.what!r} is a transformer of all of them; leave it out"
+            )
+        return places(data, "what", self.what)
+
+    def terms(self, data: Rows) -> list[Term]:
+        return super().terms(data) if self._parts() is not None else self.graph.terms(self.view(data))
+
+    def adjacency(self, data: Rows) -> Any:
+        return self.graph.adjacency(self.view(data))
+
+    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self.graph.weights_at(self.view(data), rows, cols)
+
+    def term(self, W: sparse.csr_array) -> Term:
+        return self.graph.term(W)
+
+    def searches(self) -> list[Search]:
+        return self.graph.searches()
+
+    def require_blocks(self, n: int) -> None:
+        raise ValueError(
+            "On builds its graph on other rows than those of X, and X is read in blocks; pass X as an array, or leave On out"
+        )
+
+    def resolved(self, data: Rows) -> Graph:
+        return On(self.what, self.graph.resolved(self.view(data)), beside=self.beside)
+
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
+        return self.graph.new_links(self.view(both))

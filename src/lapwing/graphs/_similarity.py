@@ -1,0 +1,93 @@
+"""Weights as similarities: A = -W, where a Laplacian would be D - W."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..operators import laplacian
+from ..problem import Term
+from ..rows import Rows
+from ._base import Graph, Operation, Signed
+from ._given import Precomputed
+
+
+class OfOne(Operation):
+    """What is made of the weights of one graph, or of a matrix of weights, which stands for ``Precomputed``."""
+
+    graph: Any
+
+    def _operands(self) -> list[Graph]:
+        return [self.graph if isinstance(self.graph, Graph) else Precomputed(self.graph)]
+
+    def _with(self, graph: Graph) -> Graph:
+        """The same of another graph."""
+        raise NotImplementedError
+
+    def _parts(self) -> Signed | None:
+        """Of a sum, those of its graphs."""
+        (graph,) = self._operands()
+        signed = graph.signed()
+        return None if signed == [(1.0, graph)] else [(c, self._with(leaf)) for c, leaf in signed]
+
+    @property
+    def counts_pairs(self) -> bool:
+        return bool(self._operands()[0].counts_pairs)
+
+    def adjacency(self, data: Rows) -> Any:
+        return self._operands()[0].adjacency(data)
+
+    def new_links(self, both: Rows) -> sparse.csr_array | None:
+        return self._operands()[0].new_links(both)
+
+
+class Similarity(OfOne):
+    r"""The weights of a graph as similarities that are to be large, and not as prices of distances: :math:`A = -W`.
+
+    A Laplacian prices the squared distances of linked rows, :math:`\tfrac12\sum_{ij} W_{ij} \|z_i - z_j\|^2 =
+    \operatorname{tr}(Z^\top (D - W) Z)`, and so asks for small variances, too. This graph asks for large products of linked
+    rows instead,
+
+    .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
+
+    With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance (MULTISPATI of
+    spatial statistics). Under :math:`Z^\top D Z = I` it is the Laplacian's problem, whose eigenvalues are larger by 1.
+
+    Parameters
+    ----------
+    graph : Graph or matrix
+        The weights; a matrix W is ``Precomputed(W)``. Of a sum, each graph keeps its coefficient.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Chain, Similarity
+    >>> (term,) = Similarity(Chain()).build([[0.0], [1.0], [5.0]])
+    >>> term.laplacian.toarray()
+    array([[ 0., -1.,  0.],
+           [-1.,  0., -1.],
+           [ 0., -1.,  0.]])
+    """
+
+    is_laplacian, is_semidefinite = False, False
+
+    def __init__(self, graph: Any):
+        self.graph = graph
+
+    def _with(self, graph: Graph) -> Graph:
+        return Similarity(graph)
+
+    def terms(self, data: Rows) -> list[Term]:
+        """L - D, which is -W, also where W is kept as factors."""
+        if self._parts() is not None:
+            return super().terms(data)
+        found = self._operands()[0].terms(data)
+        return [term._replace(laplacian=term.laplacian - term.degrees) for term in found]
+
+    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self._operands()[0].weights_at(data, rows, cols)
+
+    def term(self, W: sparse.csr_array) -> Term:
+        L, D = laplacian(W)
+        return Term(1.0, L - D, D)

@@ -1,0 +1,135 @@
+"""Neighbours in space: the triangulation by empty circles, the grid by steps."""
+
+from itertools import combinations
+
+import numpy as np
+import oracles as o
+import pandas as pd
+import pytest
+from helpers import check_term
+from scipy import sparse
+
+from lapwing import LPP, LaplacianEigenmaps, load, save
+from lapwing.graphs import Delaunay, Grid, On, _repeated
+from lapwing.testing import check_graph
+
+rng = np.random.RandomState(0)
+PLACES = rng.rand(25, 2)
+SPACE = rng.rand(14, 3)
+
+
+def simplices(P):
+    """Those whose circumscribed circle (sphere) has no other place inside."""
+    n, d = P.shape
+    for corners in combinations(range(n), d + 1):
+        Q = P[list(corners)]
+        centre = np.linalg.solve(2 * (Q[1:] - Q[0]), (Q[1:] ** 2).sum(axis=1) - (Q[0] ** 2).sum())
+        radius = np.linalg.norm(Q[0] - centre)
+        if all(np.linalg.norm(P[i] - centre) > radius for i in range(n) if i not in corners):
+            yield corners
+
+
+def delaunay_weights(P, weight=lambda d: 1.0, longest=np.inf):
+    linked = {pair for corners in simplices(P) for pair in combinations(corners, 2)}
+
+    def weigh(i, j):
+        d = np.linalg.norm(P[i] - P[j])
+        return weight(d) if (min(i, j), max(i, j)) in linked and d <= longest else 0.0
+
+    return o.by_pairs(len(P), weigh)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("P", [PLACES, SPACE], ids=["plane", "space"])
+def test_triangulation(P, make):
+    check_term(Delaunay().build(make(P))[0], delaunay_weights(P))
+    check_term(Delaunay(longest=0.3).build(make(P))[0], delaunay_weights(P, longest=0.3))
+    heat = Delaunay(weights="heat", t=0.1)
+    check_term(heat.build(make(P))[0], delaunay_weights(P, lambda d: np.exp(-(d**2) / 0.1)))
+    squares = [np.sum((P[i] - P[j]) ** 2) for i, j in zip(*np.nonzero(delaunay_weights(P)), strict=True)]
+    assert Delaunay(weights="heat").resolved(_rows(P)).t == pytest.approx(np.mean(squares))
+    check_term(Delaunay(weights=lambda d: 1 / (1 + d)).build(make(P))[0], delaunay_weights(P, lambda d: 1 / (1 + d)))
+
+
+def _rows(P):
+    from lapwing.rows import Rows
+
+    return Rows(P)
+
+
+def test_rows_at_one_place():
+    """They are linked to each other and to what the place is linked to."""
+    place = np.concatenate([np.arange(25), [3, 3, 7]])
+    W = delaunay_weights(PLACES)
+    expected = o.by_pairs(28, lambda i, j: i != j and (place[i] == place[j] or W[place[i], place[j]]))
+    check_term(Delaunay().build(PLACES[place])[0], expected)
+
+
+def test_many_rows_at_few_places(monkeypatch):
+    place = rng.randint(25, size=60)
+    (listed,) = Delaunay().build(PLACES[place])
+    monkeypatch.setattr(_repeated, "LISTED", 0)
+    (factored,) = Delaunay().build(PLACES[place])
+    check_term(factored, (listed.laplacian.toarray(), listed.degrees.toarray()))
+
+
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("d", [2, 3])
+def test_grid(d, corners):
+    P = rng.randint(4, size=(30, d))  # some cells twice, some empty
+
+    def linked(i, j):
+        apart = abs(P[i] - P[j])
+        return i != j and (apart.max() <= 1 if corners else apart.sum() <= 1)
+
+    check_term(Grid(corners=corners).build(P)[0], o.by_pairs(30, linked))
+    check_term(Grid(0.1, corners=corners).build(7.3 + 0.1 * P)[0], o.by_pairs(30, linked))  # up to rounding
+
+
+@pytest.mark.parametrize(
+    ("graph", "P", "said"),
+    [
+        (
+            Delaunay(),
+            rng.rand(9, 4),
+            r"places of 2 to 3 coordinates, and the rows have 4; .*On\(\[...\], Delaunay\(\), beside=True\)",
+        ),
+        (Delaunay(), np.column_stack([np.arange(9.0), np.arange(9.0)]), "no triangulation: .*on one line"),
+        (Delaunay(weights="cosine"), PLACES, "weights='cosine' must be one of 'binary', 'heat'"),
+        (Delaunay(longest=0), PLACES, "longest=0 must be a finite number above 0"),
+        (Grid(), PLACES, "step=1.0 is not that of the places"),
+        (Grid(0), PLACES, "step=0 must be a finite number above 0"),
+        (Grid(1e-6), np.round(1e6 * rng.rand(9, 6)), "more cells than can be numbered"),
+    ],
+)
+def test_what_is_said(graph, P, said):
+    with pytest.raises(ValueError, match=said):
+        graph.build(P)
+
+
+def test_beside_the_features():
+    X = pd.DataFrame(rng.rand(25, 4), columns=list("abcd")).assign(x=PLACES[:, 0], y=PLACES[:, 1])
+    model = LPP(2, graph=On(["x", "y"], Delaunay(), beside=True)).fit(X)
+    assert not model.components_[:, 4:].any()
+    check_term(model.problem(X).minimise[0], delaunay_weights(PLACES))
+    check_graph(On([4, 5], Delaunay(), beside=True), X.to_numpy())
+    check_graph(Grid(), np.stack([np.arange(36) // 6, np.arange(36) % 6], axis=1).astype(float))
+
+
+def test_new_places(tmp_path):
+    """In a triangle, the mean of its corners' weights; outside, the nearest; on a grid, the cells beside."""
+    model = LaplacianEigenmaps(2, graph=Delaunay(weights="heat")).fit(PLACES)
+    t = model.graph_.t
+    corners = next(iter(simplices(PLACES)))
+    new = np.vstack([PLACES[list(corners)].mean(axis=0), PLACES.max(axis=0) + 0.2])
+    d = np.sqrt(((new[:, None] - PLACES) ** 2).sum(axis=2))
+    linked = np.array([np.isin(np.arange(25), corners), np.arange(25) == d[1].argmin()])
+    links = np.where(linked, np.exp(-(d**2) / t), 0)
+    np.testing.assert_allclose(model.transform(new), model.transform(new, links=links))
+    save(model, tmp_path / "model.lapwing")
+    np.testing.assert_array_equal(load(tmp_path / "model.lapwing").transform(new), model.transform(new))
+    cells = np.stack([np.arange(30) // 6, np.arange(30) % 6], axis=1).astype(float)
+    grid = LaplacianEigenmaps(2, graph=Grid()).fit(cells)
+    beside = np.array([[5.0, 2.0], [-1.0, 0.0]])
+    links = np.array([[np.array_equal(cell, near) for cell in cells] for near in ([4, 2], [0, 0])], dtype=float)
+    np.testing.assert_allclose(grid.transform(beside), grid.transform(beside, links=links))
