@@ -65,7 +65,7 @@ def test_equal_lengths_where_lanczos_fails(monkeypatch):
         raise LanczosError("no")
 
     monkeypatch.setattr(SparseMap, "limit", 3)
-    monkeypatch.setattr(_sparse, "seeded_eigsh", fails)
+    monkeypatch.setattr(_map, "seeded_eigsh", fails)
     F = SparseMap(sparse.csr_array(TALL))
     check(F.principal(Preprojection(5), F.plain_mean), TALL, 5)
 

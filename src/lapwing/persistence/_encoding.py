@@ -315,9 +315,17 @@ def complete(model: Any) -> None:
 def _chosen(model: Any, params: dict) -> dict:
     """The parameters; columns that a function chose for a graph are stored as what it chose."""
     graph = params.get("graph")
-    parts = [graph, *graph.get_params().values()] if isinstance(graph, Graph) and hasattr(model, "graph_") else []
+    parts = _parts(graph) if isinstance(graph, Graph) and hasattr(model, "graph_") else []
     by_function = any(isinstance(part, On) and callable(part.what) and not hasattr(part.what, "fit") for part in parts)
     return {**params, "graph": clone(model.graph_)} if by_function else params
+
+
+def _parts(graph: Graph) -> list[Graph]:
+    """A graph and those inside it; without the names that deep parameters have, which of long sums are long."""
+    found = [graph]
+    for part in found:
+        found += [value for value in part.get_params(deep=False).values() if isinstance(value, Graph)]
+    return found
 
 
 def _defaults(estimator: Any) -> list[str]:
