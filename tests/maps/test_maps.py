@@ -232,6 +232,13 @@ def test_forms_of_tensors():
     np.testing.assert_allclose(found, np.einsum("ij,iap,jaq->pq", M, Y, Y))
 
 
+def test_squares_of_projected_tensors():
+    X, weights = RNG.standard_normal((9, 3, 4)), RNG.uniform(1, 2, 9)
+    P, mean = RNG.standard_normal((2, 3)), X.mean(axis=0)
+    projected = np.einsum("ij,njk->nik", P, X - mean)
+    assert TensorMap(X, mean).spread([P, None], weights) == pytest.approx(weights @ np.sum(projected**2, axis=(1, 2)))
+
+
 class TestPreprojection:
     values = np.array([4.0, 3.0, 2.0, 1.0])
 

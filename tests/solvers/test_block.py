@@ -88,3 +88,10 @@ def test_orthonormal_columns_of_any_length(size, dependence):
     F, R = _block._orthonormal(size * W)
     np.testing.assert_allclose(F.T @ F, np.eye(5), atol=1e-5 * 1e-4)
     np.testing.assert_allclose(F @ R, size * W, atol=1e-13 * size * 10)
+
+
+def test_eigenvalues_as_often_as_the_block_is_wide_may_hide_more():
+    assert _block._may_hide(np.array([3.0, 3.0, 3.0, 2.0, 1.0]), 3, 1e-8)
+    assert _block._may_hide(np.array([3.0, 2.0, 2.0, 2.0, 1.0]), 3, 1e-8)
+    assert not _block._may_hide(np.array([3.0, 3.0, 2.0, 2.0, 1.0]), 3, 1e-8)
+    assert not _block._may_hide(np.array([-1.0, -1.0, -2.0, -2.0, -3.0]), 3, 1e-8)
