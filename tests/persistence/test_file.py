@@ -94,6 +94,12 @@ def test_nothing_is_left_of_a_failure(step, earlier, monkeypatch, tmp_path):
             def __exit__(self, *error):
                 self.file.close()
 
+            def fileno(self):
+                return self.file.fileno()
+
+            def close(self):
+                self.file.close()
+
             def write(self, data):
                 self.file.write(data[:100])
                 full_disk()

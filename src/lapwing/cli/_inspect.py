@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from inspect import signature
 from typing import Annotated, Any
 
 import typer
@@ -54,7 +56,7 @@ def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
         **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
         "eigenvalues": getattr(estimator, "eigenvalues_", None),
         "solver": getattr(estimator, "solver_", None),
-        "arrays": {name: list(value.shape) for name, value in vars(estimator).items() if hasattr(value, "shape")},
+        "arrays": {name: list(array.shape) for name, array in _arrays(estimator)},
         "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
     }
     if json:
@@ -70,6 +72,19 @@ def _reducer(model: Any) -> Any:
     steps = [step for _, step in getattr(model, "steps", [])]
     ours = [_reducer(step) for step in steps if is_ours(_reducer(step))]
     return ours[-1] if ours else last_step(model)
+
+
+def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """What an estimator has learnt that has a shape, one per mode of images."""
+    for name, value in vars(estimator).items():
+        parts = {f"{name}[{i}]": part for i, part in enumerate(value)} if isinstance(value, list) else {name: value}
+        yield from ((place, part) for place, part in parts.items() if hasattr(part, "shape"))
+
+
+def _eigenvalues(values: Any) -> str:
+    """The first of them, of each mode where there are several."""
+    modes = values if isinstance(values, list) else [[] if values is None else values]
+    return "; ".join(some([f"{value:.4g}" for value in mode]) for mode in modes)
 
 
 def _steps(model: Any) -> list[str]:
@@ -98,8 +113,8 @@ def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
 
 
 def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
-    defaults = type(estimator)().get_params(deep=False)
-    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(defaults[key])}
+    known = signature(type(estimator)).parameters
+    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
     lines = {
         "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
@@ -112,7 +127,7 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
         "PCA directions": facts["n_pca"],
         "graph": facts["graph"],
         "connected parts": facts["n_connected_components"],
-        "eigenvalues": some([] if facts["eigenvalues"] is None else [f"{v:.4g}" for v in facts["eigenvalues"]]),
+        "eigenvalues": _eigenvalues(facts["eigenvalues"]),
         "solver": facts["solver"],
         "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
         "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",

@@ -1,0 +1,40 @@
+"""``lapwing inspect`` says what is in every kind of model."""
+
+import json
+
+import model_pipelines as p
+import pytest
+from model_files import DEFAULT, SPECIAL, X, Y, named
+from sklearn.base import clone
+
+from lapwing.persistence import save
+
+pytest.importorskip("typer")
+from typer.testing import CliRunner
+
+from lapwing.cli._app import app
+
+MODELS = [
+    *((model, X, Y) for model in DEFAULT + SPECIAL),
+    *((model, p.data_for(model)[0], p.Y) for model in p.NUMERIC + p.FINAL + p.KEPT_ONLY),
+    (p.by_kind(), p.MIXED, None),
+]
+
+
+@pytest.mark.filterwarnings("ignore:the repulsion graph is empty:UserWarning")
+@pytest.mark.parametrize(("model", "rows", "y"), MODELS, ids=named)
+def test_every_model(model, rows, y, tmp_path):
+    fitted = clone(model).fit(rows, y)
+    save(fitted, tmp_path / "model")
+    shown, facts = (CliRunner().invoke(app, ["inspect", str(tmp_path / "model"), *more]) for more in ([], ["--json"]))
+    assert (shown.exit_code, facts.exit_code) == (0, 0), shown.output + facts.output
+    facts = json.loads(facts.stdout)
+    assert facts["method"] in shown.stdout
+    assert facts["features"] == fitted.n_features_in_
+    if hasattr(fitted, "transform"):
+        assert facts["outputs"] == fitted.transform(rows)[0].size
+    if facts["method"] == "TSA":
+        modes = [P.tolist() for P in fitted.eigenvalues_]
+        assert facts["eigenvalues"] == modes
+        assert "; ".join(", ".join(f"{value:.4g}" for value in mode) for mode in modes) in shown.stdout
+        assert facts["arrays"]["components_[1]"] == list(fitted.components_[1].shape)
