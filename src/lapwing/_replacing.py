@@ -28,8 +28,8 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     """
     target = Path(os.path.realpath(path))  # through a link, which stays
     if target.exists() and not target.is_file():  # a device or a pipe
-        with open(target, "wb") as file:
-            yield file
+        with open(target, "wb") as device:
+            yield device
         return
     _remove_stale(target.parent)
     beside, file = _begun(target)
