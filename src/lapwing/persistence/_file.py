@@ -34,7 +34,9 @@ from ._others import STORABLE
 FORMAT = 3
 OTHER = "lapwing fit and lapwing.save write such files, and this is another kind"
 DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
-EXPANSION = 32  # of JSON in memory: a header that is nothing but {},{},{} takes 28 times its size
+EXPANSION = (
+    64  # of JSON in memory: a header that is nothing but {},{},{} takes 28 times its size, and its values as much
+)
 LONGEST = 400  # characters of a message
 # What reading and decoding raise where a file is not as it should be.
 MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
