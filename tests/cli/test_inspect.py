@@ -6,7 +6,9 @@ import model_pipelines as p
 import pytest
 from model_files import DEFAULT, SPECIAL, X, Y, named
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
+from lapwing import LPP
 from lapwing.persistence import save
 
 pytest.importorskip("typer")
@@ -18,6 +20,7 @@ MODELS = [
     *((model, X, Y) for model in DEFAULT + SPECIAL),
     *((model, p.data_for(model)[0], p.Y) for model in p.NUMERIC + p.FINAL + p.KEPT_ONLY),
     (p.by_kind(), p.MIXED, None),
+    (Pipeline([("nothing", "passthrough"), ("lpp", LPP(2))]), X, Y),
 ]
 
 
@@ -30,7 +33,7 @@ def test_every_model(model, rows, y, tmp_path):
     assert (shown.exit_code, facts.exit_code) == (0, 0), shown.output + facts.output
     facts = json.loads(facts.stdout)
     assert facts["method"] in shown.stdout
-    assert facts["features"] == fitted.n_features_in_
+    assert facts["features"] == rows.shape[1]
     if hasattr(fitted, "transform"):
         assert facts["outputs"] == fitted.transform(rows)[0].size
     if facts["method"] == "TSA":

@@ -49,7 +49,7 @@ def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
         "parameters": estimator.get_params(deep=False),
         "steps": _steps(whole) if whole is not estimator else None,
         "columns": _columns(whole),
-        "features": whole.n_features_in_,
+        "features": _n_features(whole),
         "feature_names": getattr(whole, "feature_names_in_", None),
         "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": n_outputs(whole),
@@ -72,6 +72,13 @@ def _reducer(model: Any) -> Any:
     steps = [step for _, step in getattr(model, "steps", [])]
     ours = [_reducer(step) for step in steps if is_ours(_reducer(step))]
     return ours[-1] if ours else last_step(model)
+
+
+def _n_features(model: Any) -> int | None:
+    """Columns that a model takes; None where its first step is passed through, and the next does not say."""
+    steps = [step for _, step in getattr(model, "steps", [])]
+    found = (getattr(part, "n_features_in_", None) for part in [model, *steps])
+    return next((count for count in found if count is not None), None)
 
 
 def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
@@ -98,8 +105,8 @@ def _columns(model: Any) -> dict[str, list[str]] | None:
     """Names of the columns that a model takes, by what they hold."""
     from ..tables import inputs_of
 
-    inputs, names = inputs_of(model), getattr(model, "feature_names_in_", None)
-    if inputs is None or names is None:
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or (inputs := inputs_of(model)) is None:
         return None
     kinds = dict.fromkeys(column.kind for column in inputs)
     return {kind: [str(n) for n, column in zip(names, inputs, strict=True) if column.kind == kind] for kind in kinds}
@@ -120,7 +127,9 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
         "steps": " -> ".join(facts["steps"] or []),
         "columns": _kinds_in_words(facts["columns"]),
-        "features": f"{facts['features']:,}" + some(facts["feature_names"], ": {}"),
+        "features": "any"
+        if facts["features"] is None
+        else f"{facts['features']:,}" + some(facts["feature_names"], ": {}"),
         "images": " x ".join(map(str, facts["image_shape"] or ())),
         "outputs": f"{facts['outputs']:,}",
         "rank": facts["rank"],

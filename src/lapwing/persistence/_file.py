@@ -29,7 +29,7 @@ from .._replacing import write_whole
 from ..reducers import Reducer
 from ._classes import is_known
 from ._encoding import ARRAY_NAME, Decoder, Encoder
-from ._others import STORABLE
+from ._others import STORABLE, check_all_fitted
 
 FORMAT = 3
 OTHER = "lapwing fit and lapwing.save write such files, and this is another kind"
@@ -170,7 +170,7 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
         model = Decoder(arrays, header["format"]).decode(header["model"])
         if not _is_model(model):
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
-        check_is_fitted(model)
+        check_all_fitted(model)
     return model
 
 

@@ -11,7 +11,14 @@ import numpy as np
 
 from ..graphs import Graph
 from ..methods import GLPCA, L21PCA, RobustGLPCA
-from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer
+from ..reducers import (
+    FeatureSelector,
+    FreeReducer,
+    KernelReducer,
+    LinearReducer,
+    MultilinearReducer,
+    ProjectingReducer,
+)
 from ._classes import NAMES
 from ._held import LARGEST, Held, check_features, check_held, check_number, check_output
 
@@ -41,6 +48,8 @@ def check_fitted(model: Any) -> None:
     declared = {**_declared(model), **EVERY}
     sizes = check_features(model, getattr(model, "n_features_in_", None))
     sizes = check_held(model, _values(model, declared), declared, sizes)
+    if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
+        raise ValueError(f"{type(model).__name__} has no scale_, not even None")
     check_output(model, vars(model).get("_sklearn_output_config", {}))
     if not isinstance(getattr(model, "graph_", None), Graph | None):
         raise ValueError(f"graph_={model.graph_!r:.60} is no graph")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.utils.validation import check_is_fitted
 
 from ..selection import SemiSupervised
 from ..tables import DatesAsNumbers
@@ -103,6 +105,8 @@ def _encoder(estimator: Any) -> dict[str, Any]:
 
 def _encoded(estimator: Any, learnt: dict[str, Any]) -> None:
     """A fit on rows that have every category once or more learns those categories."""
+    if not (isinstance(estimator.dtype, type) and issubclass(estimator.dtype, np.number)):
+        raise ValueError(f"dtype={estimator.dtype!r:.60} of {type(estimator).__name__} is no type of numbers")
     categories = learnt["categories_"]
     same = {array.dtype for array in categories}
     most = max(map(len, categories))
@@ -163,8 +167,12 @@ def _check_steps(estimator: Any) -> None:
         given = given if _passes(step) else _outputs(step)
 
 
+def _is_word(step: Any, word: str) -> bool:
+    return isinstance(step, str) and step == word
+
+
 def _passes(step: Any) -> bool:
-    return step is None or (isinstance(step, str) and step == "passthrough")
+    return step is None or _is_word(step, "passthrough")
 
 
 def _is_step(step: Any, size: int) -> bool:
@@ -195,7 +203,7 @@ def _check_columns(estimator: Any) -> None:
     if type(parts) is not list or not all(_is_step(part, 3) for part in parts):
         raise ValueError("transformers_ of ColumnTransformer are no list of names, estimators and columns")
     words = [step for _, step, _ in parts if type(step) is str and step not in ("drop", "passthrough")]
-    if words or not all(_are_columns(columns) for _, _, columns in [*parts, *estimator.transformers]):
+    if words or not all(_are_columns(columns) for _, step, columns in parts if not _is_word(step, "drop")):
         raise ValueError(f"transformers_ of ColumnTransformer have no columns, or do {words} with them")
     inputs, outputs, d = estimator._transformer_to_input_indices, estimator.output_indices_, estimator.n_features_in_
     names = {name for name, _, _ in parts}
@@ -215,8 +223,8 @@ def _are_columns(columns: Any) -> bool:
     if isinstance(columns, np.ndarray):
         return columns.ndim == 1 and columns.dtype.kind in "biuU"
     if isinstance(columns, list):
-        return all(type(column) in (int, str, bool) for column in columns)
-    return type(columns) in (int, str, slice)
+        return {type(column) for column in columns} in (set(), {int}, {str}, {bool})
+    return type(columns) is slice
 
 
 def _check_discriminant(estimator: Any) -> None:
@@ -246,6 +254,12 @@ def _check_kernel(estimator: Any) -> None:
 
 def _check_centerer(estimator: Any) -> None:
     check_number(estimator, "K_fit_all_")
+
+
+def _check_range(estimator: Any) -> None:
+    ends = estimator.feature_range
+    if len(ends) != 2 or not all(type(end) in (int, float) and isfinite(end) for end in ends):
+        raise ValueError(f"feature_range={ends!r:.60} of MinMaxScaler must be two numbers")
 
 
 def _check_formats(estimator: Any) -> None:
@@ -313,6 +327,7 @@ STORABLE: dict[type, Storable] = {
     MinMaxScaler: Storable(
         {"min_": NUMBERS, "scale_": NUMBERS, "data_min_": NUMBERS, "data_max_": NUMBERS, "data_range_": NUMBERS},
         ("n_samples_seen_",),
+        check=_check_range,
     ),
     MaxAbsScaler: Storable({"scale_": Held("d", "divisors"), "max_abs_": NUMBERS}, ("n_samples_seen_",)),
     RobustScaler: Storable(
@@ -410,6 +425,20 @@ def learnt(estimator: Any, params: Mapping[str, Any]) -> dict[str, Any]:
             f"{type(estimator).__name__} has {', '.join(unknown)}, which this version of lapwing cannot store"
         )
     return found
+
+
+def check_all_fitted(model: Any) -> None:
+    """Raise unless the model is fitted, and every estimator that it uses."""
+    check_is_fitted(model)
+    parts = {
+        Pipeline: lambda: [step for _, step in model.steps],
+        FeatureUnion: lambda: [step for _, step in model.transformer_list],
+        ColumnTransformer: lambda: [step for _, step, _ in model.transformers_],
+        SemiSupervised: lambda: [model.reducer_, model.classifier_],
+    }.get(type(model), list)()
+    for part in parts:
+        if part is not None and not isinstance(part, str):
+            check_all_fitted(part)
 
 
 def is_fitted(estimator: Any) -> bool:
