@@ -3,6 +3,7 @@
 import json
 
 import model_pipelines as p
+import numpy as np
 import pytest
 from model_files import DEFAULT, SPECIAL, X, Y, named
 from sklearn.base import clone
@@ -41,3 +42,19 @@ def test_every_model(model, rows, y, tmp_path):
         assert facts["eigenvalues"] == modes
         assert "; ".join(", ".join(f"{value:.4g}" for value in mode) for mode in modes) in shown.stdout
         assert facts["arrays"]["components_[1]"] == list(fitted.components_[1].shape)
+
+
+def test_damaged_files_are_refused_in_one_line(file):
+    """Never by an internal error, whichever byte of the header is hit."""
+    data, rng = file.read_bytes(), np.random.RandomState(0)
+    for place in [*range(10), *rng.randint(0, 1000, 20)]:
+        for byte in (0, 0xFF, ord("["), data[place] ^ 1):
+            file.write_bytes(data[:place] + bytes([byte]) + data[place + 1 :])
+            done = CliRunner().invoke(app, ["inspect", str(file)])
+            if done.exit_code == 0:
+                continue  # what was hit means nothing
+            assert done.exit_code == 1
+            [line] = done.stderr.splitlines()
+            assert line.startswith("lapwing: ")
+            assert str(file) in line
+            assert "internal error" not in line

@@ -207,6 +207,13 @@ def test_other_files(data, tmp_path):
         load(tmp_path / "model")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="model' is no file on disk"):
+        load(tmp_path / "model")
+
+
 def test_another_programs_file(tmp_path):
     for metadata in (None, {"format": "pt"}):
         (tmp_path / "model").write_bytes(packed({"components_": X}, metadata=metadata))
@@ -301,11 +308,21 @@ FORGED = {
     "free map, NaN": (L21PCA(), {"embedding_": lambda a: a * np.nan}, "embedding_"),
     "free map, half precision": (GLPCA(), {"X_fit_": lambda a: a.astype(np.float16)}, "X_fit_"),
     "linear map, infinity": (LPP(), {"components_": lambda a: a + np.inf}, "components_"),
+    "linear map, infinity in single precision": (
+        LPP(),
+        {"components_": lambda a: (a + np.inf).astype(np.float32)},
+        "components_",
+    ),
     "linear map, out of range": (LPP(), {"mean_": lambda a: a + 1e300}, "mean_"),
     "images, NaN": (TSA(image_shape=(2, 3)), {"components_.1": lambda a: a * np.nan}, "components_"),
     "kernel map, NaN": (KernelLPP(), {"X_fit_": lambda a: a * np.nan}, "X_fit_"),
     "no numbers": (LPP(), {"eigenvalues_": lambda a: a[:0]}, "eigenvalues_"),
     "divided by 0": (StandardScaler(), {"scale_": lambda a: 0 * a}, "scale_"),
+    "divided by 0 in single precision": (
+        StandardScaler(),
+        {"scale_": lambda a: (0 * a).astype(np.float32)},
+        "scale_",
+    ),
     "no variance": (PCA(2), {"explained_variance_": lambda a: -a}, "explained_variance_"),
 }
 

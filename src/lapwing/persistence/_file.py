@@ -147,6 +147,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     safetensors = require("safetensors", "model")
     if os.path.isdir(path):
         raise ModelFileError(f"{os.fspath(path)!r} is a folder, not a model file")
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, which nobody may ever write to
+        raise ModelFileError(f"{os.fspath(path)!r} is no file on disk, which a model file must be")
     with open(path, "rb") as file:
         start = file.read(9)
     if start[8:] != b"{":  # a length, and then JSON

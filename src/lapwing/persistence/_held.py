@@ -16,12 +16,10 @@ from sklearn import get_config
 LARGEST = 1e154  # of numbers whose squares are in the range of floating point
 
 
-def _are_numbers(array: np.ndarray) -> bool:
-    return array.dtype in (np.float32, np.float64) and bool((np.abs(array) <= LARGEST).all())
-
-
-def _are_divisors(array: np.ndarray) -> bool:
-    return _are_numbers(array) and bool((array >= 1 / LARGEST).all())
+def _are_numbers(array: np.ndarray, least: float = -LARGEST) -> bool:
+    if array.dtype not in (np.float32, np.float64) or not np.isfinite(array).all():
+        return False
+    return not array.size or (least <= float(array.min()) and float(array.max()) <= LARGEST)  # as float64
 
 
 def _are_places(array: np.ndarray) -> bool:
@@ -30,8 +28,8 @@ def _are_places(array: np.ndarray) -> bool:
 
 KINDS: dict[str, Callable[[np.ndarray], bool]] = {
     "numbers": _are_numbers,
-    "divisors": _are_divisors,
-    "not negative": lambda array: _are_numbers(array) and bool((array >= 0).all()),
+    "divisors": lambda array: _are_numbers(array, 1 / LARGEST),
+    "not negative": lambda array: _are_numbers(array, 0.0),
     "scores": lambda array: array.dtype.kind == "f",  # NaN and infinity included
     "flags": lambda array: array.dtype == bool,
     "places": _are_places,  # numbers of rows, in their order

@@ -199,32 +199,36 @@ def _outputs(step: Any) -> int | None:
 
 def _check_columns(estimator: Any) -> None:
     """Of a ColumnTransformer, where each part takes its columns from and puts what it makes."""
-    parts = estimator.transformers_
-    if type(parts) is not list or not all(_is_step(part, 3) for part in parts):
+    parts, inputs, outputs = estimator.transformers_, estimator._transformer_to_input_indices, estimator.output_indices_
+    if type(parts) is not list or not all(_is_step(part, 3) and part[1] is not None for part in parts):
         raise ValueError("transformers_ of ColumnTransformer are no list of names, estimators and columns")
-    words = [step for _, step, _ in parts if type(step) is str and step not in ("drop", "passthrough")]
-    if words or not all(_are_columns(columns) for _, step, columns in parts if not _is_word(step, "drop")):
-        raise ValueError(f"transformers_ of ColumnTransformer have no columns, or do {words} with them")
-    inputs, outputs, d = estimator._transformer_to_input_indices, estimator.output_indices_, estimator.n_features_in_
-    names = {name for name, _, _ in parts}
-    if type(inputs) is not dict or not all(type(places) is list for places in inputs.values()):
-        raise ValueError("_transformer_to_input_indices of ColumnTransformer are no lists by name")
-    if not names <= inputs.keys() or not all(type(i) is int and 0 <= i < d for some in inputs.values() for i in some):
-        raise ValueError(f"_transformer_to_input_indices of ColumnTransformer are not among its {d} columns")
-    if type(outputs) is not dict or not all(type(place) is slice for place in outputs.values()):
+    if not all(type(held) is dict for held in (inputs, outputs)) or type(estimator.sparse_output_) is not bool:
+        raise ValueError("ColumnTransformer has no columns by name to take and to give")
+    if not all(type(place) is slice for place in outputs.values()):
         raise ValueError("output_indices_ of ColumnTransformer are no slices")
-    for name, step, _ in parts:
-        taken = _features(step) if step not in ("drop", "passthrough") else None
-        if taken is not None and taken != len(inputs[name]):
-            raise ValueError(f"step {name!r} takes {taken} features, and has {len(inputs[name])} columns")
+    for name, step, columns in parts:
+        if _is_word(step, "drop"):
+            continue
+        if isinstance(step, str) and not _passes(step):
+            raise ValueError(f"step {name!r} of ColumnTransformer is {step!r:.60}")
+        places, taken = _column_places(estimator, columns), _features(step)
+        if places != inputs.get(name) or taken not in (None, len(places)):
+            raise ValueError(f"step {name!r} of ColumnTransformer takes {taken} features, and others than its columns")
 
 
-def _are_columns(columns: Any) -> bool:
-    if isinstance(columns, np.ndarray):
-        return columns.ndim == 1 and columns.dtype.kind in "biuU"
-    if isinstance(columns, list):
-        return {type(column) for column in columns} in (set(), {int}, {str}, {bool})
-    return type(columns) is slice
+def _column_places(estimator: Any, columns: Any) -> list[int]:
+    """The columns of a part of a ColumnTransformer by their numbers; more than one, or a list of one, or it would be no table."""
+    kinds = {type(column) for column in columns} if isinstance(columns, list) else set()
+    if not (
+        isinstance(columns, slice | np.ndarray)
+        or (isinstance(columns, list) and kinds in (set(), {int}, {str}, {bool}))
+    ):
+        raise ValueError(f"{columns!r:.60} of ColumnTransformer are no columns")
+    if kinds == {str} or getattr(columns, "dtype", np.dtype(int)).kind in "OU":
+        numbers = {name: i for i, name in enumerate(getattr(estimator, "feature_names_in_", ()))}
+        return [numbers[name] for name in np.asarray(columns, dtype=object)]
+    chosen = np.asarray(columns, dtype=None if len(columns) else int) if isinstance(columns, list) else columns
+    return np.arange(estimator.n_features_in_)[chosen].tolist()
 
 
 def _check_discriminant(estimator: Any) -> None:
