@@ -296,6 +296,9 @@ def test_no_more_processes_than_cores(tmp_path):
     header, arrays = contents(tmp_path / "model")
     header["model"]["params"]["n_jobs"] = 10**9
     assert load(forge(tmp_path / "model", header, arrays)).n_jobs == -1
+    for jobs in (0, 1e300, "all"):
+        header["model"]["params"]["n_jobs"] = jobs
+        refused(forge(tmp_path / "model", header, arrays), "no number of processes")
 
 
 # Whatever is signed

@@ -457,10 +457,11 @@ def restore(estimator: Any, learnt: dict[str, Any]) -> None:
     if unknown:
         raise ValueError(f"{type(estimator).__name__} cannot have {', '.join(unknown)}")
     check_parameters(estimator)
-    if isinstance(getattr(estimator, "n_jobs", None), int) and estimator.n_jobs > cpu_count():
-        estimator.n_jobs = (
-            -1
-        )  # the cores of this machine: results do not depend on it, and more processes would only wait
+    jobs = getattr(estimator, "n_jobs", None)
+    if not isinstance(jobs, int | None) or jobs == 0:
+        raise ValueError(f"n_jobs={jobs!r:.60} of {type(estimator).__name__} is no number of processes")
+    if jobs is not None and jobs > cpu_count():  # results do not depend on it, and more than cores would only wait
+        estimator.n_jobs = -1
     if learnt:
         _check_arrays(estimator, learnt)
         if kind.rebuilt is not None:
