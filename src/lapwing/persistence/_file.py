@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.metadata import version
@@ -167,8 +166,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _model(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     """The fitted estimator that a header and arrays describe."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of what a file says, and nobody here has written
+    with np.errstate(all="ignore"):  # of what a file says, and nobody here has computed
         model = Decoder(arrays, header["format"]).decode(header["model"])
         if not _is_model(model):
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 from operator import attrgetter
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def _check_image_shape(model: Any) -> None:
 
 def _check_modes(model: MultilinearReducer) -> None:
     """One matrix and one row of eigenvalues per side of the images."""
-    check_held(model, vars(model), {"mean_": Held("abcdefgh"[: np.ndim(model.mean_)])})
+    check_held(model, vars(model), {"mean_": Held(ascii_letters[: np.ndim(model.mean_)])})
     if prod(model.mean_.shape) != model.n_features_in_:
         raise ValueError(f"mean_, of shape {model.mean_.shape}, does not fit n_features_in_={model.n_features_in_}")
     parts = (model.components_, model.eigenvalues_, model.n_components_)
