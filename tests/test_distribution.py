@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("benchmarks", "docs", "examples", "src", "tests")
 MADE = ("__pycache__", "*.egg-info", "_build", "gallery", "generated", "sg_execution_times.rst", ".hypothesis")
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_sdist(sys.argv[1]))"
-SOME = ["tests/test_sparse_kinds.py", "tests/persistence/test_file.py::test_mode_and_link"]
+SOME = ["tests/test_replacing.py", "tests/persistence/test_file.py::test_mode_and_link"]
 
 
 @pytest.fixture(scope="module")

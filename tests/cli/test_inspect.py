@@ -8,6 +8,7 @@ import pytest
 from model_files import DEFAULT, SPECIAL, X, Y, named
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from lapwing import LPP
 from lapwing.persistence import save
@@ -21,6 +22,7 @@ MODELS = [
     *((model, X, Y) for model in DEFAULT + SPECIAL),
     *((model, p.data_for(model)[0], p.Y) for model in p.NUMERIC + p.FINAL + p.KEPT_ONLY),
     (p.by_kind(), p.MIXED, None),
+    (OneHotEncoder(sparse_output=False), p.MIXED[:, 6:7], None),
     (Pipeline([("nothing", "passthrough"), ("lpp", LPP(2))]), X, Y),
 ]
 

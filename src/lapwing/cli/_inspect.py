@@ -85,7 +85,7 @@ def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
     """What an estimator has learnt that has a shape, one per mode of images."""
     for name, value in vars(estimator).items():
         parts = {f"{name}[{i}]": part for i, part in enumerate(value)} if isinstance(value, list) else {name: value}
-        yield from ((place, part) for place, part in parts.items() if hasattr(part, "shape"))
+        yield from ((place, part) for place, part in parts.items() if isinstance(getattr(part, "shape", None), tuple))
 
 
 def _eigenvalues(values: Any) -> str:
