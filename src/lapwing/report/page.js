@@ -10,7 +10,7 @@
     light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a7a00", "#2b2b2b"],
     dark: ["#4aa3df", "#ff7f2a", "#16c795", "#e298c3", "#8fd3ff", "#ffb733", "#f0e442", "#e4e4e4"],
   };
-  const SYMBOLS = ["circle", "diamond-open", "square", "circle-open", "diamond", "square-open"];  // those that 3-D can draw in any font
+  const SYMBOLS = ["circle", "diamond-open", "square", "circle-open", "diamond", "square-open"];  // told apart where they are small
   const DASHES = ["solid", "dash", "dot", "dashdot"];
   const isNarrow = () => window.innerWidth < 700;
   const BELOW = { orientation: "h", x: 0, xanchor: "left", y: -0.22, yanchor: "top" };  // on a phone a legend beside a plot leaves no plot
