@@ -7,12 +7,13 @@ import tracemalloc
 import numpy as np
 import pytest
 from model_files import X, Y, contents, forge, full_disk, named, packed
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
-from sklearn.neighbors import KNeighborsTransformer
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 from sklearn.pipeline import make_union
 from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
 
@@ -326,6 +327,7 @@ FORGED = {
         {"scale_": lambda a: (0 * a).astype(np.float32)},
         "scale_",
     ),
+    "neighbours out of range": (KNeighborsClassifier(2), {"rows": lambda a: a + 1e300}, "rows"),
     "no variance": (PCA(2), {"explained_variance_": lambda a: -a}, "explained_variance_"),
 }
 
@@ -337,6 +339,15 @@ def test_arrays_that_do_not_fit_are_refused_when_they_are_read(name, tmp_path):
     header, arrays = contents(tmp_path / "model")
     arrays |= {key: change(arrays[key]) for key, change in changes.items()}
     refused(forge(tmp_path / "model", header, arrays), rf"{type(estimator).__name__}\.{said}|{said} does not fit")
+
+
+@pytest.mark.parametrize(
+    "rows", [X, X.astype(int), X.astype(np.float32), sparse.csr_matrix(X), sparse.csr_array(X)], ids=type
+)
+def test_neighbours_of_all_kinds(rows, tmp_path):
+    model = KNeighborsClassifier(2).fit(rows, Y)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(rows), model.predict(rows))
 
 
 def graph(**params):

@@ -30,6 +30,7 @@ KINDS: dict[str, Callable[[np.ndarray], bool]] = {
     "numbers": _are_numbers,
     "divisors": lambda array: _are_numbers(array, 1 / LARGEST),
     "not negative": lambda array: _are_numbers(array, 0.0),
+    "rows": lambda array: array.dtype.kind in "biu" or _are_numbers(array),
     "scores": lambda array: array.dtype.kind == "f",  # NaN and infinity included
     "flags": lambda array: array.dtype == bool,
     "places": _are_places,  # numbers of rows, in their order

@@ -298,6 +298,7 @@ LINEAR = {
     "explained_variance_ratio_": Held("k", "scores"),  # of X without variance
     "singular_values_": PER_COMPONENT,
 }
+NEIGHBORS = {"rows": Held("nd", "rows", may_be_sparse=True), "y": Held("n", "labels")}
 UNIVARIATE = Storable({"scores_": Held("d", "scores"), "pvalues_": Held("d", "scores", optional=True)})
 ENCODER = Storable({}, ("categories_",), learnt=_encoder, rebuilt=_encoded, without=("max_categories", "min_frequency"))
 CLUSTERS = Storable(
@@ -381,8 +382,8 @@ STORABLE: dict[type, Storable] = {
         check=_check_kernel,
     ),
     # What may come last.
-    KNeighborsClassifier: Storable({}, ("rows", "y"), learnt=_neighbors, rebuilt=_searched),
-    KNeighborsRegressor: Storable({}, ("rows", "y"), learnt=_neighbors, rebuilt=_searched),
+    KNeighborsClassifier: Storable(NEIGHBORS, learnt=_neighbors, rebuilt=_searched),
+    KNeighborsRegressor: Storable(NEIGHBORS, learnt=_neighbors, rebuilt=_searched),
     NearestCentroid: Storable(
         {
             "centroids_": Held("cd"),
