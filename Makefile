@@ -5,7 +5,7 @@ READY := .venv/ready
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo docs test fuzz lint bench bench-scale defaults reproduce reproduce-quick clean
+.PHONY: demo docs test fuzz sdist-test lint bench bench-scale defaults reproduce reproduce-quick clean
 
 demo: $(READY)
 	$(BIN)/lapwing demo out
@@ -30,6 +30,13 @@ test: $(READY)
 MINUTES ?= 30
 fuzz: $(READY)
 	$(THREADS) LAPWING_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -n 2 --dist worksteal tests/properties
+
+# The source distribution, unpacked elsewhere, runs its own tests.
+sdist-test: $(READY)
+	rm -rf out/sdist && mkdir -p out/sdist
+	$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("out/sdist")'
+	tar -xzf out/sdist/lapwing-*.tar.gz -C out/sdist --strip-components=1
+	cd out/sdist && $(THREADS) PYTHONPATH=$(CURDIR)/out/sdist/src $(CURDIR)/$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

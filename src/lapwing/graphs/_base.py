@@ -13,7 +13,7 @@ from sklearn import get_config
 from sklearn.base import clone
 
 from ..devices import Links
-from ..neighbors import Search, require_samplable
+from ..neighbors import NoPlaceError, Search, require_samplable
 from ..operators import laplacian
 from ..problem import Term
 from ..rows import Rows
@@ -174,7 +174,7 @@ class Graph:
         """
         found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both)) is not None]
         if not found:
-            raise ValueError(
+            raise NoPlaceError(
                 f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
                 'transform, or use KNN or Radius, without search= and metric="precomputed"'
             )
