@@ -134,6 +134,29 @@ def same_class_heat_weights(X, y, t="auto"):
     return by_pairs(n, lambda i, j: np.exp(-(d[i, j] ** 2) / t) if (i, j) in linked else 0.0)
 
 
+def affinity(X, y, k=7):
+    """Sugiyama (2007), section 3.2: local scaling by the k-th nearest of the class, the farthest where there are fewer."""
+    d = distances(X)
+    scales = [max((d[i, j] for j in nearest(d, y, i, k, "same_class")), default=0.0) for i in range(len(X))]
+    return by_pairs(
+        len(X),
+        lambda i, j: np.exp(-(d[i, j] ** 2) / (scales[i] * scales[j])) if comparable(y, i, j, "same_class") else 0.0,
+    )
+
+
+def local_within(X, y, k=7):
+    """Eq. 11: A / n_c within classes."""
+    sizes = [list(y).count(label) for label in y]
+    return laplacian(affinity(X, y, k) / np.array(sizes)[:, None])
+
+
+def local_mixture(X, y, k=7):
+    """Eq. 11 and 12 added up: A / n within classes, 1 / n across them."""
+    n_known = sum(label != -1 for label in y)
+    across = by_pairs(len(y), lambda i, j: comparable(y, i, j, "other_class"))
+    return laplacian((affinity(X, y, k) + across) / n_known)
+
+
 def other_class_weights(y):
     n_known = sum(label != -1 for label in y)
     return by_pairs(len(y), lambda i, j: 1 / n_known if comparable(y, i, j, "other_class") else 0.0)

@@ -1,12 +1,24 @@
-"""Measures of clusters, against their definitions."""
+"""Measures of clusters and of embeddings, against their definitions."""
 
 from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn import manifold
 from sklearn.metrics import average_precision_score
 
-from lapwing.metrics import clustering_accuracy, purity, retrieval_scores
+from lapwing.metrics import (
+    clustering_accuracy,
+    continuity,
+    mean_average_precision,
+    neighbor_recall,
+    neighborhood_preservation,
+    purity,
+    recall_at_k,
+    retrieval_scores,
+    trustworthiness,
+)
 
 RNG = np.random.RandomState(0)
 
@@ -55,3 +67,71 @@ def test_retrieval_against_scikit_learn():
         retrieval_scores(queries, labels, indexed, others, n_neighbors=0)
     with pytest.raises(ValueError, match="inconsistent"):
         retrieval_scores(queries, labels[:-1], indexed, others)
+
+
+def test_parts_of_retrieval():
+    rng = np.random.RandomState(1)
+    given = rng.standard_normal((20, 3)), rng.randint(0, 4, 20), rng.standard_normal((50, 3)), rng.randint(0, 4, 50)
+    both = retrieval_scores(*given, n_neighbors=2)
+    assert (mean_average_precision(*given), recall_at_k(*given, n_neighbors=2)) == both
+    some = np.linspace(0, 19, 6).astype(int)
+    few = retrieval_scores(given[0][some], given[1][some], *given[2:], n_neighbors=2)
+    assert retrieval_scores(*given, n_neighbors=2, max_queries=6) == pytest.approx(few)
+
+
+def test_many_queries_are_asked_some_at_a_time(monkeypatch):
+    rng = np.random.RandomState(1)
+    given = rng.standard_normal((20, 3)), rng.randint(0, 4, 20), rng.standard_normal((50, 3)), rng.randint(0, 4, 50)
+    expected = retrieval_scores(*given), neighborhood_preservation(given[2], given[2][:, :1])
+    monkeypatch.setattr("lapwing.operators.BLOCK_BYTES", 8 * 4 * 50 * 7)  # seven queries
+    assert (retrieval_scores(*given), neighborhood_preservation(given[2], given[2][:, :1])) == (
+        pytest.approx(expected[0]),
+        pytest.approx(expected[1]),
+    )
+
+
+@pytest.fixture
+def embedded():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((60, 6))
+    return X, X[:, :2] + 0.3 * rng.standard_normal((60, 2))
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_neighbourhoods_against_scikit_learn(embedded, k):
+    X, Z = embedded
+    assert trustworthiness(X, Z, n_neighbors=k) == pytest.approx(manifold.trustworthiness(X, Z, n_neighbors=k))
+    assert continuity(X, Z, n_neighbors=k) == pytest.approx(manifold.trustworthiness(Z, X, n_neighbors=k))
+    assert trustworthiness(X, X) == continuity(X, X) == neighbor_recall(X, X) == 1
+
+
+def test_neighbours_of_a_sample_of_rows_are_among_all(embedded):
+    """By their definition: the neighbours of some rows, and the ranks that all others have."""
+    X, Z = embedded
+    k, n, found = 4, 60, []
+    queries = np.linspace(0, n - 1, 9).astype(int)
+    for i in queries:
+        order = [[j for j in np.argsort(np.linalg.norm(A - A[i], axis=1)) if j != i] for A in (X, Z)]
+        beyond = sum(max(order[0].index(j) + 1 - k, 0) for j in order[1][:k])
+        strayed = sum(max(order[1].index(j) + 1 - k, 0) for j in order[0][:k])
+        scale = 2 / (k * (2 * n - 3 * k - 1))
+        found.append((1 - scale * beyond, 1 - scale * strayed, len(set(order[0][:k]) & set(order[1][:k])) / k))
+    assert neighborhood_preservation(X, Z, n_neighbors=k, max_queries=9) == pytest.approx(np.mean(found, axis=0))
+
+
+def test_bad_neighbourhoods(embedded):
+    X, Z = embedded
+    for wrong in (0, 30, "five"):
+        with pytest.raises(ValueError, match="n_neighbors="):
+            neighbor_recall(X, Z, n_neighbors=wrong)
+    with pytest.raises(ValueError, match="Z has 59"):
+        trustworthiness(X, Z[:-1])
+    with pytest.raises(ValueError, match="max_queries=0"):
+        continuity(X, Z, max_queries=0)
+
+
+def test_sparse_rows_are_compared_by_angle(embedded):
+    X, _ = embedded
+    lengths = np.random.RandomState(0).uniform(1, 9, 60)[:, None]
+    unit = X / np.linalg.norm(X, axis=1)[:, None]
+    assert neighborhood_preservation(sparse.csr_array(X * lengths), unit) == (1, 1, 1)

@@ -20,19 +20,28 @@ from lapwing import (
     DNE,
     GLPCA,
     L21PCA,
+    LFDA,
     LPCA,
     LPDP,
     LPP,
+    LSDA,
     MFA,
     MMC,
+    MULTISPATI,
     NPE,
     OLPP,
     ONPP,
     TSA,
+    ContrastivePCA,
+    DiffusionMaps,
+    GraphPCA,
+    KernelLDA,
+    KernelLFDA,
     KernelLPP,
     KernelNPE,
     LaplacianEigenmaps,
     RobustGLPCA,
+    SpectralRegression,
     TangentialMaps,
 )
 from lapwing.graphs import (
@@ -48,13 +57,16 @@ from lapwing.graphs import (
     TangentAlignment,
 )
 
-LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA)]
-FREE = [TangentialMaps(), LaplacianEigenmaps(), GLPCA(), RobustGLPCA(), L21PCA()]
-KERNEL = [KernelLPP(), KernelNPE()]
-DEFAULT = [*LINEAR, *FREE, *KERNEL, TSA(image_shape=(-1, 1))]
+LINEAR = [make() for make in (LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LFDA, LSDA, LPCA)]
+FREE = [TangentialMaps(), LaplacianEigenmaps(), DiffusionMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
+KERNEL = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
+OF_VARIANCE = [GraphPCA(), MULTISPATI(), ContrastivePCA()]
+DEFAULT = [*LINEAR, *FREE, *KERNEL, *OF_VARIANCE, SpectralRegression(), TSA(image_shape=(-1, 1))]
 # Settings that take another path through fit or transform than any default does.
 SPECIAL = [
-    LPP(1, graph=SameClass(), pca=None),  # a graph that makes y required; no pre-projection
+    # A graph that makes y required; no pre-projection. Without a ridge, classes of so few rows are points along several
+    # directions, and which of these comes first is arbitrary, for repeated rows as for weights.
+    LPP(1, graph=SameClass(), pca=None, ridge=0.1),
     OLPP(1, graph=SameClass() - 0.2 * Complete(), normalize="trace"),  # each graph scaled by its trace
     ONPP(1, graph=2, center=False),  # mean_ is 0
     KernelLPP(

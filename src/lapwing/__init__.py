@@ -5,14 +5,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .devices import to_numpy as to_numpy
+    from .inspection import loadings as loadings
+    from .inspection import stability as stability
     from .methods import *  # noqa: F403
     from .persistence import load as load
     from .persistence import save as save
     from .persistence import to_onnx as to_onnx
     from .persistence import to_torch as to_torch
     from .reducers import UnitsWarning as UnitsWarning
+    from .reducers import verify as verify
+    from .solvers import Certificate as Certificate
+    from .solvers import CertificateWarning as CertificateWarning
 
 _FILES = ("load", "save", "to_onnx", "to_torch")
+_ELSEWHERE = {
+    "Certificate": "solvers",
+    "CertificateWarning": "solvers",
+    "UnitsWarning": "reducers",
+    "loadings": "inspection",
+    "stability": "inspection",
+    "to_numpy": "devices",
+    "verify": "reducers",
+}
 _PARTS = (
     "blocks",
     "clustering",
@@ -20,6 +34,7 @@ _PARTS = (
     "cost",
     "devices",
     "graphs",
+    "inspection",
     "methods",
     "metrics",
     "papers",
@@ -39,10 +54,8 @@ def __getattr__(name: str) -> Any:
     # Names are looked up when they are asked for: the command line answers without waiting for NumPy and scikit-learn.
     if name in _FILES:
         return getattr(import_module(".persistence", __name__), name)
-    if name == "to_numpy":
-        return import_module(".devices", __name__).to_numpy
-    if name == "UnitsWarning":
-        return import_module(".reducers", __name__).UnitsWarning
+    if name in _ELSEWHERE:
+        return getattr(import_module(f".{_ELSEWHERE[name]}", __name__), name)
     if name in _PARTS:
         return import_module(f".{name}", __name__)
     if name == "__version__":
@@ -57,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_methods(), *_FILES, *_PARTS, "UnitsWarning", "__version__", "to_numpy"]
+    return [*globals(), *_methods(), *_FILES, *_PARTS, *_ELSEWHERE, "__version__"]

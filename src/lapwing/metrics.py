@@ -1,10 +1,11 @@
-"""Measures of clusters and embeddings, and distances, that scikit-learn lacks."""
+"""How good an embedding is, by its neighbourhoods and as an index; measures of clusters; distances that scikit-learn lacks."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.cluster import contingency_matrix
@@ -12,14 +13,23 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ._validation import check_count
 from .neighbors import chi2_distances
+from .operators import Array, row_blocks
+from .rows import spread_rows
 
 __all__ = [
     "chi2_distances",
     "clustering_accuracy",
+    "continuity",
+    "mean_average_precision",
+    "neighbor_recall",
+    "neighborhood_preservation",
     "procrustes_error",
     "purity",
+    "recall_at_k",
     "retrieval_scores",
+    "trustworthiness",
 ]
+QUERIES = 1000  # rows whose neighbours are compared, of more
 
 
 def procrustes_error(
@@ -97,24 +107,218 @@ def purity(labels_true: Any, labels_pred: Any) -> float:
     return float(table.max(axis=0).sum() / table.sum())
 
 
-def retrieval_scores(
-    queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, n_neighbors: int = 5
-) -> tuple[float, float]:
-    """How well the nearest rows of an index answer queries: mean average precision, and recall at k.
+def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
+    """Whether rows that are near in Z are near in X: 1 at best, about 0.5 by chance.
 
-    A row of the index is relevant to a query of the same class. The average precision of a query is the mean, over its relevant
-    rows, of the share of relevant ones among the rows at least as near. Recall at k is the share of queries that have a relevant
-    row among their k nearest, as in metric learning. Queries without a relevant row are left out of the first, and the second
-    counts them as failures.
+    Each of the k nearest in Z that is not among the k nearest in X counts by how far its rank in X is beyond k [1]_. scikit-learn
+    has the same measure, of all rows.
+
+    Parameters
+    ----------
+    X, Z : array-like
+        As in :func:`neighborhood_preservation`.
+    n_neighbors : int, default=10
+        k; less than half of the samples.
+    max_queries : int, default=1000
+        Of more rows, the neighbours of so many are looked at, among all rows.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    .. [1] J. Venna and S. Kaski, "Local multidimensional scaling", Neural Networks 19, 2006.
+       https://doi.org/10.1016/j.neunet.2006.05.014
+    """
+    return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[0]
+
+
+def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
+    """Whether rows that are near in X are still near in Z: 1 at best, about 0.5 by chance.
+
+    It is :func:`trustworthiness` with X and Z in each other's place.
+
+    Parameters
+    ----------
+    X, Z : array-like
+        As in :func:`neighborhood_preservation`.
+    n_neighbors : int, default=10
+        k; less than half of the samples.
+    max_queries : int, default=1000
+        Of more rows, the neighbours of so many are looked at, among all rows.
+
+    Returns
+    -------
+    float
+    """
+    return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[1]
+
+
+def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
+    """The share of the k nearest rows in X that are among the k nearest in Z: recall at k of a search in Z instead of X.
+
+    Parameters
+    ----------
+    X, Z : array-like
+        As in :func:`neighborhood_preservation`.
+    n_neighbors : int, default=10
+        k; less than half of the samples.
+    max_queries : int, default=1000
+        Of more rows, the neighbours of so many are looked at, among all rows.
+
+    Returns
+    -------
+    float
+        1 at best, k / (n - 1) by chance.
+    """
+    return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[2]
+
+
+def neighborhood_preservation(
+    X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES
+) -> tuple[float, float, float]:
+    """How well Z keeps the neighbours of X: :func:`trustworthiness`, :func:`continuity` and :func:`neighbor_recall` at once.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Neighbours are Euclidean, and by cosine where X is sparse.
+    Z : array-like or sparse matrix of shape (n_samples, n_components)
+        The embedding of the same rows.
+    n_neighbors : int, default=10
+        k; less than half of the samples.
+    max_queries : int, default=1000
+        Of more rows, the neighbours of so many, spread evenly, are looked at; they are searched for among all rows. Time grows
+        with the number of rows times this number.
+
+    Returns
+    -------
+    trustworthiness, continuity, recall : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.metrics import neighborhood_preservation
+    >>> X = np.arange(12.0)[:, None] ** 2
+    >>> neighborhood_preservation(X, -X, n_neighbors=3)
+    (1.0, 1.0, 1.0)
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    Z = check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
+    n = X.shape[0]
+    if n != Z.shape[0]:
+        raise ValueError(f"X has {n} rows, but Z has {Z.shape[0]}; pass the embedding of the same rows")
+    if not check_count("n_neighbors", n_neighbors) < n / 2:
+        raise ValueError(f"n_neighbors={n_neighbors} must be less than half of the {n} samples")
+    queries = spread_rows(n, check_count("max_queries", max_queries))
+    parts = [queries[part] for part in row_blocks(queries.size, 4 * n)]
+    found = [rank_agreement(neighbor_ranks(X, some), neighbor_ranks(Z, some), n_neighbors) for some in parts]
+    means = np.average(found, axis=0, weights=[some.size for some in parts])
+    return float(means[0]), float(means[1]), float(means[2])
+
+
+def neighbor_ranks(X: Array, queries: np.ndarray | None = None) -> np.ndarray:
+    """Entry (i, j): row j of X is the how-manieth neighbour of query i, from 1; 0 for the query itself.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n_samples, n_features)
+    queries : ndarray of int, default=None
+        The rows searched for; None is all.
+    """
+    queries = np.arange(X.shape[0]) if queries is None else queries
+    distances = pairwise_distances(X[queries], X, metric="cosine" if sparse.issparse(X) else "euclidean")
+    distances[np.arange(queries.size), queries] = -1
+    ranks = np.empty(distances.shape, dtype=np.int32)
+    order = np.argsort(distances, axis=1)
+    np.put_along_axis(ranks, order, np.arange(X.shape[0], dtype=np.int32)[None], axis=1)
+    return ranks
+
+
+def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float, float, float]:
+    """1 - 2 / (q k (2n - 3k - 1)) * (how far the ranks of neighbours are beyond k), both ways, and the share of common ones.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (q, n)
+        Of :func:`neighbor_ranks`.
+    k : int
+    """
+    q, n = before.shape
+    scale = 2 / (q * k * (2 * n - 3 * k - 1))
+    near_before, near_after = (ranks <= k for ranks in (before, after))
+    intruders = np.maximum(before[near_after] - k, 0).sum()
+    strayed = np.maximum(after[near_before] - k, 0).sum()
+    common = np.count_nonzero(near_before & near_after) - q  # each row is its own
+    return float(1 - scale * intruders), float(1 - scale * strayed), float(common / (q * k))
+
+
+def mean_average_precision(
+    queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, max_queries: int = QUERIES
+) -> float:
+    """How well an index, sorted by its distance to a query, puts rows of the query's class first: 1 at best.
+
+    The average precision of a query is the mean, over the rows of its class, of the share of such rows among those at least as
+    near. Queries without a row of their class are left out.
+
+    Parameters
+    ----------
+    queries, labels, indexed, indexed_labels : array-like
+        As in :func:`retrieval_scores`.
+    max_queries : int, default=1000
+        Of more queries, so many are asked, each of the whole index.
+
+    Returns
+    -------
+    float
+    """
+    return retrieval_scores(queries, labels, indexed, indexed_labels, max_queries=max_queries)[0]
+
+
+def recall_at_k(
+    queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, n_neighbors: int = 5, max_queries: int = QUERIES
+) -> float:
+    """The share of queries that have a row of their class among their k nearest, as in metric learning.
+
+    :func:`neighbor_recall` needs no labels: it compares the k nearest rows before and after an embedding.
+
+    Parameters
+    ----------
+    queries, labels, indexed, indexed_labels : array-like
+        As in :func:`retrieval_scores`.
+    n_neighbors : int, default=5
+        k.
+    max_queries : int, default=1000
+        Of more queries, so many are asked, each of the whole index.
+
+    Returns
+    -------
+    float
+    """
+    found = retrieval_scores(queries, labels, indexed, indexed_labels, n_neighbors=n_neighbors, max_queries=max_queries)
+    return found[1]
+
+
+def retrieval_scores(
+    queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, n_neighbors: int = 5, max_queries: int = QUERIES
+) -> tuple[float, float]:
+    """How well the nearest rows of an index answer queries: :func:`mean_average_precision` and :func:`recall_at_k` at once.
+
+    A row of the index is relevant to a query of the same class. Queries without a relevant row are left out of the first, and the
+    second counts them as failures.
 
     Parameters
     ----------
     queries : array-like or sparse matrix of shape (n_queries, n_components)
     labels : array-like of shape (n_queries,)
     indexed : array-like or sparse matrix of shape (n_indexed, n_components)
+        Rows that answer. Where queries are rows of the index, leave them out of it: each would find itself first.
     indexed_labels : array-like of shape (n_indexed,)
     n_neighbors : int, default=5
         k.
+    max_queries : int, default=1000
+        Of more queries, so many are asked, spread evenly, each of the whole index.
 
     Returns
     -------
@@ -126,19 +330,26 @@ def retrieval_scores(
     >>> retrieval_scores([[0.0]], ["a"], [[1.0], [2.0], [3.0]], ["a", "b", "a"], n_neighbors=1)
     (0.833..., 1.0)
     """
-    k = check_count("n_neighbors", n_neighbors)
+    k, most = check_count("n_neighbors", n_neighbors), check_count("max_queries", max_queries)
+    queries, indexed = (
+        check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32]) for rows in (queries, indexed)
+    )
     labels, indexed_labels = column_or_1d(labels), column_or_1d(indexed_labels)
     check_consistent_length(queries, labels)
     check_consistent_length(indexed, indexed_labels)
-    order = np.argsort(pairwise_distances(queries, indexed), axis=1, kind="stable")
-    relevant = indexed_labels[order] == labels[:, None]
-    ranks = np.arange(1, relevant.shape[1] + 1)
-    precision = np.cumsum(relevant, axis=1) / ranks
-    counts = relevant.sum(axis=1)
-    answered = counts > 0
-    average = (precision * relevant).sum(axis=1)[answered] / counts[answered]
-    found = relevant[:, :k].any(axis=1)
-    return float(average.mean()) if answered.any() else 0.0, float(found.mean())
+    asked, n = spread_rows(queries.shape[0], most), indexed.shape[0]
+    average, found = np.full(asked.size, np.nan), np.zeros(asked.size, dtype=bool)
+    for part in row_blocks(asked.size, 4 * n):
+        some = asked[part]
+        order = np.argsort(pairwise_distances(queries[some], indexed), axis=1, kind="stable")
+        relevant = indexed_labels[order] == labels[some, None]
+        precision = np.cumsum(relevant, axis=1) / np.arange(1, n + 1)
+        counts = relevant.sum(axis=1)
+        total = (precision * relevant).sum(axis=1)
+        average[part] = np.divide(total, counts, out=np.full(some.size, np.nan), where=counts > 0)
+        found[part] = relevant[:, :k].any(axis=1)
+    answered = average[~np.isnan(average)]
+    return float(answered.mean()) if answered.size else 0.0, float(found.mean())
 
 
 def standard_error(values: np.ndarray) -> float:

@@ -50,7 +50,7 @@ def canonical(X: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Structured:
-    r"""The symmetric matrix :math:`S + \sum_i U_i \mathrm{diag}(c_i) U_i^\top + \mathrm{diag}(g)`.
+    r"""The symmetric matrix :math:`S + \sum_i U_i \mathrm{diag}(c_i) U_i^\top + \mathrm{diag}(g) + R`.
 
     Parameters
     ----------
@@ -62,12 +62,15 @@ class Structured:
         U is (n, r), dense or sparse; c is (r,).
     diag : ndarray of shape (n,) or None
         g.
+    rest : LinearOperator or None
+        R: what is symmetric and none of these, such as an inverse; known by its products alone.
     """
 
     n: int
     sparse: sparse.csr_array | None = None
     factors: tuple[tuple[Array, np.ndarray], ...] = ()
     diag: np.ndarray | None = None
+    rest: LinearOperator | None = None
 
     __array_ufunc__ = None  # so that ``np.float64(2) * A`` comes to __rmul__
 
@@ -75,6 +78,7 @@ class Structured:
         parts = [] if self.sparse is None else [f"{self.sparse.nnz} sparse entries"]
         parts += [f"a factor of rank {c.size}" for _, c in self.factors]
         parts += [] if self.diag is None else ["a diagonal"]
+        parts += [] if self.rest is None else ["an operator"]
         return f"<{self.n} x {self.n} matrix: {', '.join(parts) or 'zero'}>"
 
     @property
@@ -83,19 +87,18 @@ class Structured:
 
     @property
     def is_diagonal(self) -> bool:
-        return self.sparse is None and not self.factors
+        return self.sparse is None and not self.factors and self.rest is None
 
     @property
     def is_thin(self) -> bool:
         """Whether a pass over blocks of rows is enough for it."""
-        return self.sparse is None and (not self.factors or all(self._is_thin(U) for U, _ in self.factors))
+        return self.sparse is None and self.rest is None and all(self._is_thin(U) for U, _ in self.factors)
 
     @property
     def wide(self) -> Structured:
-        """The rest: the sparse part, and factors of about as many columns as rows."""
-        if not self.factors:
-            return Structured(self.n, self.sparse)
-        return Structured(self.n, self.sparse, tuple((U, c) for U, c in self.factors if not self._is_thin(U)))
+        """What else there is: the sparse part, factors of about as many columns as rows, and the operator."""
+        factors = tuple((U, c) for U, c in self.factors if not self._is_thin(U))
+        return Structured(self.n, self.sparse, factors, rest=self.rest)
 
     def _is_thin(self, U: Array) -> bool:
         return 2 * U.shape[1] <= self.n and not isinstance(U, LinearOperator)
@@ -110,6 +113,7 @@ class Structured:
             _plus(self.sparse, other.sparse),
             self.factors + other.factors,
             _plus(self.diag, other.diag),
+            _plus(self.rest, other.rest),
         )
 
     def __mul__(self, scale: float) -> Structured:
@@ -120,6 +124,7 @@ class Structured:
             None if self.sparse is None else self.sparse * scale,
             tuple((U, scale * c) for U, c in self.factors),
             None if self.diag is None else scale * self.diag,
+            None if self.rest is None else float(scale) * self.rest,
         )
 
     __rmul__ = __mul__
@@ -140,6 +145,8 @@ class Structured:
             product += self.sparse @ columns
         for U, c in self.factors:
             product += U @ (c[:, None] * (U.T @ columns))
+        if self.rest is not None:
+            product += self.rest @ columns
         return product.reshape(Y.shape)
 
     def operator(self, dtype: Any = np.float64) -> LinearOperator:
@@ -155,6 +162,8 @@ class Structured:
                 product += S @ columns
             for U, c in factors:
                 product += U @ (c * (U.T @ columns))
+            if self.rest is not None:
+                product += self.rest @ columns
             return product.reshape(V.shape)
 
         return LinearOperator(self.shape, matvec=apply, matmat=apply, dtype=dtype)
@@ -164,6 +173,13 @@ class Structured:
         scale = sparse.diags_array(counts)
         factors = tuple((scale @ U if sparse.issparse(U) else counts[:, None] * U, c) for U, c in self.factors)
         return Structured(self.n, self.sparse, factors, None if self.diag is None else counts * self.diag)
+
+    def rescaled(self, scale: np.ndarray) -> Structured:
+        """``diag(scale) A diag(scale)``."""
+        scaling = sparse.diags_array(scale)
+        S = None if self.sparse is None else sparse.csr_array(scaling @ self.sparse.tocsr() @ scaling)
+        factors = tuple((scaling @ U, c) for U, c in self.factors)
+        return Structured(self.n, S, factors, None if self.diag is None else scale**2 * self.diag)
 
     def among(self, rows: np.ndarray) -> Structured:
         """The matrix of some rows, without factors."""
@@ -180,6 +196,9 @@ class Structured:
         for U, c in self.factors:
             U = U @ np.eye(U.shape[1]) if isinstance(U, LinearOperator) else U.astype(np.float64)
             diagonal += (U.multiply(U) if sparse.issparse(U) else U * U) @ c
+        if self.rest is not None:
+            for rows in row_blocks(self.n, self.n):
+                diagonal[rows] += np.diagonal((self.rest @ np.eye(self.n, rows.stop - rows.start, -rows.start))[rows])
         return diagonal
 
     def toarray(self) -> np.ndarray:
@@ -188,6 +207,8 @@ class Structured:
 
     def tosparse(self) -> Array:
         """The matrix in sparse form, factors multiplied out: for factors with few entries a column."""
+        if self.rest is not None:
+            raise ValueError("a matrix that is known by its products alone has no sparse form; use a linear map")
         total = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr()
         for U, c in self.factors:
             entries = np.diff(sparse.csc_array(U).indptr) if sparse.issparse(U) else np.full(U.shape[1], self.n)

@@ -2,12 +2,17 @@ r"""The one problem behind every method.
 
 .. math:: \min_V \operatorname{tr}(V^\top F^\top A F V)
           \quad\text{subject to}\quad V^\top F^\top B F V = I \ \text{ or }\ V^\top V = I
+
+or, where B is given and directions are orthogonal nevertheless, of two traces:
+
+.. math:: \min_V \frac{\operatorname{tr}(V^\top F^\top A F V)}{\operatorname{tr}(V^\top F^\top B F V)}
+          \quad\text{subject to}\quad V^\top V = I
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple
 
@@ -36,16 +41,17 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Minimise the sum of ``minimise``'s terms subject to ``subject_to``."""
+    """Minimise the sum of ``minimise``'s terms subject to ``subject_to``; as a ``ratio`` over it, by orthogonal directions."""
 
     minimise: Sequence[Term]
     subject_to: Structured | Literal[Constraint.ORTHOGONAL]
+    ratio: bool = field(default=False, kw_only=True)
 
     @property
     def degrees(self) -> np.ndarray | None:
         """The weights of the constraint's mean, where the constraint is a diagonal matrix."""
         B = self.subject_to
-        return B.diag if isinstance(B, Structured) and B.sparse is None and not B.factors else None
+        return B.diag if isinstance(B, Structured) and B.is_diagonal else None
 
 
 def attraction(terms: Sequence[Term]) -> list[Term]:

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ._validation import equal_within
-from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted_mean
+from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
 from .operators import Array, canonical, row_blocks
 
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
@@ -38,6 +38,8 @@ class Rows:
     has_features = True  # whether X holds them, not a kernel
     in_blocks = False  # whether rows stand for more than themselves
     counts: np.ndarray | None = None  # how many, where they do
+    weights: np.ndarray | None = None  # of the samples, where some were given
+    kept: np.ndarray | None = None  # of the rows that were given, where some have the weight 0
     scale: np.ndarray | None = None  # what the columns were divided by, where they were
     sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
     frame: Any = None  # X as it was passed, where it was a data frame
@@ -89,7 +91,19 @@ class Rows:
 
     def divided(self, scale: np.ndarray) -> Rows:
         """The same rows, each column divided by its scale."""
-        return DividedRows(self, scale)
+        rows = DividedRows(self, scale)
+        return rows if self.weights is None else rows.weighted(self.weights, self.kept)
+
+    def weighted(self, weights: np.ndarray, kept: np.ndarray | None = None) -> Rows:
+        """The same rows, each of which stands for so many samples; for graphs that see samples by their class alone.
+
+        ``kept`` are the numbers of the rows that have a weight, where some have none and were left out.
+        """
+        rows = copy(self)
+        rows._kept, rows.F = {}, weighted(self.F, weights)
+        rows.weights, rows.kept, rows.n_samples = weights, kept, weights.sum()
+        rows.counts = np.ceil(weights)  # of those that are linked, or not: a part of a sample is one
+        return rows
 
     def halves(self) -> list[Rows]:
         """The same rows twice, the links of each sampled search dealt out between the two."""
@@ -117,7 +131,9 @@ class Rows:
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
-        return np.bincount(self.classes[self.classes >= 0]).astype(np.float64)
+        known = self.classes >= 0
+        weights = None if self.weights is None else self.weights[known]
+        return np.bincount(self.classes[known], weights).astype(np.float64)
 
     def total(self, values: np.ndarray) -> float:
         """The sum over samples of what is given for rows."""
@@ -416,6 +432,28 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     classes = np.full(n, -1, dtype=np.intp)
     classes[known] = codes
     return classes
+
+
+def coded_labels(y: Any, n: int, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels as places among ``names``, behind which those that are new are added, and -1 where unknown; and the names."""
+    if y is None:
+        encode_labels(None, n)  # says what is missing
+    y = _as_array(y)
+    if y.size != n:
+        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label a sample")
+    known = y != -1
+    try:
+        found, inverse = np.unique(y[known], return_inverse=True)
+    except TypeError as error:
+        raise ValueError("y mixes labels of kinds that have no order; use one kind") from error
+    if names.size and found.size and (names.dtype.kind in "OU") != (found.dtype.kind in "OU"):
+        raise ValueError(f"y has labels like {found[0]!r}, and those before were like {names[0]!r}; use one kind")
+    places = {name: place for place, name in enumerate(names.tolist())}
+    new = [name for name in found.tolist() if name not in places]
+    places |= {name: len(places) + i for i, name in enumerate(new)}
+    codes = np.full(n, -1, dtype=np.intp)
+    codes[known] = np.array([places[name] for name in found.tolist()], dtype=np.intp)[inverse]
+    return codes, np.concatenate([names.astype(found.dtype) if not names.size else names, np.array(new, found.dtype)])
 
 
 def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -323,7 +323,7 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     """problem(X, y) is solved: the constraint holds for transform(X), and the terms add up to eigenvalues_."""
     model = clone(estimator)
     # The method itself, without what regularises it or scales its directions.
-    plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None, "standardize": False}
+    plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None, "standardize": False, "n_steps": 0}
     model.set_params(**{name: plain[name] for name in plain.keys() & model.get_params(deep=False).keys()})
     try:
         problem, Z = model.problem(X, y), np.asarray(model.fit(X, y).transform(X), dtype=np.float64)
@@ -333,14 +333,19 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     _expect(isinstance(problem, Problem), f"problem returns a {type(problem).__name__}; {where}")
     if not hasattr(model, "eigenvalues_") or isinstance(getattr(model, "components_", None), list):
         return  # a score, or a map of several modes, whose problems follow one another
-    orthogonal = problem.subject_to is ORTHOGONAL
-    B = model.components_ @ model.components_.T if orthogonal else Z.T @ (problem.subject_to @ Z)
-    _expect(
-        _close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {np.abs(B - np.eye(len(B))).max():.3g}; {where}"
-    )
+    A = laplacian_sum(problem.minimise)
+    if problem.ratio and problem.subject_to is not ORTHOGONAL:
+        A = A - model.trace_ratio_ * problem.subject_to
+    orthogonal = problem.ratio or problem.subject_to is ORTHOGONAL
+    if not orthogonal or hasattr(model, "components_"):  # directions among a kernel's features are not written out
+        B = model.components_ @ model.components_.T if orthogonal else Z.T @ (problem.subject_to @ Z)
+        _expect(
+            _close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {np.abs(B - np.eye(len(B))).max():.3g}; {where}"
+        )
     if not hasattr(model, "n_iter_"):  # an iteration ends at another problem than it begins with
-        A = Z.T @ (laplacian_sum(problem.minimise) @ Z)
-        off = np.abs(A - np.diag(model.eigenvalues_)).max() / np.abs(A).max()
+        uncancelled = np.abs(Z.T @ (np.abs(A.diagonal())[:, None] * Z)).max()  # eigenvalues of 0 are rounding of this
+        A = Z.T @ (A @ Z)
+        off = np.abs(A - np.diag(model.eigenvalues_)).max() / max(np.abs(A).max(), 1e-8 * uncancelled)
         _expect(off <= 1e-5, f"ZᵀAZ of Z = transform(X) is not diag(eigenvalues_), by {off:.3g} of it; {where}")
 
 

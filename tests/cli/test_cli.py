@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import oracles as o
 import pytest
 from messy import customers
 from scipy import sparse
@@ -23,6 +24,7 @@ import lapwing
 from lapwing import LPP, MFA, OLPP, TSA, LaplacianScore
 from lapwing.comparison import METHODS, compare
 from lapwing.graphs import KNN, On, Target
+from lapwing.inspection import loadings
 from lapwing.persistence import load
 from lapwing.persistence._file import FORMAT
 from lapwing.tables import Table, batches, read, write
@@ -129,6 +131,12 @@ def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
     assert model.sampling_["queries"] == 500
     expected = LPP(3, graph=KNN(5, queries=500)).fit(Z)
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
+    monkeypatch.setattr("lapwing.cli._verify._read", None)
+    checking = (tmp_path / "model", path, "-l", "kind", "--id", "name")
+    assert "what the model gives for them was not compared" in run("verify", *checking).stdout
+    model.components_[0] += 0.01
+    lapwing.save(model, tmp_path / "model")
+    run("verify", *checking, code=1)
     run(*arguments, "-m", "mmc")
     np.testing.assert_allclose(load(tmp_path / "model").components_, lapwing.MMC(3).fit(Z, y).components_, atol=1e-8)
 
@@ -219,6 +227,17 @@ def test_inspect(model):
     shown = run("inspect", model).stdout
     for part in ("Locality Preserving Projections", "outputs          2", "petal width", f"format {FORMAT}"):
         assert part in shown
+
+
+def test_loadings(model):
+    """The leading features, by their names."""
+    rows = json.loads(run("inspect", model, "--loadings", "3", "--json").stdout)
+    expected = loadings(LPP(2).fit(X), feature_names=NAMES).rows(3)
+    assert [(row["feature"], row["rank"]) for row in rows] == [(row["feature"], row["rank"]) for row in expected]
+    np.testing.assert_allclose([row["loading"] for row in rows], [row["loading"] for row in expected])
+    shown = run("inspect", model, "--loadings", "1").stdout
+    assert f"{expected[0]['feature']}" in shown
+    assert f"{expected[0]['loading']:+.3f}" in shown
 
 
 # Labels, sparse data, images
@@ -883,3 +902,69 @@ def test_demo(tmp_path, monkeypatch):
     result = run("demo", tmp_path / "out", "-j", 1)
     assert "LPP" in result.stdout
     assert Path(tmp_path / "out" / "report.html").stat().st_size > 100_000
+
+
+# Whether a model is what it says
+
+
+@pytest.fixture
+def iris_model(tmp_path):
+    """A table with a column of text, its model, and the arguments that both took."""
+    data, model = tmp_path / "iris.csv", tmp_path / "model.lapwing"
+    columns = zip(IRIS.data.tolist(), 75 * ["north", "south"], IRIS.target_names[IRIS.target], strict=True)
+    rows = [",".join(map(str, [*numbers, site, species])) for numbers, site, species in columns]
+    data.write_text("\n".join(["a,b,c,d,site,species", *rows]) + "\n")
+    run("fit", data, "--label", "species", "--output", model, "-d", "2")
+    return data, model
+
+
+def test_verify(iris_model):
+    data, model = iris_model
+    result = run("verify", model, data, "--label", "species")
+    assert "verdict" in result.stdout
+    assert "does NOT" not in result.stdout
+    assert "certificate" in result.stdout
+    assert "the steps before the method (ColumnTransformer) were applied as the model has them" in result.stdout
+    assert "LPP solves the problem that 150 rows pose" in result.stderr
+    assert "valid feature names" not in result.stderr
+    facts = json.loads(run("verify", model, data, "--label", "species", "--json").stdout)
+    assert facts["holds"] is True
+    assert facts["certificate"]["residual"] < 1e-12
+    assert "certificate" in run("inspect", model).stdout
+    assert json.loads(run("inspect", model, "--json").stdout)["certificate"]["tolerance"] == 1e-6
+
+
+def test_verify_finds_what_was_changed(iris_model, tmp_path):
+    data, model = iris_model
+    changed = load(model)
+    changed[-1].mean_[1] += 1
+    lapwing.save(changed, tmp_path / "changed.lapwing")
+    result = run("verify", tmp_path / "changed.lapwing", data, "--label", "species", code=1)
+    assert "does NOT hold" in result.stdout
+    assert "transform gives other numbers for the data" in " ".join(result.stdout.split())
+    assert "does NOT solve the problem" in result.stderr
+    facts = json.loads(run("verify", tmp_path / "changed.lapwing", data, "--label", "species", "--json", code=1).stdout)
+    assert facts["holds"] is False
+    assert len(facts["failures"]) == 1
+    # Labels by another column, and none.
+    assert "does NOT hold" in run("verify", model, data, "--label", "site", code=1).stdout
+    assert "requires y" in run("verify", model, data, code=1).stderr
+
+
+def test_verify_with_a_graph_and_of_modes(tmp_path):
+    X = load_digits().data[:90]
+    np.save(tmp_path / "X.npy", X)
+    W = o.knn_weights(X, None, 4)
+    sparse.save_npz(tmp_path / "W.npz", sparse.csr_matrix(W))
+    lapwing.save(LPP(2, graph=KNN(4), normalize=None).fit(X), tmp_path / "model")
+    run("verify", tmp_path / "model", tmp_path / "X.npy", "--graph", tmp_path / "W.npz")
+    sparse.save_npz(tmp_path / "W.npz", sparse.csr_matrix(W + np.roll(np.roll(W, 3, axis=0), 3, axis=1)))
+    assert (
+        "does NOT hold"
+        in run("verify", tmp_path / "model", tmp_path / "X.npy", "-g", tmp_path / "W.npz", code=1).stdout
+    )
+    lapwing.save(TSA(2, image_shape=(8, 8)).fit(X), tmp_path / "tsa")
+    assert "certificate, mode 2" in run("verify", tmp_path / "tsa", tmp_path / "X.npy").stdout
+    lapwing.save(LaplacianScore(2).fit(X), tmp_path / "score")
+    result = run("verify", tmp_path / "score", tmp_path / "X.npy", code=1)
+    assert "lapwing: LaplacianScore solves no eigenproblem, so there is nothing to verify" in result.stderr

@@ -11,11 +11,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
-from lapwing import DNE, LPCA, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing import DNE, LFDA, LPCA, LPDP, LPP, LSDA, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import (
     KNN,
     CodingLength,
     Complete,
+    LocalClass,
     OtherClass,
     Pairs,
     Reconstruction,
@@ -167,6 +168,34 @@ CASES = {
             (-0.5, o.laplacian(o.knn_weights(X, y, 7, keep=other))),
         ],
         None,
+    ),
+    "LFDA": Case(literal(LFDA), lambda X, y: [(1, o.local_within(X, y))], lambda X, y: o.local_mixture(X, y)[0]),
+    "LFDA-int": Case(
+        literal(LFDA, graph=3),
+        lambda X, y: [(1, o.local_within(X, y, 3))],
+        lambda X, y: o.local_mixture(X, y, 3)[0],
+    ),
+    "LFDA-class": Case(
+        literal(LFDA, graph="supervised"),
+        lambda X, y: [(1, o.same_class(X, y))],
+        lambda X, y: o.complete(X, y, among="labelled")[0],
+    ),
+    "LPP-local-class": Case(literal(LPP, graph=LocalClass(4)), lambda X, y: [(1, o.local_within(X, y, 4))]),
+    "LSDA": Case(
+        literal(LSDA, alpha=0.5),
+        lambda X, y: [
+            (0.5, o.laplacian(o.knn_weights(X, y, 5, "binary", keep=same))),
+            (-0.5, o.laplacian(o.knn_weights(X, y, 5, "binary", keep=other))),
+        ],
+        lambda X, y: o.laplacian(o.knn_weights(X, y, 5, "binary", keep=same))[1],
+    ),
+    "LSDA-heat": Case(
+        literal(LSDA, graph=KNN(7), alpha=0.1),
+        lambda X, y: [
+            (0.9, o.laplacian(o.knn_weights(X, y, 7, keep=same))),
+            (-0.1, o.laplacian(o.knn_weights(X, y, 7, keep=other))),
+        ],
+        lambda X, y: o.laplacian(o.knn_weights(X, y, 7, keep=same))[1],
     ),
     "LPCA": Case(literal(LPCA), lambda X, y: [(-1, o.local_scatter(X, y, 5))], None, supervised=False),
     "LPCA-int": Case(literal(LPCA, graph=2), lambda X, y: [(-1, o.local_scatter(X, y, 2))], None, supervised=False),

@@ -451,3 +451,38 @@ def test_an_empty_repulsion_warns():
     with pytest.warns(UserWarning, match="repulsion graph is empty") as found:
         LaplacianScore(graph=KNN(3) - Repulsion(3)).fit(data, np.repeat([0, 1], 60))
     assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("graph", [KNN(4), KNN(4, weights="binary") - 0.2 * Complete(), SameClass()], ids=str)
+def test_identity_constraint(graph, make):
+    """Eq. 6.9: the plain variance, feature by feature and edge by edge."""
+    labels = np.where(np.arange(60) % 7, Y, -1)
+    rows = labels >= 0 if graph.reads_labels else np.ones(60, dtype=bool)
+    score = LaplacianScore(graph=graph, constraint="identity").fit(make(X), labels)
+    W = np.zeros((60, 60))
+    for coefficient, L, _ in graph.build(X, labels):
+        dense = L.toarray()
+        W -= coefficient * (dense - np.diag(np.diag(dense)))
+    for r, f in enumerate(X.T):
+        attraction = sum(W[i, j] * (f[i] - f[j]) ** 2 for i in range(60) for j in range(i))
+        assert score.scores_[r] == pytest.approx(attraction / (rows.sum() * f[rows].var()), rel=1e-10)
+    if isinstance(graph, SameClass):  # D is I, so that both are the same
+        np.testing.assert_allclose(score.scores_, LaplacianScore(graph=graph).fit(X, labels).scores_, rtol=1e-10)
+    else:
+        assert not np.allclose(score.scores_, LaplacianScore(graph=graph).fit(X, labels).scores_, rtol=1e-3)
+
+
+def test_identity_constraint_of_weights_and_streams():
+    selector = LaplacianScore(graph=SameClass(balance=True), constraint="identity")
+    w = np.arange(60) % 4
+    repeated = clone(selector).fit(np.repeat(X, w, axis=0), np.repeat(Y, w)).scores_
+    np.testing.assert_allclose(clone(selector).fit(X, Y, sample_weight=w).scores_, repeated, rtol=1e-10)
+    streamed = (
+        clone(selector)
+        .partial_fit(X[:20], Y[:20], sample_weight=w[:20])
+        .partial_fit(X[20:], Y[20:], sample_weight=w[20:])
+    )
+    np.testing.assert_allclose(streamed.scores_, repeated, rtol=1e-10)
+    with pytest.raises(ValueError, match="constraint='unit' must be one of"):
+        LaplacianScore(constraint="unit").fit(X)

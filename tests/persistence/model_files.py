@@ -14,22 +14,31 @@ from lapwing import (
     DNE,
     GLPCA,
     L21PCA,
+    LFDA,
     LPCA,
     LPDP,
     LPI,
     LPP,
+    LSDA,
     MFA,
     MMC,
+    MULTISPATI,
     NPE,
     OLPP,
     ONPP,
     TSA,
+    ContrastivePCA,
+    DiffusionMaps,
     FisherScore,
+    GraphPCA,
+    KernelLDA,
+    KernelLFDA,
     KernelLPP,
     KernelNPE,
     LaplacianEigenmaps,
     LaplacianScore,
     RobustGLPCA,
+    SpectralRegression,
     TangentialMaps,
 )
 from lapwing.graphs import KNN, Graph, Pairs, Precomputed, Radius, Repulsion, SameClass
@@ -46,9 +55,11 @@ NEW = np.abs(o.blobs(9, 6, seed=1)[0])
 W = sparse.coo_array((np.ones(80), (np.r_[:40, np.r_[1:40, 0]], np.r_[np.r_[1:40, 0], :40])), shape=(40, 40))
 KERNEL = X @ X.T
 
-LINEAR = [LPP(), OLPP(), NPE(), ONPP(), MMC(), LPDP(), MFA(), DNE(), LPCA(), LPI(graph=5)]
-FREE = [LaplacianEigenmaps(), TangentialMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
-DEFAULT = [*LINEAR, *FREE, KernelLPP(), KernelNPE(), TSA(image_shape=(2, 3)), LaplacianScore(), FisherScore()]
+LINEAR = [LPP(), OLPP(), NPE(), ONPP(), MMC(), LPDP(), MFA(), DNE(), LFDA(), LSDA(), LPCA(), LPI(graph=5)]
+LINEAR += [GraphPCA(), MULTISPATI(), ContrastivePCA(), SpectralRegression()]
+FREE = [LaplacianEigenmaps(), DiffusionMaps(), TangentialMaps(), GLPCA(), RobustGLPCA(), L21PCA()]
+KERNELS = [KernelLPP(), KernelNPE(), KernelLDA(), KernelLFDA()]
+DEFAULT = [*LINEAR, *FREE, *KERNELS, TSA(image_shape=(2, 3)), LaplacianScore(), FisherScore()]
 SPECIAL = [
     LPP(graph=KNN(4, t=2.5, weights="heat") - 0.2 * Repulsion(30), pca=0.95, scaling="constraint"),
     LPP(graph=(KNN(3) & SameClass()) + 0.5 * Radius(9.0), n_components=None, pca=None),
@@ -67,6 +78,7 @@ SPECIAL = [
     LaplacianEigenmaps(graph=4, extension="barycentric"),
     TSA((2, None), image_shape=(3, -1), graph=4),
     LaplacianScore(3, graph=KNN(4)),
+    SpectralRegression(graph=4, lasso=0.3),
 ]
 
 

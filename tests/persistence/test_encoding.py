@@ -17,6 +17,7 @@ from helpers import literal
 from model_files import KERNEL, W, X, Y, contents, forge, full_disk, named, packed, same
 from sklearn.base import clone
 
+import lapwing
 from lapwing import (
     GLPCA,
     LPI,
@@ -34,6 +35,7 @@ from lapwing.graphs import KNN, Precomputed, Repulsion
 from lapwing.persistence import ModelFileError, load, save
 from lapwing.persistence._encoding import migrated
 from lapwing.reducers import LinearReducer
+from lapwing.solvers import Certificate
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -58,6 +60,58 @@ def test_golden(name):
     np.testing.assert_allclose(model.transform(np.array(expected["X"])), expected["Y"], rtol=1e-9, atol=1e-12)
     assert type(model) is type(MEANT[name])
     same(model.get_params(deep=False), MEANT[name].get_params(deep=False))
+
+
+@pytest.mark.parametrize("model", [LPP(2), TSA((2, 2), image_shape=(2, 3)), LPP(None), GLPCA(2)], ids=repr)
+def test_certificates_are_kept(model, tmp_path):
+    save(model.fit(X), tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.certificate_ == model.certificate_
+    assert type(again.certificate_) in (Certificate, list)
+    assert lapwing.verify(again, X).holds
+
+
+def test_models_without_a_certificate(file):
+    """Those of before, and those whose problem is not known."""
+    assert not any(hasattr(load(path), "certificate_") for path in GOLDEN.glob("*.lapwing"))
+    header, arrays = contents(file)
+    del header["model"]["fitted"]["certificate_"]
+    found = lapwing.verify(load(forge(file, header, arrays)), X, Y)
+    assert found.holds
+    assert "the model has no certificate of its own: it was fitted before there were any" in found.unknown
+    header["model"]["fitted"]["certificate_"] = None
+    assert load(forge(file, header, arrays)).certificate_ is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda entries: entries.pop("residual"),
+            "certificate_ is no certificate: it must have constraint_error, residual",
+        ),
+        (lambda entries: entries.update(residual="small"), "certificate_ has 'small' for its residual"),
+        (lambda entries: entries.update(tolerance=None), "certificate_ has None for its tolerance"),
+        (lambda entries: entries.update(rank=1.5), "certificate_ has 1.5 for its rank"),
+        (lambda entries: entries.update(gap=[1.0]), r"certificate_ has \[1.0\] for its gap"),
+    ],
+)
+def test_certificates_that_are_none(change, message, file):
+    header, arrays = contents(file)
+    change(header["model"]["fitted"]["certificate_"]["dict"])
+    with pytest.raises(ModelFileError, match=message):
+        load(forge(file, header, arrays))
+    header["model"]["fitted"]["certificate_"] = "all is well"
+    with pytest.raises(ModelFileError, match="certificate_ is no certificate"):
+        load(forge(file, header, arrays))
+
+
+def test_a_certificate_is_not_believed(file):
+    """A file whose directions were changed, and whose checksum was made anew: its certificate says that all is well."""
+    header, arrays = contents(file)
+    model = load(forge(file, header, arrays | {"components_": arrays["components_"] + 0.01}))
+    assert model.certificate_.holds
+    assert not lapwing.verify(model, X, Y).holds
 
 
 class Later(LinearReducer):

@@ -43,7 +43,7 @@ from lapwing.graphs import (
     SameClass,
 )
 
-PROPERTIES = 7  # that share the minutes of a fuzz
+PROPERTIES = 9  # that share the minutes of a fuzz
 
 
 def bounded(check):

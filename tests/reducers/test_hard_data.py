@@ -182,8 +182,8 @@ def test_truncation_doubles_until_the_energy_is_held(monkeypatch):
     X = sparse.random_array((700, 600), density=0.05, rng=rng, format="csr")
     monkeypatch.setattr(SparseMap, "limit", 500)
     asked = []
-    eigsh = _sparse.seeded_eigsh
-    monkeypatch.setattr(_sparse, "seeded_eigsh", lambda A, k, **o: asked.append(k) or eigsh(A, k, **o))
+    eigsh = _map.seeded_eigsh
+    monkeypatch.setattr(_map, "seeded_eigsh", lambda A, k, **o: asked.append(k) or eigsh(A, k, **o))
     truncated = OLPP(3, pca=0.8).fit(X)
     assert asked == [128, 256, 512][: len(asked)]
     assert len(asked) > 1

@@ -14,6 +14,7 @@ import numpy as np
 import outside
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits, load_wine
 from sklearn.impute import SimpleImputer
@@ -24,11 +25,13 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from lapwing import LPP, TSA, KernelLPP
 from lapwing.comparison import compare
 from lapwing.graphs import KNN, OtherClass, Pairs, Precomputed, Repulsion, SameClass
+from lapwing.inspection import loadings, stability
 from lapwing.papers.features import LBPHistogram
 from lapwing.reducers import LinearReducer
 from lapwing.report import write_atlas, write_report
 from lapwing.report._code import Expressions, program
 from lapwing.report._content import content
+from lapwing.selection import reducer_of
 
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
@@ -318,6 +321,22 @@ def nan_page(digits, found, tmp_path_factory):
     embeddings = {**found.embeddings, "LPP": {2: broken}}
     path = tmp_path_factory.mktemp("report") / "nan.html"
     return write_report(path, dataclasses.replace(found, spectra=spectra, embeddings=embeddings), digits[0])
+
+
+def test_the_recommended_model_says_how_well_it_solves_its_problem(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    found = compare(X, y, methods=["LPP"], dimensions=[2], cv=2)
+    certificate = reducer_of(found.models["LPP"]).certificate_
+    html = write_report(tmp_path / "page.html", found, X, y).read_text("utf-8")
+    said = (
+        f"<li>LPP, fitted to all rows, solves its eigenproblem: residual {certificate.residual:.1e}, constraint error"
+    )
+    assert said in html
+    reducer_of(found.models["LPP"]).certificate_ = dataclasses.replace(certificate, residual=0.1)
+    html = write_report(tmp_path / "page.html", found, X, y).read_text("utf-8")
+    assert "LPP, fitted to all rows, does NOT solve its eigenproblem to the digits it should: residual 1.0e-01" in html
+    found = compare(X, methods=["PCA"], dimensions=[2], cv=2)
+    assert "its eigenproblem" not in write_report(tmp_path / "page.html", found, X).read_text("utf-8")
 
 
 def test_numbers_that_are_not_finite_are_none(nan_page):
@@ -693,6 +712,24 @@ def wine_page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "wine.html"
     ids = [f"bottle {i}" for i in range(len(X))]
     return write_report(path, found, feature_names=wine.feature_names, ids=ids), found, wine.feature_names
+
+
+def test_how_certain_the_directions_are(wine_page, tmp_path):
+    """On request, for the method of choice: what lapwing.stability and lapwing.loadings say."""
+    path, found, names = wine_page
+    assert 'id="stability"' not in path.read_text()
+    page = write_report(tmp_path / "page.html", found, feature_names=names, stability=4).read_text()
+    shown = page[page.index('id="stability"') :]
+    method, dimension = found.choice
+    estimator = found.estimator(method, dimension)
+    known = slice(None) if method != "PCA" else found.labels >= 0
+    certain = stability(estimator, found.X[known], found.labels[known], n_draws=4)
+    for row in certain.rows():
+        assert f"<td>{row['angle']:.1f}</td><td>{row['low']:.1f}</td><td>{row['high']:.1f}</td>" in shown
+    model = clone(estimator).fit(found.X[known], found.labels[known])
+    leading = loadings(model, found.X[known], found.labels[known], n_draws=4, feature_names=names).rows(5)
+    assert shown.count('<tr><th scope="row">') >= len(leading) + dimension
+    assert f"<td>{leading[0]['feature']}</td><td>{leading[0]['loading']:+.3f}</td>" in shown
 
 
 def test_colour_by_feature(browser, wine_page):

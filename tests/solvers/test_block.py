@@ -33,7 +33,7 @@ def check_pairs(A, deflated, k, tol=1e-12, values_of_all=None):
         values_of_all = np.linalg.eigvalsh(rest.T @ A @ rest)
     expected = np.sort(values_of_all)[::-1][:k]
     typed = A.astype(deflated.dtype)
-    values, vectors = _block.block_largest(lambda V: typed @ V, deflated, k, tol)
+    values, vectors, _ = _block.block_largest(lambda V: typed @ V, deflated, k, tol)
     assert vectors.dtype == deflated.dtype
     V, size = vectors.astype(float), max(np.abs(A).max(), np.abs(values_of_all).max())
     fine = 1e-10 if deflated.dtype == np.float64 else 1e-4

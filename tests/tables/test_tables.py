@@ -661,4 +661,7 @@ def test_batches_without_a_label(tmp_path, labels, suffix):
 
 def test_public_names():
     preparing = {"DatesAsNumbers", "Frame", "Input", "Prepared", "column_numbers", "fills_gaps", "inputs_of", "prepare"}
-    assert set(tables.__all__) == {"Table", "batches", "check_suffix", "has_columns", "read", "write"} | preparing
+    assert (
+        set(tables.__all__)
+        == {"Table", "batches", "check_suffix", "files_of", "has_columns", "read", "write"} | preparing
+    )

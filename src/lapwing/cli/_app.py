@@ -15,11 +15,12 @@ import typer
 from typer.core import TyperGroup
 
 from ._compare import compare, demo
-from ._console import say
+from ._console import say, say_in_one_line, visible
 from ._inspect import export, inspect
 from ._methods import methods
 from ._model import fit, transform
 from ._reproduce import reproduce
+from ._verify import verify
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
 TERMINATED = 128 + signal.SIGTERM
@@ -45,10 +46,12 @@ class Commands(TyperGroup):
                 raise typer.Exit(BROKEN_PIPE) from None
             except Exception as error:
                 if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # Typer's own
+                    if isinstance(getattr(error, "message", None), str):
+                        error.message = visible(error.message)  # type: ignore[attr-defined]
                     raise
                 if ctx.params.get("debug"):
-                    traceback.print_exception(error)
-                say(f"lapwing: {_message(error)}")
+                    say("".join(traceback.format_exception(error)).rstrip())
+                say_in_one_line(f"lapwing: {_message(error)}")
                 raise typer.Exit(1) from error
 
 
@@ -65,7 +68,7 @@ def _message(error: Exception) -> str:
 
 
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
-    say(f"lapwing: warning: {message}")
+    say_in_one_line(f"lapwing: warning: {message}")
 
 
 def _discard_output() -> None:
@@ -95,7 +98,7 @@ def _main(
 
 
 # In the order of the help.
-for command in (compare, fit, transform, inspect, export, methods, demo, reproduce):
+for command in (compare, fit, transform, inspect, verify, export, methods, demo, reproduce):
     app.command()(command)
 
 

@@ -121,9 +121,9 @@ def compare(
 ) -> None:
     """Try several methods and dimensions by cross-validation; print a table and write a report."""
     start = perf_counter()
-    check_output(output, data)
+    check_output(output, data, label)
     if atlas is not None:
-        check_output(atlas, data, output)
+        check_output(atlas, data, label, beside=output)
     if label is not None and label in (group, time):
         raise typer.BadParameter(f"{label!r} is the label, so it cannot divide the rows", param_hint="--group, --time")
     if group is not None and time is not None:

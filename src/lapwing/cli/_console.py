@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,12 +15,24 @@ from typing import Any
 import typer
 
 WIDE = 1_000  # columns, where output is no terminal: lines are never folded
+# Control characters but for tabs and the ends of lines, what turns the direction of text, and halves of characters.
+STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 Progress = Callable[[int, int | None, str], None]
+
+
+def visible(text: str) -> str:
+    r"""Text of files and users as it may go to a terminal: what would steer that is written as ``\x1b``."""
+    return STEERING.sub(lambda found: found[0].encode("unicode_escape", "backslashreplace").decode(), text)
 
 
 def say(message: str) -> None:
     """A message, not a result."""
-    typer.echo(message, err=True)
+    typer.echo(visible(message), err=True)
+
+
+def say_in_one_line(message: str) -> None:
+    """An error or a warning."""
+    say(" ".join(message.splitlines()))
 
 
 def counted(number: int, what: str) -> str:
@@ -30,7 +43,8 @@ def counted(number: int, what: str) -> str:
 
 def print_json(value: Any) -> None:
     """A result for programs; numbers that JSON does not have are null."""
-    typer.echo(json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False))
+    text = json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False)
+    typer.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _plain(value: Any) -> Any:
@@ -64,9 +78,9 @@ def print_table(
         box=SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False, show_header=header, header_style="bold"
     )
     for name, side in zip(columns, right.ljust(len(columns)), strict=True):
-        table.add_column(name, justify="right" if side == "r" else "left", no_wrap=bool(right))
+        table.add_column(Text(visible(name)), justify="right" if side == "r" else "left", no_wrap=bool(right))
     for number, row in enumerate(rows):
-        table.add_row(*map(Text, row), style="bold green" if number == best else None)
+        table.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if number == best else None)
     if terminal:
         Console(highlight=False).print(table)
         return
@@ -84,13 +98,18 @@ def progress(what: str) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[count]}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=None, count="")
 
         def update(done: int, total: int | None, message: str) -> None:
             count = f"{done:,}" if total is None else f"{done:,}/{total:,}"
-            bars.update(task, completed=done, total=total, count=count, description=message)
+            bars.update(task, completed=done, total=total, count=count, description=visible(message))
 
         yield update
 

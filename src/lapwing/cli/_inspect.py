@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ._console import print_json, print_table, say, size
-from ._model import Import, Model, imported, is_ours, last_step, loaded, n_outputs, some
+from ._model import Import, Model, imported, in_this_folder, is_ours, last_step, loaded, n_outputs, some
 from ._options import Json, check_output, writing
 
 
@@ -18,7 +18,7 @@ def export(
     import_: Import = None,
 ) -> None:
     """Write a model as ONNX, for programs without Python: linear methods and what prepares their columns."""
-    check_output(output, model)
+    check_output(output, model, *in_this_folder(import_))
     from ..persistence import to_onnx
 
     imported(import_)
@@ -34,12 +34,20 @@ def export(
         say(f"columns of {entry.key}: {entry.value}")
 
 
-def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
-    """Say what is in a model file."""
+Leading = Annotated[
+    int | None,
+    typer.Option("--loadings", min=1, help="Show the features of largest loading instead, so many of each component."),
+]
+
+
+def inspect(model: Model, loadings: Leading = None, json: Json = False, import_: Import = None) -> None:
+    """Say what is in a model file, or which features make its components."""
     from ..persistence import read_header
 
     imported(import_)
     whole = loaded(model)
+    if loadings is not None:
+        return _print_loadings(whole, loadings, json)
     header = read_header(model)
     estimator = _reducer(whole)
     facts = {
@@ -54,6 +62,7 @@ def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
         **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
         "eigenvalues": getattr(estimator, "eigenvalues_", None),
         "solver": getattr(estimator, "solver_", None),
+        "certificate": _certificates(estimator),
         "arrays": {name: list(value.shape) for name, value in vars(estimator).items() if hasattr(value, "shape")},
         "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
     }
@@ -61,6 +70,34 @@ def inspect(model: Model, json: Json = False, import_: Import = None) -> None:
         print_json(facts)
     else:
         print_table(["", ""], _lines(facts, estimator, model), header=False)
+
+
+def _certificates(estimator: Any) -> Any:
+    """One, one per mode, or None in models that have none."""
+    from dataclasses import asdict
+
+    found = getattr(estimator, "certificate_", None)
+    many = [asdict(certificate) for certificate in (found if isinstance(found, list) else [found]) if certificate]
+    return many if isinstance(found, list) else many[0] if many else None
+
+
+def certificate_lines(certificates: list[Any]) -> list[list[str]]:
+    """Each in one line, with its mode where there are several."""
+    names = (
+        ["certificate"] if len(certificates) == 1 else [f"certificate, mode {i + 1}" for i in range(len(certificates))]
+    )
+    return [[name, str(certificate)] for name, certificate in zip(names, certificates, strict=True) if certificate]
+
+
+def _print_loadings(model: Any, most: int, json: bool) -> None:
+    from ..inspection import loadings
+
+    rows = loadings(getattr(model, "reducer_", model)).rows(most)
+    if json:
+        return print_json(rows)
+    return print_table(
+        list(rows[0]), [[f"{v:+.3f}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
+    )
 
 
 def _reducer(model: Any) -> Any:
@@ -117,4 +154,6 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
         "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
         "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",
     }
-    return [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
+    shown = [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
+    found = getattr(estimator, "certificate_", None)
+    return [*shown[:-2], *certificate_lines(found if isinstance(found, list) else [found]), *shown[-2:]]

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import Progress, counted, progress, say, size
+from ._console import Progress, counted, progress, say, size, visible
 from ._methods import to_fit
 from ._options import (
     Categories,
@@ -120,7 +120,7 @@ def fit(
     zero_based: ZeroBased = False,
 ) -> None:
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
-    check_output(output, data)
+    check_output(output, data, label)
     preparing = (impute, one_hot, dates, standardize, categories)
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     estimator = to_fit(method)
@@ -129,14 +129,14 @@ def fit(
     from ..persistence import save
 
     start = time.perf_counter()
-    blocks = None if predict else _in_blocks(estimator, data, options)
+    blocks = None if predict else in_blocks(estimator, data, options)
     if blocks is None:
         prepared = read_prepared(data, options)
         model = _fitted(prepared.settled(estimator), prepared, choice, data, options, predict)
         shape = prepared.table.X.shape
     else:
         settle_graph(estimator, choice, label is not None)
-        model, shape = estimator.fit(blocks, label), blocks.shape
+        model, shape = _fitted_in_blocks(estimator, blocks, label, data), blocks.shape
     with writing(output):
         save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
@@ -147,17 +147,17 @@ def fit(
     )
 
 
-def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
+def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     """A Parquet file whose rows are more than the working memory, for methods that read them in blocks; else None."""
     if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not _reads_blocks(estimator):
         return None
-    from pyarrow import ArrowInvalid, dataset, parquet, types
+    from pyarrow import ArrowException, dataset, parquet, types
 
     from ..blocks import as_blocks, working_memory
 
     try:
         metadata = parquet.read_metadata(data)
-    except ArrowInvalid:
+    except (ArrowException, OSError):
         return None  # reading it will say what is wrong
     if metadata.num_rows * metadata.num_columns * 8 <= working_memory():
         return None
@@ -179,6 +179,15 @@ def _in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
         )
     say(f"{data} has {counted(metadata.num_rows, 'row')}, and is read in blocks")
     return as_blocks(rows, options["label"], list(kinds))
+
+
+def _fitted_in_blocks(estimator: Any, blocks: Any, label: str | None, data: str) -> Any:
+    from pyarrow import ArrowException
+
+    try:
+        return estimator.fit(blocks, label)
+    except (ArrowException, OSError) as error:  # of rows that are read while it is fitted
+        raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
 
 
 def _require_label(estimator: Any, label: Any) -> None:
@@ -330,7 +339,7 @@ def transform(
 
     Columns are found by name where the model knows names. Those of --label and --id are copied to the output.
     """
-    check_output(output, model, data, stdout=True)
+    check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     check_writer(output)
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
@@ -349,8 +358,11 @@ def transform(
     columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
     notes = Notes(inputs or [], names, fills_gaps(estimator), data)
     with progress("projecting") as update, writing(output):
-        checked = notes.kept(_of_one_shape(last_step(estimator), tables, data))
-        rows = write(output, _projected(estimator, checked, plain, update), **columns)
+        checked = notes.kept(_of_one_shape(estimator, tables, data))
+        projected = _projected(estimator, checked, plain, update, data)
+        if output == "-" and sys.stdout.isatty():
+            projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
+        rows = write(output, projected, **columns)
     notes.told()
     if output != "-":
         projects = hasattr(estimator, "transform")
@@ -367,6 +379,8 @@ def loaded(path: str) -> Any:
     """The model of a file; for data the error says what to do with it."""
     from ..persistence import ModelFileError, load
 
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ModelFileError(f"{path} is a pipe or a device, not a model file")  # which would be waited for
     try:
         return load(path)
     except ModelFileError as error:
@@ -418,9 +432,9 @@ class Notes:
             say(f"column {name!r} has values that the model does not know, which count as none: {some(sorted(values))}")
 
 
-def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
-    """Tables whose images, if they are some, are as large as those that the model was fitted to."""
-    fitted = getattr(estimator, "image_shape_", None)
+def _of_one_shape(model: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
+    """Tables with as many columns, and images as large, if they are some, as those that the model was fitted to."""
+    fitted = getattr(last_step(model), "image_shape_", None)
     for table in tables:
         if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
             found, wanted = (" x ".join(map(str, shape)) for shape in (table.image_shape, fitted))
@@ -428,24 +442,46 @@ def _of_one_shape(estimator: Any, tables: Iterator[Any], data: str) -> Iterator[
                 f"{data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
                 f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
             )
+        if table.X.shape[1] != model.n_features_in_:
+            raise ValueError(
+                f"{data}: {counted(table.X.shape[1], 'column')} of features, but the model was fitted to {model.n_features_in_}"
+            )
         yield table
 
 
-def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progress) -> Iterator[Any]:
+def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progress, data: str) -> Iterator[Any]:
     from scipy import sparse
 
     projects = hasattr(estimator, "transform")
     names = [str(name) for name in estimator.get_feature_names_out()] if projects else ["prediction"]
     done = 0
     for table in tables:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
-            Z = estimator.transform(table.X) if projects else estimator.predict(table.X).reshape(-1, 1)
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
+                Z = estimator.transform(table.X) if projects else estimator.predict(table.X).reshape(-1, 1)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{data}: {error}") from error
         done += len(table)
         update(done, None, "projecting, rows")
         Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data
         projected = replace(table, X=Z, feature_names=names, kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
+
+
+def _shown(table: Any) -> Any:
+    """A table whose text does not steer the terminal that it goes to."""
+    X, y, ids = (_visible(values) for values in (table.X, table.y, table.ids))
+    return replace(table, X=X, y=y, ids=ids, feature_names=[visible(name) for name in table.feature_names])
+
+
+def _visible(values: Any) -> Any:
+    import numpy as np
+
+    if values is None or values.dtype.kind not in "OU":
+        return values
+    cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
+    return np.array(cells, dtype=object).reshape(values.shape)
 
 
 def _name(column: str | None, default: str, columns: bool) -> str:
@@ -471,6 +507,11 @@ def imported(modules: list[str] | None) -> None:
             raise typer.BadParameter(said, param_hint="--import") from error
         except Exception as error:
             raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
+
+
+def in_this_folder(modules: list[str] | None) -> list[str]:
+    """The files of modules that are read from here."""
+    return [f"{name.replace('.', os.sep)}{end}" for name in modules or [] for end in (".py", f"{os.sep}__init__.py")]
 
 
 def some(values: Any, form: str = "{}") -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import re
+import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -171,15 +173,19 @@ def quoted(column: str) -> str:
     return line.getvalue()
 
 
-def check_output(output: str, *inputs: str, stdout: bool = False) -> None:
-    """Before any work: an output may replace any file but those that are read."""
+def check_output(output: str, *inputs: str | None, stdout: bool = False, beside: str | None = None) -> None:
+    """Before any work: an output may replace any file but those that are read, and no other output (``beside``)."""
+    read = _files_read(inputs)
     if output == "-":
         if not stdout:
             _refuse("-: this output cannot go to standard output; name a file")
+        if _of_stream(sys.stdout) in read:
+            _refuse("standard output is a file that is read by this command; choose another")
         return
-    for path in inputs:
-        if path != "-" and os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
-            _refuse(f"{output} is read by this command; choose another file")
+    if os.path.exists(output) and _identity(os.stat(output)) in read:
+        _refuse(f"{output} is read by this command; choose another file")
+    if beside is not None and os.path.realpath(output) == os.path.realpath(beside):
+        _refuse(f"{output} is written by this command already; choose another file")
     folder = os.path.dirname(os.path.realpath(output))
     if os.path.isdir(output):
         _refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
@@ -187,6 +193,37 @@ def check_output(output: str, *inputs: str, stdout: bool = False) -> None:
         _refuse(f"{output}: there is no folder {folder}")
     if not os.access(output if os.path.exists(output) and not os.path.isfile(output) else folder, os.W_OK):
         _refuse(f"{output}: you may not write there")
+
+
+def _files_read(inputs: tuple[str | None, ...]) -> set[tuple[int, int]]:
+    """Files that are read, whatever name or link leads to them: tables, labels, models, the images of folders."""
+    found: set[tuple[int, int] | None] = set()
+    for path in inputs:
+        if path == "-":
+            found.add(_of_stream(sys.stdin))
+        elif path is not None and os.path.exists(path):
+            files = [path] if os.path.isfile(path) else _images(path)
+            found |= {_identity(os.stat(file)) for file in files if os.path.exists(file)}
+    return {identity for identity in found if identity is not None}
+
+
+def _images(folder: str) -> list[str]:
+    from ..tables import files_of
+
+    return files_of(folder)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _of_stream(stream: Any) -> tuple[int, int] | None:
+    """The file behind a stream, where there is one."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (OSError, ValueError, AttributeError):  # of no file, or closed
+        return None
+    return _identity(status) if stat.S_ISREG(status.st_mode) else None
 
 
 def check_writer(output: str) -> None:

@@ -98,6 +98,8 @@ def _number(text: str, estimator: Any) -> Any:
         return None
     if text == "auto" and isinstance(estimator, ProjectingReducer):
         return text  # one less than classes
+    if isinstance(estimator, ProjectingReducer) and re.fullmatch(r"0?\.\d*[1-9]\d*", text):
+        return float(text)  # a share of the objective
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
         why = (
             f"{type(estimator).__name__} has no rule for it; give a number"

@@ -6,15 +6,15 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import balanced_accuracy_score, f1_score, normalized_mutual_info_score, pairwise_distances
+from sklearn.metrics import balanced_accuracy_score, f1_score, normalized_mutual_info_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_array
 
+from .. import metrics
 from .._validation import check_count
-from ..metrics import clustering_accuracy, retrieval_scores, standard_error
+from ..metrics import clustering_accuracy, neighbor_ranks, rank_agreement, retrieval_scores, standard_error
 from ..operators import Array
 from ..rows import spread_rows
 
@@ -71,11 +71,11 @@ class Judge:
         self.y_train, self.y_test, self.n_neighbors, self.seed = y_train, y_test, n_neighbors, seed
         self.retrieval = retrieval
         self.rows = spread_rows(X.shape[0], MOST_ROWS)
-        self.ranks = _ranks(X[self.rows])
+        self.ranks = neighbor_ranks(X[self.rows])
 
     def __call__(self, Z_train: Array, Z_test: Array) -> tuple[dict[str, float], np.ndarray]:
         """The measures, and the classes of the rows held out as their nearest neighbours tell."""
-        kept = _preserved(self.ranks, _ranks(Z_test[self.rows]), self.n_neighbors)
+        kept = rank_agreement(self.ranks, neighbor_ranks(Z_test[self.rows]), self.n_neighbors)
         measures = dict(zip(NEIGHBORHOOD, kept, strict=True))
         if self.y_train is None or self.y_test is None:
             return measures, np.empty(0, dtype=int)
@@ -123,11 +123,10 @@ def classification(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
 def neighborhood_preservation(
     X: Any, Z: Any, *, n_neighbors: int = N_NEIGHBORS, max_samples: int = MOST_ROWS
 ) -> tuple[float, float, float]:
-    r"""How well Z keeps the neighbours of X: trustworthiness, continuity and recall.
+    """How well Z keeps the neighbours of X, as :func:`compare` judges it: among a sample of the rows.
 
-    Trustworthiness falls with rows that are near in Z but far in X, continuity with rows that are near in X but far in Z, by how
-    far their ranks are beyond k [1]_; recall is the share of the k nearest in X that are among the k nearest in Z. All are 1 at
-    best; by chance trustworthiness and continuity are about 0.5, recall is k / (n - 1).
+    :func:`lapwing.metrics.neighborhood_preservation` looks for neighbours among all rows, which takes longer and is stricter: of
+    fewer rows, the nearest are farther away.
 
     Parameters
     ----------
@@ -143,11 +142,6 @@ def neighborhood_preservation(
     -------
     trustworthiness, continuity, recall : float
 
-    References
-    ----------
-    .. [1] J. Venna and S. Kaski, "Local multidimensional scaling", Neural Networks 19, 2006.
-       https://doi.org/10.1016/j.neunet.2006.05.014
-
     Examples
     --------
     >>> import numpy as np
@@ -156,34 +150,11 @@ def neighborhood_preservation(
     >>> neighborhood_preservation(X, -X, n_neighbors=3)
     (1.0, 1.0, 1.0)
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    Z = check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X, Z = (check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32]) for rows in (X, Z))
     if X.shape[0] != Z.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows, but Z has {Z.shape[0]}; pass the embedding of the same rows")
     rows = spread_rows(X.shape[0], check_count("max_samples", max_samples))
-    if not 1 <= check_count("n_neighbors", n_neighbors) < len(rows) / 2:
-        raise ValueError(f"n_neighbors={n_neighbors} must be less than half of the {len(rows)} samples")
-    return _preserved(_ranks(X[rows]), _ranks(Z[rows]), n_neighbors)
-
-
-def _ranks(X: Array) -> np.ndarray:
-    """Entry (i, j): j is the how-manieth neighbour of i, from 1; 0 for i itself."""
-    distances = pairwise_distances(X, metric="cosine" if sparse.issparse(X) else "euclidean")
-    np.fill_diagonal(distances, -1)
-    ranks = np.empty(distances.shape, dtype=np.int32)
-    np.put_along_axis(ranks, np.argsort(distances, axis=1), np.arange(len(distances), dtype=np.int32)[None], axis=1)
-    return ranks
-
-
-def _preserved(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float, float, float]:
-    """1 - 2 / (n k (2n - 3k - 1)) * (how far the ranks of neighbours are beyond k), both ways, and the share of common ones."""
-    n = len(before)
-    scale = 2 / (n * k * (2 * n - 3 * k - 1))
-    near_before, near_after = (ranks <= k for ranks in (before, after))
-    intruders = np.maximum(before[near_after] - k, 0).sum()
-    strayed = np.maximum(after[near_before] - k, 0).sum()
-    common = np.count_nonzero(near_before & near_after) - n  # each row is its own
-    return float(1 - scale * intruders), float(1 - scale * strayed), float(common / (n * k))
+    return metrics.neighborhood_preservation(X[rows], Z[rows], n_neighbors=n_neighbors, max_queries=rows.size)
 
 
 def one_standard_error(scores: np.ndarray, level: float = LEVEL) -> int:

@@ -1,7 +1,7 @@
 """Who pulls whom: graphs as parameter objects, combined by ``+ - * & |``."""
 
 from ._base import Combination, Graph, Intersection, Scaled, Union
-from ._classes import Complete, OtherClass, SameClass
+from ._classes import Complete, LocalClass, OtherClass, SameClass
 from ._density import DensityCorrected
 from ._given import Empty, Pairs, Precomputed
 from ._gower import Gower
@@ -32,6 +32,7 @@ __all__ = [
     "Graph",
     "Grid",
     "Intersection",
+    "LocalClass",
     "On",
     "OtherClass",
     "Pairs",

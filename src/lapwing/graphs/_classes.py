@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import check_choice
+from .._validation import check_choice, check_count
 from ..maps import weighted_mean
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
@@ -34,6 +34,11 @@ class SameClass(Graph):
         without i = j (eq. 7.3), one block per class: memory grows with the sum of the squared class sizes.
     t : float, "auto" or "half-median", default="auto"
         Heat width, as in :class:`KNN`.
+    balance : bool, default=False
+        Whether rare classes have the say of common ones. The weights of each class are multiplied by one number such that its
+        degrees add up to n/c, for n labelled samples in c classes. With ``"uniform"`` weights that number is
+        :math:`n / (c\, n_c)`, so that :math:`X^\top L X = \frac{n}{c} \sum_c S_c / n_c`: the mean of the classes' own
+        covariances, and the mean of D is that of the class means, as in a discriminant analysis of equal priors.
 
     References
     ----------
@@ -42,9 +47,10 @@ class SameClass(Graph):
 
     reads_labels = True
 
-    def __init__(self, weights: str = "uniform", *, t: Any = "auto"):
+    def __init__(self, weights: str = "uniform", *, t: Any = "auto", balance: bool = False):
         self.weights = weights
         self.t = t
+        self.balance = balance
 
     @property
     def reads_features(self) -> bool:
@@ -60,10 +66,17 @@ class SameClass(Graph):
     def terms(self, data: Rows) -> list[Term]:
         if self._is_heat():
             return super().terms(data)
-        known = (data.classes >= 0).astype(np.float64)
-        Z = _indicators(data.classes)
-        factor = (Z, -1.0 / data.class_sizes)
-        return [Term(1.0, Structured(data.n, factors=(factor,), diag=known), diagonal(known))]
+        Z, shares = _indicators(data.classes), self._shares(data.class_sizes)
+        degrees = Z @ shares
+        factor = (Z, -shares / data.class_sizes)
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+
+    def _shares(self, totals: np.ndarray) -> np.ndarray:
+        """What the weights of each class are multiplied by, given its total degree."""
+        if not check_choice("balance", self.balance, (True, False)):
+            return np.ones(totals.size)
+        linked = totals > 0
+        return np.divide(totals.sum() / linked.sum(), totals, out=np.zeros(totals.size), where=linked)
 
     def adjacency(self, data: Rows) -> sparse.csr_array | None:
         return self._heat_blocks(data) if self._is_heat() else None
@@ -73,7 +86,8 @@ class SameClass(Graph):
             return super().weights_at(data, rows, cols)
         classes = data.classes
         same = (classes[rows] >= 0) & (classes[rows] == classes[cols])
-        return np.where(same, 1.0 / data.class_sizes[classes[rows]], 0.0)
+        weights = self._shares(data.class_sizes) / data.class_sizes
+        return np.where(same, weights[classes[rows]], 0.0)
 
     def _is_heat(self) -> bool:
         return check_choice("weights", self.weights, ("uniform", "heat")) == "heat"
@@ -88,10 +102,61 @@ class SameClass(Graph):
         rows = np.concatenate([np.repeat(c, c.size) for c in members])
         cols = np.concatenate([np.tile(c, c.size) for c in members])
         values = np.exp(-np.concatenate([block.ravel() for block in squared]) / t)
+        own = data.classes[rows]
+        values[rows == cols] = 0.0
+        values *= self._shares(np.bincount(own, values, data.class_sizes.size))[own]
         off = rows != cols
         W = sparse.csr_array((values[off], (rows[off], cols[off])), shape=(data.n, data.n))
         require_positive_degrees("heat", rows, W)
         return W
+
+
+class LocalClass(Graph):
+    r"""All pairs of the same known class, near ones with more weight than far ones, in units of each sample's own surroundings.
+
+    .. math:: W_{ij} = \frac{1}{n_c} \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
+
+    for a class of :math:`n_c` samples, where :math:`\sigma_i` is the distance of sample i to its k-th nearest of the class
+    (local scaling [1]_, as :class:`lapwing.LFDA` uses it [2]_). One block per class: memory grows with the sum of the squared
+    class sizes.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=7
+        k. In a class of k samples or fewer, the farthest sample takes its place.
+
+    References
+    ----------
+    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", Advances in Neural Information Processing Systems
+       17, 2005.
+    .. [2] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", Journal of
+       Machine Learning Research 8, 2007. https://jmlr.org/papers/v8/sugiyama07b.html
+    """
+
+    reads_labels = True
+
+    def __init__(self, n_neighbors: int = 7):
+        self.n_neighbors = n_neighbors
+
+    def adjacency(self, data: Rows) -> sparse.csr_array:
+        k = check_count("n_neighbors", self.n_neighbors)
+        members = class_members(data.classes)
+        blocks = [_local_weights(data.squared_distances(rows), k) / rows.size for rows in members]
+        rows = np.concatenate([np.repeat(c, c.size) for c in members])
+        cols = np.concatenate([np.tile(c, c.size) for c in members])
+        W = sparse.csr_array((np.concatenate([W.ravel() for W in blocks]), (rows, cols)), shape=(data.n, data.n))
+        W.eliminate_zeros()
+        return W
+
+
+def _local_weights(squared: np.ndarray, k: int) -> np.ndarray:
+    """Of the squared distances within a class; i = j, of no account in a Laplacian, has none."""
+    scales = np.sqrt(np.sort(squared, axis=1)[:, min(k, len(squared) - 1)])
+    products = np.outer(scales, scales)
+    ratios = np.divide(squared, products, out=np.where(squared > 0, np.inf, 0.0), where=products > 0)
+    weights = np.exp(-ratios)
+    np.fill_diagonal(weights, 0)
+    return weights
 
 
 class OtherClass(Graph):

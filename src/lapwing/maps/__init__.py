@@ -1,9 +1,9 @@
 """F: the rows as they come, their means, the forms FᵀMF, coordinates, and the way back.
 
 One class per kind of rows: :class:`DenseMap`, :class:`SparseMap`, :class:`SummaryMap` (rows in blocks) and :class:`KernelMap`
-share the protocol of :class:`Map`, as does
-:class:`DeviceMap`, of tensors; :class:`FreeMap` is the identity and :class:`TensorMap` takes images. Where rows are
-centred, where more columns than rows are handled, and where sparse rows stay sparse is decided here and nowhere else.
+share the protocol of :class:`Map`, as do :class:`DeviceMap`, of tensors, and what :func:`weighted` makes of rows that stand for
+several samples each; :class:`FreeMap` is the identity and :class:`TensorMap` takes images. Where rows are centred, where more
+columns than rows are handled, and where sparse rows stay sparse is decided here and nowhere else.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from ._device import DeviceMap
 from ._free import FreeMap
 from ._kernel import ON_DEVICES, Kernel, KernelMap
 from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, in_range, is_far, rounding
-from ._moments import ColumnSums, Moments, Rest
+from ._moments import ClassMoments, ColumnSums, Moments, Rest
 from ._preprojection import Preprojection
 from ._sparse import SparseMap
 from ._summary import SummaryMap
 from ._tensor import DeviceTensorMap, TensorMap, multiplied
+from ._weighted import weighted
 
 __all__ = [
     "ON_DEVICES",
     "Centre",
+    "ClassMoments",
     "ColumnSums",
     "Coordinates",
     "DenseMap",
@@ -52,6 +54,7 @@ __all__ = [
     "is_far",
     "multiplied",
     "rounding",
+    "weighted",
     "weighted_mean",
 ]
 

@@ -94,6 +94,14 @@ class DeviceMap(Map):
             total += weights[rows] @ block.square_()
         return host(total)
 
+    def variance_along(self, Q: np.ndarray) -> np.ndarray:
+        about, directions = self._there(self.plain_mean), self._there(Q)
+        along, total = self.torch.zeros_like(directions[0]), self.torch.zeros_like(about[0])
+        for _, block in self._chunks(about):
+            along += (block @ directions).square_().sum(0)
+            total += block.square_().sum()
+        return host(along / total)
+
     def scatter(self, about: np.ndarray) -> np.ndarray:
         total = self._square()
         for _, block in self._chunks(self._there(about)):

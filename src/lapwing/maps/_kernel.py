@@ -15,6 +15,7 @@ from .._validation import check_choice, check_positive
 from ..operators import Array, Structured
 from ._map import Centre, Coordinates, DenseMap, Map, is_far, leading
 from ._preprojection import Preprojection
+from ._weighted import WeightedDenseMap
 
 ON_DEVICES = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")  # kernels of tensors
 
@@ -137,32 +138,46 @@ class KernelMap(Map):
         The kernel, for errors.
     dtype : numpy.dtype
         The precision that K is known in.
+    counts : ndarray of shape (n_samples,), default=None
+        How many samples each row stands for; None is 1.
     """
 
-    def __init__(self, K: np.ndarray, name: Any, dtype: Any):
+    def __init__(self, K: np.ndarray, name: Any, dtype: Any, counts: np.ndarray | None = None):
         super().__init__(K.astype(np.float64, copy=False))
-        self.K, self.name, self.dtype = self.X, name, np.dtype(dtype)
+        self.K, self.name, self.dtype, self.counts = self.X, name, np.dtype(dtype), counts
+        if counts is not None:
+            self.n_samples, self.roots = counts.sum(), np.sqrt(counts)[:, None]
+
+    def total(self, values: np.ndarray) -> float:
+        return super().total(values) if self.counts is None else float(values @ self.counts)
+
+    def _means(self) -> np.ndarray:
+        """Of the columns of K, over samples."""
+        return self.K.mean(axis=0) if self.counts is None else self.counts @ self.K / self.n_samples
 
     def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
         """In principal coordinates; ``mean`` is in them, too."""
-        K = self.K
+        K, roots = self.K, self.roots
         about_origin = centre.at_origin and preprojection.is_whole and centre.is_seen
-        means = np.zeros(len(K)) if about_origin else K.mean(axis=0)
+        means = np.zeros(len(K)) if about_origin else self._means()
+        overall = self.total(means) / self.n_samples
         gram = K - means
-        gram -= means[:, None] - means.mean()
+        gram -= means[:, None] - overall
+        gram = gram if self.counts is None else roots * gram * roots.T
         values, U, _ = leading(*np.linalg.eigh(gram), self._floor(gram), preprojection.count)
-        F, dual = DenseMap(U * np.sqrt(values)), U / np.sqrt(values)
+        F, dual = _like(U * np.sqrt(values) / roots, self.counts), roots * U / np.sqrt(values)
         shift = np.zeros(F.shape[1])
         if centre.at_origin:
-            shift = (means.mean() - means) @ dual  # where the origin of the features is, seen from their mean
+            shift = (overall - means) @ dual  # where the origin of the features is, seen from their mean
         elif centre.weights is not None:
             shift = F.mean(centre.weights)
         return Coordinates(F.forms(matrices, shift), shift, lambda V: (dual @ V).T, F.shape[1], means)
 
     def spread(self, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Over all features, which are not known one by one; about their plain mean."""
-        means = self.K.mean(axis=0)
-        return np.atleast_1d(weights @ (np.diagonal(self.K) - 2 * means + means.mean()))
+        means = self._means()
+        squares = np.diagonal(self.K) - 2 * means + self.total(means) / self.n_samples
+        return np.atleast_1d(self.total(weights * squares))
 
     def _floor(self, gram: np.ndarray) -> float:
         trace = float(np.trace(gram))
@@ -171,3 +186,7 @@ class KernelMap(Map):
                 f"kernel={self.name!r} is not positive semi-definite on X; use another kernel or parameters"
             )
         return len(gram) * np.finfo(self.dtype).eps * trace if self.dtype == np.float32 else 0.0
+
+
+def _like(coordinates: np.ndarray, counts: np.ndarray | None) -> Map:
+    return DenseMap(coordinates) if counts is None else WeightedDenseMap(coordinates, counts)

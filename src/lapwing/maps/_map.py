@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blocks
-from ..solvers import Tridiagonal, numerical_rank
+from ..solvers import LanczosError, Tridiagonal, numerical_rank, seeded_eigsh, solve
 from ._preprojection import Count, Preprojection
 
 PILOT = 1000  # rows whose mean sums are taken about
 FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
 FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
+LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
 LARGE = 1500  # rows of a Gram matrix from which on it pays to find no more eigenvectors than are wanted
 LEAST = {"float64": 1e-280, "float32": 1e-62}  # sums of squares from which on rounding is a share of the numbers
 SHORT = 1e-4  # of the longest direction: the squares of shorter ones have lost half of their digits
@@ -125,6 +126,8 @@ class Map:
     """
 
     is_large: bool = False
+    least_found: ClassVar[int] = 0  # directions, from which rules see how the variance is spread; 0 where none looks
+    roots: Any = 1.0  # of how many samples a row stands for, as a column
 
     def __init__(self, X: Any):
         self.X, self.shape, self.dtype, self.n_samples = X, X.shape, X.dtype, X.shape[0]
@@ -192,7 +195,7 @@ class Map:
                 total += constant * gram
             for (_, c), UtF in zip(factors, products, strict=True):
                 total += UtF.T @ (c[:, None] * UtF)
-            if M.sparse is not None or len(factors) < len(M.factors):
+            if M.sparse is not None or M.rest is not None or len(factors) < len(M.factors):
                 self._add_wide(total, M, shift)
         return [(total + total.T) / 2 for total in totals]
 
@@ -222,12 +225,20 @@ class Map:
 
     def deviations(self, few: bool = False) -> Deviations:
         """Of all columns; of a ``few`` rows, evenly spaced, where there are many."""
-        return Deviations(np.sqrt(self.spread(self.plain_mean, np.ones(self.shape[0])) / self.shape[0]), self.filled)
+        return Deviations(np.sqrt(self.spread(self.plain_mean, np.ones(self.shape[0])) / self.n_samples), self.filled)
 
     @property
     def filled(self) -> np.ndarray:
         """Which columns hold a number in more than half of their rows, and not mostly the zeros of a sparse array."""
         return np.ones(self.shape[1], dtype=bool)
+
+    def variance_along(self, Q: np.ndarray) -> np.ndarray:
+        """Of the variance of the rows, the share along each of the orthonormal columns of Q."""
+        along, total = np.zeros(Q.shape[1]), 0.0
+        for rows, block in self.blocks(self.plain_mean):
+            block = block if np.ndim(self.roots) == 0 else self.roots[rows] * block
+            along, total = along + np.square(block @ Q).sum(axis=0), total + np.vdot(block, block)
+        return along / total
 
     def scatter(self, about: np.ndarray) -> np.ndarray:
         """``(F - about)ᵀ (F - about)``."""
@@ -280,11 +291,53 @@ class Map:
         return float(np.sqrt(left / total))
 
     def principal(self, preprojection: Preprojection, about: np.ndarray) -> Principal:
-        """Coordinates of the rows on the leading directions of ``F - about``, from the smaller of the two Gram matrices."""
+        """Coordinates of the rows on the leading directions of ``F - about``, from the smaller of the two Gram matrices.
+
+        By Lanczos on that matrix, as an operator, where few directions of many are asked for.
+        """
+        found = self._truncated(preprojection, about) if self._is_truncated(preprojection) else None
+        if found is not None:
+            return found
         values, N, spectrum = self._leading(preprojection, about)
         if self.is_wide:
             return self._combinations(about, N, np.sqrt(values))._replace(spectrum=spectrum)
         return Principal(self._like(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
+
+    def _truncated(self, preprojection: Preprojection, about: np.ndarray) -> Principal | None:
+        """Twice as many directions until they are enough; None where a whole decomposition costs less."""
+        n, d = self.shape
+        if self.is_constant:
+            preprojection.count(np.empty(0), 0.0)  # says so
+        Xc, total = self._rooted(about), float(self.spread(about, np.ones(n)).sum())
+        gram = Xc @ Xc.T if self.is_wide else Xc.T @ Xc
+        floor = rounding(self.dtype, total + self.n_samples * (about @ about))
+        size = max(preprojection.at_most or 128, self.least_found)
+        while True:
+            size = min(size, min(n, d) - 1)
+            values, vectors = _largest(gram, size)
+            found = int((values > max(10 * min(n, d) * np.finfo(np.float64).eps * values[0], floor)).sum())
+            p = preprojection.count(values[:found], total)
+            if p < size or found < size or preprojection.at_most is not None:
+                break
+            if self._too_many(size):
+                return None
+            size *= 2
+        spectrum = Spectrum(values[:found], total) if self.least_found else None
+        if self.is_wide:
+            return self._combinations(about, vectors[:, :p], np.sqrt(values[:p]))._replace(spectrum=spectrum)
+        N = vectors[:, :p]
+        return Principal(self._like(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
+
+    def _too_many(self, size: int) -> bool:
+        """Whether more directions than these should be found by a whole decomposition."""
+        return 2 * size * LANCZOS_SHARE > min(self.shape)
+
+    def _rooted(self, about: np.ndarray) -> LinearOperator:
+        """The centred rows, each times the root of how many samples it stands for."""
+        centred = self.centred(about)
+        if np.ndim(self.roots) == 0:
+            return centred
+        return aslinearoperator(sparse.diags_array(self.roots.ravel())) @ centred
 
     def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
         """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
@@ -314,22 +367,19 @@ class Map:
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
         """Directions that are combinations U / sigma of the rows, written out only for the components.
 
+        Where rows stand for several samples, U is of their Gram matrix with their roots on both sides.
+
         The Gram matrix holds squares, so that of directions far shorter than the longest it has few digits. These are made
         orthonormal again by Cholesky's factor R of their own Gram matrix.
         """
-        C, F = U / sigma, U * sigma
+        C, F = self.roots * U / sigma, U * sigma / self.roots
         if sigma.size and sigma.min() < SHORT * sigma.max():
             R = np.linalg.cholesky(self._gram_of_combinations(about, C)).T
             C, F = solve_triangular(R, C.T, trans="T").T, F @ R.T
-            return Principal(
-                self._like(F.astype(self.dtype, copy=False)),
-                lambda V: self.combined(about, C @ V),
-                lambda: -(C.T @ (self.centred(about) @ about)),
-            )
         return Principal(
             self._like(F.astype(self.dtype, copy=False)),
-            lambda V: self.combined(about, U @ (V / sigma[:, None])),
-            lambda: -(U.T @ (self.centred(about) @ about)) / sigma,
+            lambda V: self.combined(about, C @ V),
+            lambda: -(C.T @ (self.centred(about) @ about)),
         )
 
     def _gram_of_combinations(self, about: np.ndarray, C: np.ndarray) -> np.ndarray:
@@ -366,7 +416,7 @@ class Map:
         These are the columns of F, or, where directions are to be left out or the constraint does not reveal the rank of F,
         its principal coordinates.
         """
-        whole = preprojection.share is None and centre.is_seen
+        whole = preprojection.share is None and centre.is_seen and not preprojection.principal
         mean = self.mean_at(centre)
         if whole and (self.is_large or not self.is_wide):
             return Coordinates(self.whole_forms(matrices, mean), mean, np.transpose, None)
@@ -402,13 +452,13 @@ class Map:
         forms = [N.T @ M @ N for M in forms]
         if centre.weights is not None:  # the constraint, last, is about another mean; what attracts does not see it
             offset = N.T @ (mean - plain)
-            forms[-1] -= centre.weights.sum() * np.outer(offset, offset)
+            forms[-1] -= self.total(centre.weights) * np.outer(offset, offset)
         return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
 
 
 def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None:
     """The rows that the matrices and the centre see; None where these are most rows."""
-    if any(M.factors for M in matrices):
+    if any(M.factors or M.rest is not None for M in matrices):
         return None
     seen = np.zeros(matrices[0].n, dtype=bool) if centre.weights is None else centre.weights != 0
     for M in matrices:
@@ -434,6 +484,14 @@ def leading(values: np.ndarray, vectors: Any, floor: float, count: Count) -> Lea
 class DenseMap(Map):
     """F = X, an array."""
 
+    least_found: ClassVar[int] = 64
+    limit: ClassVar[int] = 4000  # the largest Gram matrix that is formed where few of its eigenvectors are wanted
+
+    def _is_truncated(self, preprojection: Preprojection) -> bool:
+        """Whether few directions of very many are wanted; an energy may turn out to be that of few."""
+        few = preprojection.at_most or 0
+        return not preprojection.is_whole and min(self.shape) > self.limit and few * LANCZOS_SHARE < min(self.shape)
+
     def taken(self, rows: np.ndarray) -> DenseMap:
         """Some of the rows."""
         return DenseMap(self.X[rows])
@@ -443,18 +501,26 @@ class DenseMap(Map):
         linked = None if self.is_wide else _linked(matrices, centre)
         if linked is None:
             return super().coordinates(matrices, centre, preprojection)
-        whole, rows = preprojection.share is None and centre.is_seen, self.taken(linked)
+        whole, rows = preprojection.share is None and centre.is_seen and not preprojection.principal, self.taken(linked)
         forms = [M.among(linked) for M in matrices]
         weights = None if centre.weights is None else centre.weights[linked]
         mean = self.mean_at(centre) if weights is None else rows.mean(weights)
         if whole:
             return Coordinates(rows.forms(forms, mean), mean, np.transpose, None)
-        _, N, spectrum = self._leading(preprojection, self.plain_mean)
+        N, spectrum = self._directions(preprojection)
         F = DenseMap(rows._onto(self.plain_mean, N))
         shift = F.mean(weights) if weights is not None else np.zeros(N.shape[1])
         if centre.at_origin and centre.is_seen:
             shift = -(N.T @ self.plain_mean)
         return Coordinates(F.forms(forms, shift), mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
+
+    def _directions(self, preprojection: Preprojection) -> tuple[np.ndarray, Spectrum | None]:
+        """The principal directions in columns, of X with fewer columns than rows."""
+        about = self.plain_mean
+        found = self._truncated(preprojection, about) if self._is_truncated(preprojection) else None
+        if found is None:
+            return self._leading(preprojection, about)[1:]
+        return found.back(np.eye(found.coordinates.shape[1])).T, found.spectrum
 
     def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
         if shift is None:
@@ -512,6 +578,27 @@ class DenseMap(Map):
     def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
         return centred_operator(self.X, shift, scale)
 
+    def _rooted(self, about: np.ndarray) -> LinearOperator:
+        """Rows of single precision, or whose columns are divided, are read some at a time: no copy of X in double precision."""
+        if type(self).block is DenseMap.block and self.dtype == np.float64:
+            return super()._rooted(about)
+
+        def times(V: np.ndarray) -> np.ndarray:
+            return self.roots * np.concatenate([block @ V for _, block in self.blocks(about)])
+
+        def transposed(U: np.ndarray) -> np.ndarray:
+            U = self.roots * U
+            return np.sum([block.T @ U[rows] for rows, block in self.blocks(about)], axis=0)
+
+        return LinearOperator(
+            self.shape,
+            matvec=lambda v: times(v.reshape(-1, 1)),
+            rmatvec=lambda u: transposed(u.reshape(-1, 1)),
+            matmat=times,
+            rmatmat=transposed,
+            dtype=np.float64,
+        )
+
     def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
         X, V, mean = self.X, components.T.astype(self.dtype, copy=False), mean.astype(self.dtype, copy=False)
         projected = np.empty((len(X), V.shape[1]), self.dtype)
@@ -566,3 +653,13 @@ def centred_operator(F: Any, shift: np.ndarray, scale: float = 1.0) -> LinearOpe
         rmatmat=lambda U: (F.T @ U - np.outer(shift, U.sum(axis=0))) * scale,
         dtype=np.float64,
     )
+
+
+def _largest(gram: LinearOperator, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k largest eigenpairs, descending; where Lanczos fails, since eigenvalues repeat, by the solvers that do not."""
+    try:
+        values, vectors = seeded_eigsh(gram, k, tol=1e-10)
+        return values[::-1], vectors[:, ::-1]
+    except LanczosError:
+        found = solve(-gram, None, k, bound=0.0, tol=1e-10)
+        return -found.values, found.vectors

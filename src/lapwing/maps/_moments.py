@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,18 +26,20 @@ class Moments:
         self.sums = np.zeros((n_classes + 1, d))
         self.products = np.zeros((2, d, d))  # of the rows of known label, and of the others
 
-    def add(self, block: np.ndarray, classes: np.ndarray | None) -> Moments:
+    def add(self, block: np.ndarray, classes: np.ndarray | None, weights: np.ndarray | None = None) -> Moments:
+        """The rows of a block, each of which counts once, or as its weight says."""
         places = np.full(len(block), -1) if classes is None else classes.astype(np.intp)
         size = self.counts.size
-        self.counts += np.bincount(places % size, minlength=size)
+        self.counts += np.bincount(places % size, weights, minlength=size)
         for rows in row_blocks(*block.shape):
             part, own = DenseMap(block).block(rows, self.pilot), places[rows]
-            members = sparse.csr_array((np.ones(own.size), (own % size, np.arange(own.size))), (size, own.size))
+            counts = np.ones(own.size) if weights is None else weights[rows]
+            members = sparse.csr_array((counts, (own % size, np.arange(own.size))), (size, own.size))
             self.sums += members @ part
             for products, some in zip(self.products, (own >= 0, own < 0), strict=True):
                 if some.any():
                     chosen = part if some.all() else part[some]
-                    products += chosen.T @ chosen
+                    products += chosen.T @ (chosen if weights is None else counts[some, None] * chosen)
         return self
 
     def merge(self, other: Moments) -> Moments:
@@ -64,6 +67,113 @@ class Moments:
             self.products / np.outer(scale, scale),
         )
         return moments
+
+
+class ClassMoments:
+    """How many rows a class has, their mean and their scatter about it, of rows that come a batch at a time.
+
+    Unlike :class:`Moments`, which are about a point that is chosen beforehand, these move with the rows [1]_, so that digits are
+    kept wherever a stream goes.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes + 1,)
+        The last place is for rows of unknown label, here and below.
+    means : ndarray of shape (n_classes + 1, n_features)
+    scatters : ndarray of shape (2, n_features, n_features) or (n_classes + 1, n_features, n_features)
+        Of all classes together and of the rows of unknown label, or of each class, where their weights differ.
+    stored : ndarray of shape (n_features,)
+        How many rows have a number in each column, and not the zero of a sparse array.
+
+    References
+    ----------
+    .. [1] T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing the sample variance", The American Statistician
+       37, 1983. https://doi.org/10.1080/00031305.1983.10483115
+    """
+
+    def __init__(self, counts: np.ndarray, means: np.ndarray, scatters: np.ndarray, stored: np.ndarray):
+        self.counts, self.means, self.scatters, self.stored = counts, means, scatters, stored
+
+    @classmethod
+    def none(cls, n_features: int, by_class: bool) -> ClassMoments:
+        """Of no rows and no classes."""
+        d = n_features
+        return cls(np.zeros(1), np.zeros((1, d)), np.zeros((1 if by_class else 2, d, d)), np.zeros(d))
+
+    @property
+    def by_class(self) -> bool:
+        """Whether there is a scatter of each class; of one class, that of all together is its own."""
+        return len(self.scatters) == self.counts.size
+
+    def grown(self, n_classes: int, by_class: bool) -> ClassMoments:
+        """A copy with places for so many classes."""
+        more = n_classes + 1 - self.counts.size
+        d = self.stored.size
+        scatters = self.scatters.copy()
+        if by_class:
+            scatters = np.concatenate([scatters[:-1], np.zeros((more, d, d)), scatters[-1:]])
+        return ClassMoments(
+            np.concatenate([self.counts[:-1], np.zeros(more), self.counts[-1:]]),
+            np.concatenate([self.means[:-1], np.zeros((more, d)), self.means[-1:]]),
+            scatters,
+            self.stored.copy(),
+        )
+
+    def add(self, X: Array, classes: np.ndarray, weights: np.ndarray) -> None:
+        """Rows of these classes, -1 where unknown, each of which counts as its weight says."""
+        size, places = self.counts.size, classes % self.counts.size
+        seen = (X != 0).astype(np.float64).T @ weights if sparse.issparse(X) else weights.sum()
+        self.stored += seen
+        for rows in row_blocks(*X.shape):
+            block = X[rows].toarray() if sparse.issparse(X) else X[rows]
+            self._add(np.asarray(block, dtype=np.float64), places[rows], weights[rows], size)
+
+    def _add(self, block: np.ndarray, places: np.ndarray, weights: np.ndarray, size: int) -> None:
+        members = sparse.csr_array((weights, (places, np.arange(places.size))), (size, places.size))
+        counts = np.bincount(places, weights, size)
+        own = np.where(counts > 0, counts, 1.0)[:, None]
+        first = block[0]  # sums about it: the mean of a constant column is that constant
+        means = first + (members @ (block - first)) / own
+        total = self.counts + counts
+        share = np.divide(counts, total, out=np.zeros(size), where=total > 0)
+        moved = np.where(counts[:, None] > 0, means - self.means, 0.0)
+        within, roots = block - means[places], np.sqrt(weights)[:, None]
+        self._add_scatters(within * roots, places, np.sqrt(self.counts * share)[:, None] * moved)
+        self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, means)
+        self.counts = total
+
+    def _add_scatters(self, within: np.ndarray, places: np.ndarray, moved: np.ndarray) -> None:
+        """Of the rows about the means of their batch, and of these means about those of the rows before."""
+        last = self.counts.size - 1
+        groups = np.arange(self.counts.size)[:, None] if self.by_class else [np.arange(last), np.array([last])]
+        for scatter, group in zip(self.scatters, groups, strict=True):
+            for part in (within[np.isin(places, group)], moved[group]):
+                scatter += part.T @ part
+
+    @property
+    def mean(self) -> np.ndarray:
+        place = np.argmax(self.counts > 0)
+        return self.means[place] + self.counts @ (self.means - self.means[place]) / self.counts.sum()
+
+    def deviations(self) -> Deviations:
+        """Of all columns."""
+        n, mean = self.counts.sum(), self.mean
+        between = self.counts @ np.where(self.counts[:, None] > 0, self.means - mean, 0.0) ** 2
+        variances = (np.einsum("pii->i", self.scatters) + between) / n
+        return Deviations(_deviations(variances, np.zeros_like(mean), mean), 2 * self.stored > n)
+
+    def divided(self, scale: np.ndarray) -> ClassMoments:
+        """The moments of the rows with each column divided by its scale."""
+        return ClassMoments(self.counts, self.means / scale, self.scatters / np.outer(scale, scale), self.stored)
+
+    def scatter(self, weights: np.ndarray) -> np.ndarray:
+        """The weighted sum of the scatter matrices of the classes that have rows, and of the rows of unknown label."""
+        of_all = np.zeros(self.counts.size)
+        of_all[self.counts > 0] = weights
+        if self.by_class:
+            return np.tensordot(of_all, self.scatters, 1)
+        known = weights[: weights.size - int(self.counts[-1] > 0)]
+        return (known.mean() if known.size else 0.0) * self.scatters[0] + of_all[-1] * self.scatters[1]
 
 
 class ColumnSums:
@@ -113,10 +223,18 @@ def _deviations(squares: np.ndarray, means: np.ndarray, pilot: np.ndarray) -> np
 class Rest:
     """What is left of the moments of each class when some rows are taken out of it."""
 
-    def __init__(self, moments: Moments, blocks: Blocks, rows: Array, classes: np.ndarray, of_all: np.ndarray | None):
+    def __init__(
+        self,
+        moments: Moments,
+        blocks: Blocks,
+        rows: Array,
+        classes: np.ndarray,
+        of_all: np.ndarray | None,
+        weights: np.ndarray | None = None,
+    ):
         taken = Moments(moments.pilot, moments.counts.size - 1).add(rows, classes)
         self.pilot = moments.pilot
-        counts = np.round(moments.counts - taken.counts)
+        counts = moments.counts - taken.counts  # whole numbers, where rows are taken out: weights go without searches
         self.classes = np.flatnonzero(counts > 0)
         self.counts = counts[self.classes]
         self.sums = (moments.sums - taken.sums)[self.classes]
@@ -124,6 +242,7 @@ class Rest:
         self.n_classes = moments.counts.size - 1
         self._of_weights: list[tuple[np.ndarray, np.ndarray]] = []
         self._blocks, self._of_all, self._rows, self._rows_classes = blocks, of_all, rows, classes
+        self._weights = weights
 
     @property
     def offsets(self) -> np.ndarray:
@@ -164,23 +283,28 @@ class Rest:
         """The products of the rows of these classes with these weights, by a pass over the blocks."""
         of_class = np.zeros(self.n_classes + 1)
         of_class[classes] = weights
-        fold = _weighted_products(self.pilot, of_class, self._of_all)
+        fold = _weighted_products(self.pilot, of_class, self._of_all, self._weights)
         return self._blocks.fold(fold, "adding up") - _weighted(self._rows, self._rows_classes, self.pilot, of_class)
 
 
-def _weighted(block: np.ndarray, classes: np.ndarray, pilot: np.ndarray, of_class: np.ndarray) -> np.ndarray:
-    total = np.zeros((pilot.size, pilot.size))
+def _weighted(
+    block: np.ndarray, classes: np.ndarray, pilot: np.ndarray, of_class: np.ndarray, weights: Any = 1.0
+) -> np.ndarray:
+    total, counts = np.zeros((pilot.size, pilot.size)), of_class[classes] * weights
     for rows in row_blocks(*block.shape):
         part = DenseMap(block).block(rows, pilot)
-        total += part.T @ (of_class[classes[rows]][:, None] * part)
+        total += part.T @ (counts[rows, None] * part)
     return total
 
 
-def _weighted_products(pilot: np.ndarray, of_class: np.ndarray, classes: np.ndarray | None) -> Fold:
-    """The products of the rows about the pilot, with a weight a class."""
+def _weighted_products(
+    pilot: np.ndarray, of_class: np.ndarray, classes: np.ndarray | None, weights: np.ndarray | None
+) -> Fold:
+    """The products of the rows about the pilot, with a weight per class, and one per row where there are some."""
     assert classes is not None
 
     def step(total: np.ndarray, block: np.ndarray, start: int) -> np.ndarray:
-        return total + _weighted(block, classes[start : start + len(block)], pilot, of_class)
+        rows = slice(start, start + len(block))
+        return total + _weighted(block, classes[rows], pilot, of_class, 1.0 if weights is None else weights[rows])
 
     return Fold(partial(np.zeros, (pilot.size, pilot.size)), step, np.add)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..solvers import RankError
+
 Count = Callable[
     [np.ndarray, float], int
 ]  # sums of squares found (descending), their total over all -> how many to keep
@@ -27,11 +29,14 @@ class Preprojection:
     least : int or None, default=None
         With ``pca="auto"``, keep at least this many directions, or all there are. None where the user chose ``share``: keeping
         fewer directions than components is then an error.
+    principal : bool, default=False
+        Whether coordinates are along principal directions even where all are kept, as orthogonal directions need it.
     """
 
     share: Any = None
     n_components: int = 1
     least: int | None = None
+    principal: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -44,7 +49,9 @@ class Preprojection:
     @property
     def at_most(self) -> int | None:
         """A bound that is known before the variances are: a truncated decomposition will do."""
-        return int(self.share) if isinstance(self.share, Integral) else None
+        if isinstance(self.share, Integral):
+            return int(self.share)
+        return self.least if self.share == 0 else None
 
     def whole(self) -> Preprojection:
         """The same without leaving directions out."""
@@ -54,7 +61,7 @@ class Preprojection:
         """How many directions to keep, of variances ``values`` (descending, as many as the rank) that sum to ``total``."""
         rank = values.size
         if rank == 0:
-            raise ValueError(
+            raise RankError(
                 "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
             )
         if self.share is None:
@@ -66,7 +73,7 @@ class Preprojection:
         if self.least is not None:
             return min(max(kept, self.least), rank)
         if isinstance(self.share, Integral) and kept > rank:
-            raise ValueError(
+            raise RankError(
                 f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less"
             )
         if kept < min(self.n_components, rank):

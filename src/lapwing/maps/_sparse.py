@@ -10,12 +10,10 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from ..operators import Structured, row_blocks
-from ..solvers import LanczosError, seeded_eigsh, solve
-from ._map import DenseMap, Map, Principal, centred_operator, rounding
+from ._map import LANCZOS_SHARE, DenseMap, Map, centred_operator
 from ._preprojection import Preprojection
 
 MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
-LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
 
 
 class SparseMap(Map):
@@ -107,6 +105,10 @@ class SparseMap(Map):
         zeros[self.full_columns] = 0.0
         return stored + np.maximum(zeros, 0.0) * mean**2
 
+    def variance_along(self, Q: np.ndarray) -> np.ndarray:
+        total = self.spread(self.plain_mean, np.ones(self.shape[0])).sum()
+        return np.square(self._rooted(self.plain_mean) @ Q).sum(axis=0) / total
+
     def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
         return centred_operator(self.X, shift, scale)
 
@@ -127,40 +129,9 @@ class SparseMap(Map):
         at_most, smaller = preprojection.at_most, min(self.shape)
         return (at_most is not None and LANCZOS_SHARE * at_most < smaller > 500) or self.is_large
 
-    def principal(self, preprojection: Preprojection, about: np.ndarray) -> Principal:
-        """By Lanczos on the smaller Gram matrix, as an operator, where it is cheaper; twice as many until enough."""
-        if not self._is_truncated(preprojection):
-            return super().principal(preprojection, about)
-        n, d = self.shape
-        if self.is_constant:
-            preprojection.count(np.empty(0), 0.0)  # says so
-        Xc, total = self.centred(about), float(self.X.astype(np.float64).power(2).sum() - n * (about @ about))
-        gram = Xc @ Xc.T if self.is_wide else Xc.T @ Xc
-        floor = rounding(self.dtype, total + n * (about @ about))
-        size = preprojection.at_most or 128
-        while True:
-            size = min(size, min(n, d) - 1)
-            values, vectors = _largest(gram, size)
-            found = int((values > max(10 * min(n, d) * np.finfo(np.float64).eps * values[0], floor)).sum())
-            p = preprojection.count(values[:found], total)
-            if p < size or found < size or preprojection.at_most is not None:
-                break
-            _require_room(size, self.shape)
-            size *= 2
-        if self.is_wide:
-            return self._combinations(about, vectors[:, :p], np.sqrt(values[:p]))
-        N = vectors[:, :p]
-        return Principal(DenseMap(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about))
-
-
-def _largest(gram: LinearOperator, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k largest eigenpairs, descending; where Lanczos fails, since eigenvalues repeat, by the solvers that do not."""
-    try:
-        values, vectors = seeded_eigsh(gram, k, tol=1e-10)
-        return values[::-1], vectors[:, ::-1]
-    except LanczosError:
-        found = solve(-gram, None, k, bound=0.0, tol=1e-10)
-        return -found.values, found.vectors
+    def _too_many(self, size: int) -> bool:
+        _require_room(size, self.shape)
+        return False
 
 
 def _require_room(size: int, shape: tuple[int, int]) -> None:

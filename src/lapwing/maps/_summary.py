@@ -75,6 +75,10 @@ class SummaryMap(Map):
     def spread(self, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return self.form_diagonal(Structured(weights.size, diag=weights), mean)
 
+    def variance_along(self, Q: np.ndarray) -> np.ndarray:
+        (C,) = self.forms([identity(self.shape[0])], self.plain_mean)
+        return np.einsum("ij,ij->j", Q, C @ Q) / np.trace(C)
+
     def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
         """In principal coordinates, of forms that are small beside what it took to make the summary."""
         whole = preprojection.is_whole and centre.is_seen

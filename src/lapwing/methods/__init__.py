@@ -2,17 +2,19 @@
 
 from typing import Any
 
-from ._discriminant import DNE, LPDP, MFA, MMC
+from ._discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
 from ._documents import LPI
 from ._documents import SVDNeighbors as SVDNeighbors
-from ._kernel import KernelLPP, KernelNPE
+from ._kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
 from ._neighborhood import NPE, ONPP
+from ._regression import SpectralRegression
 from ._representation import GLPCA, L21PCA, RobustGLPCA
 from ._scores import FisherScore, LaplacianScore
-from ._spectral import LaplacianEigenmaps
+from ._spectral import DiffusionMaps, LaplacianEigenmaps
 from ._tensor import TSA
+from ._variance import MULTISPATI, ContrastivePCA, GraphPCA
 
 __all__ = [  # noqa: RUF022 (in the order of the tables)
     "LPP",
@@ -24,15 +26,24 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
     "KernelNPE",
     "TSA",
     "LaplacianEigenmaps",
+    "DiffusionMaps",
+    "SpectralRegression",
     "MMC",
     "LPDP",
     "MFA",
     "DNE",
+    "LFDA",
+    "LSDA",
+    "KernelLDA",
+    "KernelLFDA",
     "LPCA",
     "TangentialMaps",
     "GLPCA",
     "RobustGLPCA",
     "L21PCA",
+    "GraphPCA",
+    "MULTISPATI",
+    "ContrastivePCA",
     "LaplacianScore",
     "FisherScore",
 ]

@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..graphs import KNN, ClosestPairs, Complete, Graph, OtherClass, SameClass
+from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, SameClass
 from ..maps import Map
-from ..problem import ORTHOGONAL, Problem, degree_sum
-from ..reducers import Decided, Graphs, LinearReducer, Rules, Solved
+from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
+from ..reducers import Decided, Graphs, LinearReducer, Rules, Solved, linked
 from ..rows import Rows
 from ._locality import LPP
 from .about import About
 
 
-class _Supervised:
+class Supervised:
+    """Methods that cannot do without labels."""
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.required = True
@@ -28,7 +30,7 @@ def _margin() -> Graph:
     return SameClass() * 2 - Complete(among="labelled")
 
 
-class MMC(_Supervised, LinearReducer):
+class MMC(Supervised, LinearReducer):
     r"""Maximum Margin Criterion.
 
     .. math:: \max_V \operatorname{tr}(V^\top (S_b - S_w) V) \quad\text{subject to}\quad V^\top V = I     \tag{1}
@@ -38,7 +40,7 @@ class MMC(_Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
         ``"auto"`` is the number of classes minus one.
     pca, center, standardize
         As in :class:`OLPP`, except that ``pca="auto"`` keeps 99 % of the variance, and all of it where classes have fewer
@@ -46,8 +48,10 @@ class MMC(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`OLPP`; the eigenvalues are those of :math:`S_w - S_b`.
+    certificate_
+        As in :class:`OLPP`.
 
     References
     ----------
@@ -68,7 +72,7 @@ class MMC(_Supervised, LinearReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         pca: Any = "auto",
         center: Any = "auto",
@@ -86,7 +90,7 @@ class MMC(_Supervised, LinearReducer):
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
 
 
-class LPDP(_Supervised, LinearReducer):
+class LPDP(Supervised, LinearReducer):
     r"""Locality Preserving Discriminant Projections: LPP with the margin of :class:`MMC`.
 
     .. math::
@@ -97,7 +101,7 @@ class LPDP(_Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
     alpha : float, default=1.0
@@ -108,7 +112,9 @@ class LPDP(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`LPP`.
+    certificate_
         As in :class:`LPP`.
 
     References
@@ -128,7 +134,7 @@ class LPDP(_Supervised, LinearReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         alpha: float = 1.0,
@@ -157,7 +163,7 @@ class LPDP(_Supervised, LinearReducer):
         return Problem(local + margin, degree_sum(local))  # (1)
 
 
-class MFA(_Supervised, LPP):
+class MFA(Supervised, LPP):
     r"""Marginal Fisher Analysis.
 
     .. math::
@@ -169,19 +175,25 @@ class MFA(_Supervised, LPP):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``KNN(5, weights="binary", among="same_class")``; an integer sets the number of neighbours.
     penalty : None, int, graph or matrix, default=None
         The graph of :math:`L^p`. None is ``ClosestPairs(20)``; an integer sets the number of pairs a class.
+    constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
+        ``"matrix"`` is (1), and ``"trace-ratio"`` the least :math:`\operatorname{tr}(V^\top X^\top L X V) /
+        \operatorname{tr}(V^\top X^\top L^p X V)` over orthogonal directions, as in :class:`LPP`; ``"orthogonal"`` alone has no
+        place for the penalty, and raises.
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`, except that ``pca="auto"`` keeps twice as many directions as components, and 98 % of the variance
         where classes have fewer than ten samples on average.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
         As in :class:`LPP`. The rank is at most the number of linked pairs of ``penalty``.
+    certificate_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -207,7 +219,7 @@ class MFA(_Supervised, LPP):
         return KNN(n_neighbors, weights="binary", among="same_class")
 
 
-class DNE(_Supervised, LinearReducer):
+class DNE(Supervised, LinearReducer):
     r"""Discriminant Neighborhood Embedding.
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
@@ -216,7 +228,7 @@ class DNE(_Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
         None keeps the directions of negative eigenvalue, as its authors prescribe: those along which repulsion wins. It
         raises where there are none.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
@@ -227,7 +239,9 @@ class DNE(_Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`OLPP`.
+    certificate_
         As in :class:`OLPP`.
 
     References
@@ -265,3 +279,179 @@ class DNE(_Supervised, LinearReducer):
             )
         kept = solution._replace(values=solution.values[negative], vectors=solution.vectors[:, negative])
         return solved._replace(solution=kept)
+
+
+def local_fisher(data: Rows, graphs: Graphs) -> Problem:
+    """The problem of LFDA, whatever the map, for any graph within classes: with SameClass() it is discriminant analysis.
+
+    What is divided by n_c in S_lw is divided by n in S_lm, so that the weights of class c are n_c / n times as large there.
+    """
+    within, classes = linked("graph", graphs.graph, data, graphs.equal_say), data.classes
+    L, sizes = laplacian_sum(within), data.class_sizes
+    across = L @ (classes[:, None] == np.arange(sizes.size)).astype(np.float64)
+    if np.abs(across).max() > 1e-8 * np.abs(L.diagonal()).max():
+        raise ValueError(
+            f"graph={graphs.graph!r} links samples of different classes, or of unknown class, and this method takes links within "
+            "classes; use LocalClass(7), SameClass(), or (your graph) & SameClass()"
+        )
+    shares = np.where(classes >= 0, sizes[classes] / sizes.sum(), 0.0)
+    return Problem(within, L.rescaled(np.sqrt(shares)) + laplacian_sum(OtherClass().terms(data)))
+
+
+class LFDA(Supervised, LPP):
+    r"""Local Fisher Discriminant Analysis: discriminant analysis of classes that have several clusters.
+
+    .. math::
+        \max_V \operatorname{tr}\left((V^\top S_{lw} V)^{-1} V^\top S_{lb} V\right)                        \tag{1}
+
+    The scatters are sums of :math:`\tfrac12 W_{ij} (x_i - x_j)(x_i - x_j)^\top` over all pairs [1]_. Of a pair within class c,
+    :math:`W^{lw}_{ij} = A_{ij}/n_c` and :math:`W^{lb}_{ij} = A_{ij}(1/n - 1/n_c)`, where the affinity A is large for near samples
+    and 0 for far ones. Of a pair of different classes, :math:`W^{lw}_{ij} = 0` and :math:`W^{lb}_{ij} = 1/n`. Far samples of a
+    class need not come together. The same directions solve
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top S_{lw} V)
+        \quad\text{subject to}\quad V^\top S_{lm} V = I, \quad S_{lm} = S_{lw} + S_{lb}                      \tag{2}
+
+    with a constraint that is never indefinite; an eigenvalue of (2) is 1 / (1 + that of (1)).
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        It may be more than the number of classes minus one.
+    graph : None, int, "supervised", graph or matrix, default=None
+        What :math:`W^{lw}` is. None is ``LocalClass(7)``; an integer sets the number of neighbours there. Any other graph within
+        classes will do, such as ``KNN(5) & SameClass()``; ``SameClass()`` gives linear discriminant analysis.
+    pca, center, scaling, ridge, normalize, standardize
+        As in :class:`LPP`.
+
+    Attributes
+    ----------
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`LPP`; the eigenvalues are those of (2).
+
+    See Also
+    --------
+    KernelLFDA : The kernel map of the same problem.
+
+    References
+    ----------
+    .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", Journal of
+       Machine Learning Research 8, 2007. https://jmlr.org/papers/v8/sugiyama07b.html
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LFDA
+    >>> LFDA(12).fit_transform(*load_digits(return_X_y=True)).shape
+    (1797, 12)
+    """
+
+    about = About("classes", "S_lw: within classes, near samples only", "S_lm = S_lw + S_lb")
+    n_neighbors: ClassVar[int] = 7
+    _takes_sparse_blocks: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        graph: Any = None,
+        pca: Any = "auto",
+        center: Any = "auto",
+        scaling: str = "auto",
+        ridge: Any = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
+    ):
+        LinearReducer.__init__(
+            self, n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+        )
+        self.scaling = scaling
+        self.ridge = ridge
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return LocalClass(n_neighbors)
+
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
+        return local_fisher(data, graphs)  # (2)
+
+
+class LSDA(Supervised, LinearReducer):
+    r"""Locality Sensitive Discriminant Analysis: neighbours of the same class together, those of other classes apart.
+
+    .. math::
+        \max_V \operatorname{tr}(V^\top X^\top (\alpha L_b + (1 - \alpha) W_w) X V)
+        \quad\text{subject to}\quad V^\top X^\top D_w X V = I                                         \tag{1}
+
+    A graph of neighbours is split in two: :math:`W_w` has its links within classes, with degrees :math:`D_w` and Laplacian
+    :math:`L_w = D_w - W_w`, and :math:`L_b` is the Laplacian of its links across classes [1]_. What is solved is
+
+    .. math::
+        \min_V \operatorname{tr}(V^\top X^\top ((1 - \alpha) L_w - \alpha L_b) X V)
+        \quad\text{subject to}\quad V^\top X^\top D_w X V = I                                         \tag{2}
+
+    which differs from (1) by the constant :math:`1 - \alpha` per direction.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        The graph that is split. None is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
+    alpha : float, default=0.1
+        From 0, where nothing is kept apart, to less than 1: the say of links across classes. Where many samples have no neighbour
+        of their own class, as where classes have few samples, a large one leaves little that attracts.
+    pca, center, scaling, ridge, normalize, standardize
+        As in :class:`LPP`, except that ``ridge="auto"`` is 1 and ``pca="auto"`` therefore keeps all directions;
+        ``normalize="trace"`` scales the two forms of (2), one by one.
+
+    Attributes
+    ----------
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`LPP`; the eigenvalues are those of (2).
+
+    References
+    ----------
+    .. [1] D. Cai, X. He, K. Zhou, J. Han and H. Bao, "Locality sensitive discriminant analysis", International Joint Conference
+       on Artificial Intelligence, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LSDA
+    >>> LSDA(9).fit_transform(*load_digits(return_X_y=True)).shape
+    (1797, 9)
+    """
+
+    about = About("classes", "(1 − α) L of near samples of the same class − α L of near ones of other classes", "D_w")
+    _rules: ClassVar[Rules] = Rules(ridge=1.0)  # D_w misses samples without a neighbour of their class
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        graph: Any = None,
+        alpha: float = 0.1,
+        pca: Any = "auto",
+        center: Any = "auto",
+        scaling: str = "auto",
+        ridge: Any = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
+    ):
+        super().__init__(
+            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+        )
+        self.alpha = alpha
+        self.scaling = scaling
+        self.ridge = ridge
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return KNN(n_neighbors, weights="binary")
+
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
+        if isinstance(self.alpha, bool) or not (isinstance(self.alpha, Real) and 0 <= float(self.alpha) < 1):
+            raise ValueError(f"alpha={self.alpha!r} must be a number from 0 to less than 1")
+        near, alpha = graphs.graph, float(self.alpha)
+        split = (1 - alpha) * (near & SameClass()) - alpha * (near & OtherClass())
+        terms = linked("graph", split, data)
+        return Problem(terms, degree_sum(terms) * (1 / (1 - alpha)))  # (2)

@@ -24,7 +24,7 @@ from ..operators import Array, canonical
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Decided, Graphs, LinearReducer, Options, Rules, Solved, outside
 from ..rows import Rows, lengths, unit_rows
-from ..solvers import solve
+from ..solvers import Solution, solve
 from ._locality import locality
 from .about import About
 
@@ -97,7 +97,7 @@ class LPI(LinearReducer):
         Of the graph, ascending.
     recall_ : float or None
         With ``neighbors="svd"``, the share of the exact neighbours that were found, estimated on 300 documents.
-    n_connected_components_, graph_, solver_, sampling_, rank_, n_pca_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, rank_, n_pca_
         As in :class:`LPP`; the last two are None.
 
     References
@@ -117,6 +117,7 @@ class LPI(LinearReducer):
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
+    may_weigh: ClassVar[bool] = False  # the regression is on documents one by one
     _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE)
     _takes_tensors: ClassVar[bool] = False
     why_not_elsewhere: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
@@ -158,7 +159,7 @@ class LPI(LinearReducer):
             )
         super()._check_parameters()
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+    def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
         """A default must not ask for more neighbours than there are documents with a term."""
         data, graphs = super()._prepared(X, y)
         few = any(search.n_neighbors >= data.n_samples for search in graphs.graph.searches())
@@ -177,7 +178,7 @@ class LPI(LinearReducer):
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
         return rows.once("documents", lambda: self._rows(rows.X, rows.y, graphs))
 
-    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         if self.neighbors == "svd":
             raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
         blocks, linked = blocks.chosen(lambda block: lengths(block) > 0, "looking for empty documents")
@@ -191,14 +192,11 @@ class LPI(LinearReducer):
         if graphs.queries is not None:
             # The eigenvectors of a graph of a few documents say nothing of the others, so the directions are found at once.
             return super()._solve(F, data, problem, graphs)
-        self.sampling_, degrees = None, problem.degrees
+        degrees, self.sampling_ = problem.degrees, None
         assert degrees is not None
         assert self.n_components is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)
-        L, constant = laplacian_sum(problem.minimise).tosparse(), np.ones((data.n, 1))
-        start = perf_counter()
-        graph = solve(L, degrees, self.n_components, deflate=constant, semidefinite=pulling)
-        data.times["solve"] = perf_counter() - start
+        graph = graph_vectors(problem, data, self.n_components, semidefinite=pulling)
         mean = F.mean(degrees)
         trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
         if trace <= 1e-12 * degrees.sum():
@@ -207,11 +205,9 @@ class LPI(LinearReducer):
             )
         ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(F.shape)
         start = perf_counter()
-        directions = _ridge_regression(F, mean, degrees, graph.vectors, ridge)
+        directions = ridge_regression(F, mean, degrees, graph.vectors, ridge)
         data.times["forms"] = perf_counter() - start
-        coordinates = Coordinates([], mean, np.transpose, None)
-        decided = Decided(Options.of(self), self.n_components, ridge, Preprojection())
-        return Solved(coordinates, (None, None), graph._replace(vectors=directions, rank=None), decided)
+        return as_solved(self, mean, graph, directions, ridge)
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         self.recall_ = data.measured.get("recall")
@@ -222,6 +218,11 @@ class LPI(LinearReducer):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
+
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
+        "the eigenvectors of the graph are not in a model of documents: they were found anew, and the model's directions were "
+        "compared with those that follow from them",
+    )
 
     def _projected(self, X: Array) -> np.ndarray:
         """``(X / |X| - mean_) @ components_.T``; an empty document is placed at 0."""
@@ -278,8 +279,24 @@ def _dense_products(X: Array, rows: np.ndarray) -> np.ndarray:
     return products.toarray() if sparse.issparse(products) else products
 
 
-def _ridge_regression(F: Map, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
-    """The a that solve (1), by conjugate gradients on all columns at once, on the smaller side of X."""
+def graph_vectors(problem: Problem, data: Rows, k: int, semidefinite: bool) -> Solution:
+    """The eigenvectors of the graph itself, without the constant."""
+    L, start = laplacian_sum(problem.minimise), perf_counter()
+    A = L.operator() if L.factors else L.tosparse()
+    found = solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
+    data.times["solve"] = perf_counter() - start
+    return found
+
+
+def as_solved(estimator: Any, mean: np.ndarray, graph: Solution, directions: np.ndarray, ridge: float) -> Solved:
+    """Directions that were found by regression, for the map to store; how many there could be is not known."""
+    decided = Decided(Options.of(estimator), estimator.n_components, ridge, Preprojection())
+    found = graph._replace(vectors=directions, rank=None)
+    return Solved(Coordinates([], mean, np.transpose, None), (None, None), found, decided, graph)
+
+
+def ridge_regression(F: Map, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
+    """The a with (Zᵀ D Z + ridge) a = Zᵀ D y, Z centred, by conjugate gradients on all columns, on the smaller side of X."""
     roots, threads = np.sqrt(d)[:, None], Threads()
     with threads.running():
         if sparse.issparse(F.X):

@@ -26,7 +26,7 @@ class LPCA(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``CodingLength(5)``, an integer K is ``CodingLength(K)``; of any other graph the Laplacian takes the place of L.
     pca, center, normalize, standardize
@@ -36,10 +36,10 @@ class LPCA(LinearReducer):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows, those of largest scatter first.
-    explained_ratio_ : float
-        The share of the scatter, the trace of :math:`X^\top L X`, that the components keep; with ``pca``, of the scatter
+    explained_ratio_ : ndarray of shape (n_components,)
+        The share of the scatter, the trace of :math:`X^\top L X`, that each component keeps; with ``pca``, of the scatter
         along the directions that it keeps.
-    mean_, scale_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    mean_, scale_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         Of :math:`-X^\top L X`, ascending.
@@ -79,7 +79,7 @@ class LPCA(LinearReducer):
                 "the patches have no scatter: samples and their neighbours are equal, or nearly so beside the spread of X; use "
                 "more neighbours, or take far samples out"
             )
-        self.explained_ratio_ = float(solved.solution.values.sum() / np.trace(solved.pencil[0]))
+        self.explained_ratio_ = solved.solution.values / np.trace(solved.pencil[0])
 
     def local_subspaces(self, X: Any, n_components: int | None = None) -> Local:
         """The local subspace of each row of X, and the coordinates of its patch in it (Theorem 1).
@@ -145,6 +145,8 @@ class TangentialMaps(FreeReducer):
         The graph that was used.
     solver_ : str
         The solver that was used.
+    certificate_ : Certificate
+        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 

@@ -13,12 +13,23 @@ from .about import About
 NEIGHBORS = "L of a neighbour graph"
 
 
-def locality(data: Rows, graphs: Graphs) -> Problem:
-    """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``."""
-    terms = linked("graph", graphs.graph, data, graphs.equal_say)
-    if graphs.penalty is None:
-        return Problem(terms, degree_sum(terms))
-    return Problem(terms, laplacian_sum(linked("penalty", graphs.penalty, data)))
+def locality(data: Rows, graphs: Graphs, constraint: str = "matrix") -> Problem:
+    """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``, as ``constraint`` puts it."""
+    terms, penalty, ratio = (
+        linked("graph", graphs.graph, data, graphs.equal_say),
+        graphs.penalty,
+        constraint == "trace-ratio",
+    )
+    if constraint == "orthogonal":
+        if penalty is not None:
+            raise ValueError(
+                f'penalty={penalty!r} has no part in constraint="orthogonal"; use constraint="trace-ratio", or subtract it from '
+                "graph="
+            )
+        return Problem(terms, ORTHOGONAL)
+    if penalty is None:
+        return Problem(terms, degree_sum(terms), ratio=ratio)
+    return Problem(terms, laplacian_sum(linked("penalty", penalty, data)), ratio=ratio)
 
 
 class LPP(LinearReducer):
@@ -35,9 +46,12 @@ class LPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
         Directions to keep, those of the smallest eigenvalues; None keeps all there are (``rank_``). Asking for more directions
         than there are raises an error. ``"auto"`` is the number of classes minus one, where classes alone say what attracts.
+        A float between 0 and 1 keeps as many directions as it takes to hold this share of the objective: of the sum of
+        :math:`1 - \lambda` over all eigenvalues below 1, which is the weight of the links, :math:`\operatorname{tr}(V^\top X^\top
+        W X V)`, that the directions keep. With ``penalty`` there is no such sum, and a float raises.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         What attracts (and, with a negative sign, repels). None is ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is
         ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()`` (-1 marks an unknown label), a matrix W is ``Precomputed(W)``;
@@ -46,6 +60,17 @@ class LPP(LinearReducer):
     penalty : None, int, graph or matrix, default=None
         The ratio form: the Laplacian of this graph takes the place of D in (1), so that what it links is kept apart. An
         integer k is ``Repulsion(k)``.
+    constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
+        What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` is :math:`V^\top V = I`, the problem of
+        :class:`OLPP`. ``"trace-ratio"`` takes orthogonal directions and the quotient of both traces,
+
+        .. math:: \min_V \frac{\operatorname{tr}(V^\top X^\top L X V)}{\operatorname{tr}(V^\top X^\top D X V)}
+            \quad\text{subject to}\quad V^\top V = I                                            \tag{2}
+
+        or that over the Laplacian of ``penalty``, within the row space of the centred data; Newton's method finds its least
+        value [3]_, and not that of the ratios one by one, as (1) does. With ``graph="supervised"`` it is the trace-ratio form of
+        discriminant analysis. Neither takes a ridge, and ``scaling`` is ``"unit"``. With ``"orthogonal"``, ``pca="auto"`` keeps
+        as few directions as that of :class:`OLPP`.
     pca : "auto", None, int or float, default="auto"
         Projection on principal components first. A float in (0, 1] is the share of the variance to keep, an integer the
         number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, unless a ridge takes its
@@ -90,7 +115,13 @@ class LPP(LinearReducer):
         What the columns were divided by; ``components_`` are for X as given, and ``components_ * scale_`` are the directions
         among the divided columns. None where X was taken as it is.
     eigenvalues_ : ndarray of shape (n_components,)
-        Ascending.
+        Ascending; with ``"trace-ratio"``, of :math:`X^\top (L - \rho D) X` at the least ratio :math:`\rho`: they add up to 0.
+    trace_ratio_ : float
+        With ``constraint="trace-ratio"``, :math:`\rho`, the least value of (2).
+    explained_ratio_ : ndarray of shape (n_components,) or None
+        Of the variance of X (with columns divided by ``scale_``, where there is one), the share that each direction adds to what
+        the directions before it hold: that along the part of it that is orthogonal to them. The sum is the share that
+        :meth:`inverse_transform` can restore. None where X is sparse and read in blocks.
     rank_ : int or None
         How many directions the data and the constraint leave; None where finding it would need a dense n x n matrix. A
         column ten million times smaller than another counts as constant, so scale such columns first.
@@ -102,6 +133,8 @@ class LPP(LinearReducer):
         The graph that was used.
     solver_ : str
         The solver that was used.
+    certificate_ : Certificate
+        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
     sampling_ : dict or None
         Where the graph has ``queries``, how certain the result is (docs/scaling.md): ``excess``, by how much, as a share, the
         objective is estimated to miss that of the graph of all rows; ``held_out`` and ``in_sample``, the objective of the
@@ -121,6 +154,8 @@ class LPP(LinearReducer):
        2003; X. He's thesis of the same title, University of Chicago, 2005, chapter 2.
     .. [2] X. He, S. Yan, Y. Hu, P. Niyogi and H.-J. Zhang, "Face recognition using Laplacianfaces", IEEE Trans. Pattern
        Analysis and Machine Intelligence 27, 2005. https://doi.org/10.1109/TPAMI.2005.55
+    .. [3] T. T. Ngo, M. Bellalij and Y. Saad, "The trace ratio optimization problem", SIAM Review 54, 2012.
+       https://doi.org/10.1137/120864799
 
     Examples
     --------
@@ -141,10 +176,11 @@ class LPP(LinearReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         penalty: Any = None,
+        constraint: str = "matrix",
         pca: Any = "auto",
         center: Any = "auto",
         scaling: str = "auto",
@@ -156,6 +192,7 @@ class LPP(LinearReducer):
             n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
         )
         self.penalty = penalty
+        self.constraint = constraint
         self.scaling = scaling
         self.ridge = ridge
 
@@ -163,7 +200,7 @@ class LPP(LinearReducer):
         return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
-        return locality(data, graphs)  # (1)
+        return locality(data, graphs, self.constraint)  # (1), (2)
 
 
 class OLPP(LinearReducer):
@@ -177,7 +214,10 @@ class OLPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
+        As in :class:`LPP`; a float between 0 and 1 is a share of the least value that (1) takes for any number of directions,
+        the sum of all negative eigenvalues, so that something must repel: with ``graph=-Complete()`` it is the share of the
+        variance, as in PCA.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         As in :class:`LPP`: None is ``KNN(5)``, an integer k is ``KNN(k)``.
     pca, center, normalize, standardize
@@ -190,7 +230,9 @@ class OLPP(LinearReducer):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows; with ``scale_``, those of ``components_ * scale_``.
-    mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`LPP`.
+    certificate_
         As in :class:`LPP`.
 
     References

@@ -25,7 +25,7 @@ class NPE(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``; of any other graph the Laplacian takes the
         place of the matrix in the middle.
@@ -34,7 +34,9 @@ class NPE(LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`LPP`.
+    certificate_
         As in :class:`LPP`.
 
     References
@@ -54,7 +56,7 @@ class NPE(LinearReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         pca: Any = "auto",
@@ -89,7 +91,7 @@ class ONPP(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``.
     pca, center, normalize, standardize
@@ -97,7 +99,9 @@ class ONPP(LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`OLPP`.
+    certificate_
         As in :class:`OLPP`.
 
     References

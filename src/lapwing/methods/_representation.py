@@ -24,7 +24,7 @@ from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer, Graphs, outside
 from ..rows import Rows
-from ..solvers import Solution, fix_signs, largest_value, solve
+from ..solvers import Pencil, Solution, fix_signs, largest_value, size, solve
 from .about import About
 
 NEAR_POLE = 0.05  # of the median over the fitted rows
@@ -123,7 +123,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi`.
     reconstruction_error_ : float
         :math:`\|X - Q U^\top\| / \|X\|`, of the centred X.
-    X_fit_, graph_, n_connected_components_, solver_, n_features_in_, feature_names_in_
+    X_fit_, graph_, n_connected_components_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -227,6 +227,9 @@ class _Robust(_Representing):
     """Minimises a sum of norms by augmented Lagrange multipliers; ``_weight`` says how much the graph counts."""
 
     _takes_sparse: ClassVar[bool] = False  # errors fill the rows
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
+        "a model has not the problem of the last step, so all steps were taken again, and the last problem is theirs",
+    )
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         raise NotImplementedError
@@ -256,7 +259,11 @@ class _Robust(_Representing):
         self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps
         self.violation_, self.objective_ = found.violation, found.objective
         self.reconstruction_error_ = found.reconstruction_error
-        return Solution(found.values, found.Q, data.n - 1, "alm")
+        return Solution(found.values, found.Q, data.n - 1, "alm", found.pencil)
+
+    def _tolerance(self, data: Rows) -> float:
+        """The steps stop before their eigenvectors are exact, and say how far they came."""
+        return max(super()._tolerance(data), float(self.tol), self.violation_)
 
     def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
         mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
@@ -335,8 +342,8 @@ class RobustGLPCA(_Robust):
     n_iter_ : int
     eigenvalues_ : ndarray of shape (n_components,)
         Of the last step's matrix, ascending.
-    X_fit_, graph_, n_connected_components_, solver_, n_features_in_, feature_names_in_
-        As in :class:`GLPCA`.
+    X_fit_, graph_, n_connected_components_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`GLPCA`; the certificate is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
 
     References
     ----------
@@ -409,7 +416,8 @@ class _Multipliers:
         if self.moves:
             self.offset = A.mean(axis=0)
             A -= self.offset
-        self._rotate(self._matrix(A, mu))
+        self.represented, self.matrix = A, self._matrix(A, mu)
+        self._rotate(self.matrix)
         self.U = A.T @ self.Q
         residual = self.residual
         self.a = residual - multiplier * self.a
@@ -433,9 +441,18 @@ class _Multipliers:
 
     def _solved(self, apply: Callable[[np.ndarray], np.ndarray], k: int) -> Solution:
         """The largest k eigenpairs of the matrix, the constant left out; with the signs of what is minimised."""
+        return solve(self._minimised(apply), None, k, deflate=np.ones((len(self.X), 1)), bound=0.0)
+
+    def _minimised(self, apply: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
         n = len(self.X)
-        A = LinearOperator((n, n), matvec=lambda V: -apply(V), matmat=lambda V: -apply(V), dtype=np.float64)
-        return solve(A, None, k, deflate=np.ones((n, 1)), bound=0.0)
+        return LinearOperator((n, n), matvec=lambda V: -apply(V), matmat=lambda V: -apply(V), dtype=np.float64)
+
+    @property
+    def pencil(self) -> Pencil:
+        """The problem of the last step."""
+        n, A = len(self.X), self.represented
+        scale = size(lambda V: A @ (A.T @ V), n)
+        return Pencil(self._minimised(self.matrix), deflated=np.full((n, 1), n**-0.5), rank=n - 1, scale=scale)
 
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
         """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
@@ -486,7 +503,7 @@ class L21PCA(_Robust):
 
     Attributes
     ----------
-    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_
+    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_, certificate_
         As in :class:`RobustGLPCA`.
 
     References

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._validation import check_choice
 from ..graphs import KNN, Graph, SameClass
 from ..maps import Map, as_map
 from ..neighbors import BlockRows
-from ..operators import OUT_OF_RANGE
+from ..operators import OUT_OF_RANGE, diagonal
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector, Graphs, on_halves
 from ..rows import Rows
@@ -43,6 +44,11 @@ class LaplacianScore(FeatureSelector):
         The thesis [2]_ has neighbours and weights by the cosine, ``KNN(5, metric="cosine", weights="cosine")``, which suit
         data without negative entries only. Distances see the scale of features, scores do not: standardise features of
         different units first.
+    constraint : {"degree", "identity"}, default="degree"
+        What a feature's variance is. ``"degree"`` is (1), in which samples with many neighbours weigh more. ``"identity"`` has I
+        in the place of D, for the samples that have links: the plain variance about the plain mean (thesis eq. 6.9 of [2]_),
+
+        .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r       \tag{2}
     normalize : {"auto", None, "degree"}, default="auto"
         How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
         so that its degrees add up to the number of samples; ``"auto"`` does so where ``graph=`` adds two or more of them; None
@@ -51,7 +57,7 @@ class LaplacianScore(FeatureSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        (1) of each feature, between 0 and 2 where nothing repels; infinity for a constant one.
+        (1) of each feature, between 0 and 2 where nothing repels, or (2); infinity for a constant one.
     support_ : ndarray of shape (n_features,)
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
@@ -93,17 +99,27 @@ class LaplacianScore(FeatureSelector):
     about = About("features", NEIGHBORS, "D")
     _takes_sparse_blocks: ClassVar[bool] = True
 
-    def __init__(self, n_features_to_select: int | None = None, *, graph: Any = None, normalize: str | None = "auto"):
+    def __init__(
+        self,
+        n_features_to_select: int | None = None,
+        *,
+        graph: Any = None,
+        constraint: str = "degree",
+        normalize: str | None = "auto",
+    ):
         super().__init__(n_features_to_select)
         self.graph = graph
+        self.constraint = constraint
         self.normalize = normalize
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
+        check_choice("constraint", self.constraint, ("degree", "identity"))
         terms = self._terms(data, graphs)
-        return Problem(terms, degree_sum(terms))  # (1)
+        D = degree_sum(terms)
+        return Problem(terms, D if self.constraint == "degree" else diagonal(D.diagonal() > 0))  # (1), (2)
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
         start = perf_counter()
@@ -219,9 +235,10 @@ class FisherScore(FeatureSelector):
 def _variances(data: Rows, mean: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The variances between and within classes."""
     between, within = np.zeros((2, mean.size))
+    counts = shares if data.weights is None else shares * data.weights
     for rows in _groups(data.classes):
-        F_c, share = as_map(data.X[rows]), shares[rows]
-        mean_c = F_c.mean()
+        F_c, share = as_map(data.X[rows]), counts[rows]
+        mean_c = F_c.mean(None if data.weights is None else share)
         between += share.sum() * (mean_c - mean) ** 2
         within += F_c.spread(mean_c, share)
     return between, within

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from .._validation import check_choice
+from .._validation import check_choice, check_count, check_not_negative
 from ..graphs import KNN, Graph
-from ..operators import diagonal
-from ..problem import Problem, degree_sum
+from ..operators import diagonal, identity, laplacian
+from ..problem import Problem, Term, degree_sum, laplacian_sum
 from ..reducers import FreeReducer, Graphs
 from ..rows import Rows
 from ._locality import NEIGHBORS
@@ -53,6 +53,8 @@ class LaplacianEigenmaps(FreeReducer):
     graph_ : Graph
         The graph that was used, its heat width written out.
     solver_ : str
+    certificate_ : Certificate
+        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -127,3 +129,107 @@ class LaplacianEigenmaps(FreeReducer):
         else:  # where the equation has a pole the mean of the linked samples has to do
             share = share - self.eigenvalues_ / np.where(degrees > 0, degrees, np.inf)[:, None]
         return means / np.where(share > 1e-6, share, 1.0)
+
+
+class DiffusionMaps(LaplacianEigenmaps):
+    r"""Diffusion maps: coordinates whose distances are those of a random walk, whatever the density of the samples.
+
+    .. math::
+        K_{ij} = \frac{W_{ij}}{(q_i q_j)^\alpha}, \quad q_i = \sum_j W_{ij}, \qquad
+        P = D^{-1} K, \quad P \psi = \lambda \psi                                                   \tag{1}
+
+    with W the weights of a graph, and 1 for i = j, and D the row sums of K [1]_. Sample i is placed at
+    :math:`(\lambda_1^t \psi_1(i), \lambda_2^t \psi_2(i), \dots)`. With all coordinates, the distance of two samples is the
+    diffusion distance: how much walks of t steps from one and from the other differ in where they end. What is solved is
+
+    .. math:: \min_Y \operatorname{tr}(Y^\top (D - K) Y) / s \quad\text{subject to}\quad
+              Y^\top D Y / s = I,\ Y^\top D 1 = 0, \qquad s = \textstyle\sum_i D_{ii}                        \tag{2}
+
+    whose eigenvalues are :math:`1 - \lambda`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
+        As in :class:`LaplacianEigenmaps`, except that None is ``KNN(15)``.
+    alpha : float, default=1.0
+        How much of the density of the samples is divided out: with 1 the coordinates tend to eigenfunctions of the geometry alone
+        (the Laplace-Beltrami operator), with 0.5 to those of a Fokker-Planck diffusion, with 0 to those of the graph.
+    n_steps : int, default=1
+        t: of more steps, what differs on a small scale counts less.
+    extension : {"nystrom", "barycentric", "affine"}, default="nystrom"
+        As in :class:`LaplacianEigenmaps`.
+    normalize : {"auto", None, "degree"}, default="auto"
+        As in :class:`LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        In each column the entry of largest absolute value is positive.
+    eigenvalues_ : ndarray of shape (n_components,)
+        :math:`1 - \lambda`, ascending.
+    density_ : ndarray of shape (n_samples,)
+        q of (1).
+    n_connected_components_, X_fit_, graph_, solver_
+        As in :class:`LaplacianEigenmaps`.
+
+    References
+    ----------
+    .. [1] R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis 21, 2006.
+       https://doi.org/10.1016/j.acha.2006.04.006
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import DiffusionMaps
+    >>> DiffusionMaps(10, graph=15).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    about = About("neighbours", "L of a neighbour graph, the density divided out", "its D, with i = j")
+    n_neighbors: ClassVar[int] = 15
+    constraint = "degree"
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = None,
+        alpha: float = 1.0,
+        n_steps: int = 1,
+        extension: str = "nystrom",
+        normalize: str | None = "auto",
+    ):
+        FreeReducer.__init__(self, n_components, graph=graph, extension=extension, normalize=normalize)
+        self.alpha = alpha
+        self.n_steps = n_steps
+
+    def _check_parameters(self) -> None:
+        check_not_negative("alpha", self.alpha)
+        check_count("n_steps", self.n_steps, 0)
+        super()._check_parameters()
+
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
+        W = _steps(graphs.graph, self._terms(data, graphs))
+        self.density_ = np.asarray(W.sum(axis=1)).ravel()
+        thinned = sparse.diags_array(self.density_ ** -float(self.alpha))
+        L, D = laplacian(sparse.csr_array(thinned @ W @ thinned))
+        share = 1 / D.diagonal().sum()
+        return Problem([Term(1.0, L * share, D * share)], D * share)  # (2)
+
+    def _lengths(self, values: np.ndarray) -> np.ndarray:
+        return (1 - values) ** self.n_steps  # (1)
+
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
+        """The density of the new row itself is the same for all its links."""
+        return super()._by_links(X, sparse.csr_array(W @ sparse.diags_array(self.density_ ** -float(self.alpha))))
+
+
+def _steps(graph: Graph, terms: list[Term]) -> sparse.csr_array:
+    """The weights of the steps of a walk, which may stay where it is."""
+    if not graph.is_laplacian or any(term.coefficient < 0 for term in terms):
+        raise ValueError(
+            f"graph={graph!r} repels, or has no Laplacian, and a random walk needs weights; leave that part out"
+        )
+    D = degree_sum(terms)
+    return (D - laplacian_sum(terms) + identity(D.n)).tosparse()

@@ -74,6 +74,8 @@ class TSA(MultilinearReducer):
         How many were kept.
     n_iter_ : int
         How many times each matrix was found.
+    certificate_ : list of Certificate
+        How well the last problem of each mode is solved (:class:`lapwing.Certificate`).
     n_connected_components_ : int
         Of the graph that attracts.
     graph_ : Graph

@@ -16,7 +16,9 @@ MAPS = {
     MultilinearReducer: "multilinear",
     FeatureSelector: "one feature",
 }
-ASCII = str.maketrans({"−": "-", "ᵀ": "'", "α": "alpha", "β": "beta", "λ": "lambda", "ξ": "xi", "`": None})
+ASCII = str.maketrans(
+    {"−": "-", "ᵀ": "'", "α": "alpha", "β": "beta", "λ": "lambda", "ξ": "xi", "⁻": "^-", "¹": "1", "`": None}
+)
 
 
 class About(NamedTuple):

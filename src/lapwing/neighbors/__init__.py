@@ -1,7 +1,7 @@
 """Who is near: one search with one rule for ties, over all rows, a sample of them, or rows in blocks."""
 
 from ._approximate import NNDescent
-from ._blocks import BlockRows, require_room
+from ._blocks import BlockRows, ClassRows, require_room
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
 from ._device_rows import DeviceClassRows, DeviceRows, nearest_there
@@ -16,6 +16,7 @@ __all__ = [
     "KERNEL",
     "TIE",
     "BlockRows",
+    "ClassRows",
     "DeviceClassRows",
     "DeviceRows",
     "Edges",

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ..blocks import Blocks, Fold, stacked, taking, working_memory
-from ..maps import ColumnSums, Moments, Rest, SummaryMap, weighted_mean
+from ..maps import ClassMoments, ColumnSums, Moments, Rest, SummaryMap, weighted_mean
 from ..operators import Array, row_blocks
 from ..rows import Rows, Units, divided, encode_labels, lengths
 from ._nearest import Nearest
@@ -37,17 +37,29 @@ class BlockRows(Rows):
         All that the graphs will ask for.
     units : callable, default=None
         From the deviations of the columns, which the first pass finds, to what the columns are divided by.
+    weights : ndarray of shape (n_samples,), default=None
+        How many samples each row stands for, where there are no searches.
     """
 
     in_blocks = True
 
-    def __init__(self, blocks: Blocks, y: Any, searches: Sequence[Search], units: Units | None = None):
+    def __init__(
+        self,
+        blocks: Blocks,
+        y: Any,
+        searches: Sequence[Search],
+        units: Units | None = None,
+        weights: np.ndarray | None = None,
+    ):
         n = blocks.shape[0]
         wanted = {search.key: search for search in (given.checked(n) for given in searches)}
-        self._of_all = None if y is None else _small(encode_labels(blocks.labels(y), n))
+        labels = None if y is None else blocks.labels(y)
+        if labels is not None and weights is not None and len(labels) == n:
+            labels = np.where(weights > 0, np.asarray(labels), -1)  # a row that is not there has no class
+        self._of_all = None if y is None else _small(encode_labels(labels, n))
         queried = [search.queried(n) for search in wanted.values()]
         numbers = np.unique(np.concatenate([*queried, np.empty(0, np.intp)]))
-        self._moments, Q = _first_pass(blocks, numbers, self._of_all, _reads_angles(wanted.values()))
+        self._moments, Q = _first_pass(blocks, numbers, self._of_all, _reads_angles(wanted.values()), weights)
         scale = None if units is None else units(lambda few: self._moments.deviations())
         if scale is not None:
             self._moments, Q = self._moments.divided(scale), divided(Q, scale)
@@ -58,23 +70,23 @@ class BlockRows(Rows):
         ]
         found = _second_pass(blocks, started, self._of_all) if started else []
         self._numbers, rows = _touched(blocks, numbers, Q, found)
-        super().__init__(self._summary(blocks, rows), self._of_all)
+        super().__init__(self._summary(blocks, rows, weights), self._of_all)
         self.scale = scale
-        self.n_samples = self.F.n_samples = n
+        self.n_samples = self.F.n_samples = n if weights is None else weights.sum()
         self.F.plain_mean = self._moments.mean  # of all rows, not of those with links
-        self.counts = self.X.counts if isinstance(self.X, SummaryMap) else None
+        self.counts = np.ceil(self.X.counts) if isinstance(self.X, SummaryMap) else None
         for key, passed in zip(wanted, found, strict=True):
             edges = passed.edges()
             own, others = (np.searchsorted(self._numbers, index) for index in (edges.rows, edges.cols))
             self._kept[key] = Edges(own, others, edges.distances)
 
-    def _summary(self, blocks: Blocks, rows: Array) -> Array:
+    def _summary(self, blocks: Blocks, rows: Array, weights: np.ndarray | None) -> Array:
         classes = None if self._of_all is None else self._of_all[self._numbers].astype(np.intp)
         self.classes = classes  # type: ignore[assignment]
         if isinstance(self._moments, ColumnSums):
             return rows
         labels = np.full(rows.shape[0], -1) if classes is None else classes
-        rest = Rest(self._moments, blocks, rows, labels, self._of_all)
+        rest = Rest(self._moments, blocks, rows, labels, self._of_all, weights)
         if classes is not None:
             self.classes = np.concatenate([classes, rest.labels])
         return SummaryMap(rows, self._moments.pilot + rest.offsets, rest.counts, rest.scatter)
@@ -88,6 +100,7 @@ class BlockRows(Rows):
 
     @property
     def class_means(self) -> np.ndarray:
+        """Of the known classes."""
         assert isinstance(self._moments, Moments)
         return self._moments.pilot + self._moments.sums[:-1] / self._moments.counts[:-1, None]
 
@@ -119,8 +132,42 @@ class BlockRows(Rows):
         return Rows(self.X.rows if isinstance(self.X, SummaryMap) else self.X)
 
 
+class ClassRows(BlockRows):
+    """Rows that came and went, of which graphs see the classes alone: each class is its moments.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+    labelled : bool
+        Whether graphs read labels.
+    dtype : numpy.dtype
+        Of the rows.
+    units : callable, default=None
+        As in :class:`BlockRows`.
+    """
+
+    def __init__(self, moments: ClassMoments, labelled: bool, dtype: Any, units: Units | None = None):
+        scale = None if units is None else units(lambda few: moments.deviations())
+        moments = moments if scale is None else moments.divided(scale)
+        there, none = np.flatnonzero(moments.counts > 0), np.empty((0, moments.stored.size), dtype)
+        summary = SummaryMap(none, moments.means[there], moments.counts[there], moments.scatter)
+        Rows.__init__(self, summary)
+        last = moments.counts.size - 1
+        self._numbers = np.empty(0, dtype=np.intp)
+        self.classes = np.where(there < last, there, -1) if labelled else None  # type: ignore[assignment]
+        self.class_sizes = moments.counts[:-1]
+        self._class_means = moments.means[:-1]
+        self.scale, self.counts = scale, np.ceil(summary.counts)
+        self.n_samples = summary.n_samples = moments.counts.sum()
+        summary.plain_mean = self.mean = moments.mean
+
+    @property
+    def class_means(self) -> np.ndarray:
+        return self._class_means
+
+
 def _first_pass(
-    blocks: Blocks, numbers: np.ndarray, classes: np.ndarray | None, nonzero: bool
+    blocks: Blocks, numbers: np.ndarray, classes: np.ndarray | None, nonzero: bool, weights: np.ndarray | None
 ) -> tuple[Moments | ColumnSums, Array]:
     """The moments, and the rows of these numbers."""
     take, n_classes = taking(numbers), 0 if classes is None else int(classes.max()) + 1
@@ -135,7 +182,8 @@ def _first_pass(
         if nonzero:
             _require_nonzero(block, first)
         labels = None if classes is None else classes[first : first + block.shape[0]]
-        return moments.add(block, labels), take.step(found, block, first)
+        own = {} if weights is None else {"weights": weights[first : first + block.shape[0]]}
+        return moments.add(block, labels, **own), take.step(found, block, first)
 
     def merge(a: tuple[Any, list], b: tuple[Any, list]) -> tuple[Any, list]:
         return a[0].merge(b[0]), take.merge(a[1], b[1])

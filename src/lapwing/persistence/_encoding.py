@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from inspect import signature
 from math import isfinite
 from typing import Any
@@ -38,6 +39,7 @@ from ..devices import host, is_foreign
 from ..graphs import Combination, Graph, On
 from ..maps import SparseMap
 from ..reducers import KernelReducer, ProjectingReducer, Reducer
+from ..solvers import Certificate
 from ._classes import class_of, is_known, name_of
 from ._fitted import check_fitted
 from ._others import FUNCTIONS, STORABLE, check_parameters, learnt, restore
@@ -108,6 +110,8 @@ class Encoder:
             return self._array(value, place)
         if sparse.issparse(value):
             return self._sparse(value, place)
+        if kind is Certificate:  # earlier versions read it as the dictionary that it is
+            return self.encode(asdict(value), place)
         if is_known(kind):
             return self.encode_object(value, place)
         raise refusal(self._where(place), value)
@@ -276,12 +280,28 @@ class Decoder:
             return value
         for name, part in self._values(node["fitted"]).items():
             check_attribute(cls, name)
-            setattr(value, name, part)
+            setattr(value, name, _certificates(part) if name == "certificate_" else part)
         if self._format < 3:
             complete(value)
         if node["fitted"] and isinstance(value, Reducer):
             check_fitted(value)
         return value
+
+
+def _certificates(value: Any) -> Any:
+    """What a file has as ``certificate_``: one, one per mode, or none."""
+    if isinstance(value, list):
+        return [_certificates(item) for item in value]
+    if value is None:
+        return None
+    needed = {"residual", "constraint_error", "tolerance"}
+    if not isinstance(value, dict) or not value.keys() >= needed:
+        raise ValueError(f"certificate_ is no certificate: it must have {', '.join(sorted(needed))}")
+    known = {field.name: value[field.name] for field in fields(Certificate) if field.name in value}
+    for name, part in known.items():
+        if type(part) is not (int if name == "rank" else float) and (part is not None or name in needed):
+            raise ValueError(f"certificate_ has {part!r} for its {name}")
+    return Certificate(**known)
 
 
 def complete(model: Any) -> None:

@@ -20,13 +20,13 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
 from .._replacing import write_whole
 from ..reducers import Reducer
 from ._classes import is_known
 from ._encoding import ARRAY_NAME, Decoder, Encoder
+from ._fitted import check_learnt
 from ._others import STORABLE
 
 FORMAT = 3
@@ -78,7 +78,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
             f"{type(estimator).__name__} is no estimator of lapwing, nor one of those of scikit-learn that a model file "
             "holds; use skops.io.dump or joblib.dump"
         )
-    check_is_fitted(estimator)
+    check_learnt(estimator)
     encoder = Encoder()
     header = {"format": FORMAT, "lapwing": version("lapwing"), "model": encoder.encode_object(estimator)}
     header["sha256"] = checksum(header, encoder.arrays)
@@ -150,7 +150,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = Decoder(arrays, header["format"]).decode(header["model"])
         if not _is_model(model):
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
-        check_is_fitted(model)
+        check_learnt(model)
     except (safetensors.SafetensorError, *MALFORMED) as error:
         raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {error}") from error
     return model

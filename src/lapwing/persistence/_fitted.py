@@ -13,11 +13,22 @@ from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReduce
 KINDS = {"support_": "b", "feature_names_in_": "O"}  # of arrays that hold no floats
 
 
+def check_learnt(model: Any) -> None:
+    """Raise unless the model is fitted, or has the sums of rows that did not suffice, and to which ``partial_fit`` adds more."""
+    if getattr(model, "moments_", None) is None:
+        check_is_fitted(model)
+
+
 def check_fitted(model: Any) -> None:
     """Raise unless the arrays of the model fit each other, and ``n_features_in_``."""
-    check_is_fitted(model)
+    check_learnt(model)
+    moments = getattr(model, "moments_", None)
     if type(model.n_features_in_) is not int or model.n_features_in_ < 1:
         raise ValueError(f"n_features_in_={model.n_features_in_!r} must be a whole number, 1 or more")
+    if moments is not None:
+        _check_moments(moments, model.n_features_in_)
+        if not model.__sklearn_is_fitted__():
+            return
     sizes = {"d": model.n_features_in_}
     names = {"feature_names_in_": "d"} if hasattr(model, "feature_names_in_") else {}
     scales = {"scale_": "d"} if getattr(model, "scale_", None) is not None else {}
@@ -53,6 +64,20 @@ def _kernel_arrays(model: KernelReducer) -> dict[str, str]:
     if model.X_fit_ is None:  # the kernel between new and fitted samples is what transform is given
         return {"dual_coef_": "kd", "intercept_": "k", "eigenvalues_": "k"}
     return {"X_fit_": "nd", "dual_coef_": "kn", "intercept_": "k", "eigenvalues_": "k"}
+
+
+def _check_moments(moments: Any, d: int) -> None:
+    """What partial_fit goes on from."""
+    try:
+        places = len(moments["labels"]) + 1
+        shapes = {"counts": (places,), "means": (places, d), "stored": (d,)}
+        shapes["scatters"] = (places if moments["by_class"] else 2, d, d)
+        fits = all(moments[name].shape == shape and moments[name].dtype.kind == "f" for name, shape in shapes.items())
+        fits = fits and moments["dtype"] in ("float32", "float64")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"moments_ has not what partial_fit keeps of the rows ({error})") from error
+    if not fits:
+        raise ValueError("moments_ has arrays that do not fit each other or n_features_in_")
 
 
 def _check_image_shape(model: Any) -> None:

@@ -1,13 +1,15 @@
 """Pictures by matplotlib, in the style of scikit-learn's displays.
 
 Each picture is a display: ``SomeDisplay.from_estimator(...)`` computes what is shown and draws it, the display keeps it, and
-``plot`` draws it again elsewhere. :func:`scatter`, :func:`components`, :func:`spectrum` and :func:`compare` are the short way.
+``plot`` draws it again elsewhere. :func:`scatter`, :func:`components`, :func:`loadings`, :func:`spectrum` and :func:`compare`
+ are the short way.
 """
 
 from ._axes import COLORS, MARKERS
 from ._comparison import ComparisonDisplay, compare
-from ._components import ComponentsDisplay, components, directions
+from ._components import ComponentsDisplay, components
 from ._embedding import EmbeddingDisplay, scatter
+from ._loadings import LoadingsDisplay, loadings
 from ._spectrum import SpectrumDisplay, spectrum
 
 __all__ = [
@@ -16,10 +18,11 @@ __all__ = [
     "ComparisonDisplay",
     "ComponentsDisplay",
     "EmbeddingDisplay",
+    "LoadingsDisplay",
     "SpectrumDisplay",
     "compare",
     "components",
-    "directions",
+    "loadings",
     "scatter",
     "spectrum",
 ]

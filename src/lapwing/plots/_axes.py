@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from .._extras import require
+from ..inspection import steps
 
 # Told apart by the colour-blind (Okabe and Ito, and two of Tol's); shapes tell the same colours apart.
 COLORS = (
@@ -36,13 +36,6 @@ def new_figure(width: float, height: float) -> Any:
 
 def axes_or_new(ax: Any, width: float = 6.0, height: float = 4.2, **options: Any) -> Any:
     return new_figure(width, height).add_subplot(**options) if ax is None else ax
-
-
-def steps(estimator: Any) -> list[Any]:
-    """What a pipeline does, one step after another; any other estimator is the one step."""
-    if not isinstance(estimator, Pipeline):
-        return [estimator]
-    return [part for _, step in estimator.steps if step not in (None, "passthrough") for part in steps(step)]
 
 
 def last_step(estimator: Any) -> Any:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from math import ceil, prod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_count
-from ._axes import COLORS, new_figure, steps
-
-SCALERS = (StandardScaler, RobustScaler, MaxAbsScaler)  # which divide features by scale_
+from ..inspection import directions
+from ._axes import COLORS, new_figure
 
 
 class ComponentsDisplay:
@@ -156,35 +150,6 @@ class ComponentsDisplay:
         ax.set_yticks(np.arange(largest.size), labels=labels, fontsize="x-small")
         ax.tick_params(axis="x", labelsize="x-small")
         ax.axvline(0, color="0.5", linewidth=0.8)
-
-
-def directions(estimator: Any) -> np.ndarray:
-    """The rows of the linear map."""
-    if isinstance(estimator, Pipeline):
-        maps = [_scaling(step) if isinstance(step, SCALERS) else directions(step) for step in steps(estimator)]
-        if all(sparse.issparse(linear) for linear in maps):
-            raise ValueError("the pipeline has no step with directions, so there is nothing to show; end it in one")
-        return np.asarray(reduce(lambda before, after: after @ before, maps))
-    check_is_fitted(estimator)
-    rows = None if hasattr(estimator, "nystroem_") else getattr(estimator, "components_", None)
-    if rows is None and hasattr(estimator, "scalings_"):
-        most = min(len(estimator.classes_) - 1, estimator.scalings_.shape[1])
-        rows = estimator.scalings_[:, : min(estimator.n_components or most, most)].T
-    if getattr(rows, "ndim", 0) != 2:
-        raise ValueError(
-            f"{type(estimator).__name__} has no matrix of directions (components_ or scalings_), so there is nothing to show; "
-            "use a linear map, such as LPP or PCA"
-        )
-    assert rows is not None
-    whitened = getattr(estimator, "whiten", False) is True and hasattr(estimator, "explained_variance_")
-    return rows / np.sqrt(estimator.explained_variance_)[:, None] if whitened else np.asarray(rows)
-
-
-def _scaling(scaler: Any) -> Any:
-    """What a scaler multiplies features by, as a diagonal matrix."""
-    check_is_fitted(scaler)
-    scale = np.ones(scaler.n_features_in_) if scaler.scale_ is None else scaler.scale_
-    return sparse.diags_array(1 / scale)
 
 
 def _image(component: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -14,6 +14,7 @@ from ._projecting import ProjectingReducer, Solved
 from ._rules import LARGE_RIDGE, Decided, Options, Rules
 from ._sampling import on_halves
 from ._units import RATIO, UnitsWarning
+from ._verify import Verification, verify
 
 __all__ = [
     "LARGE_RIDGE",
@@ -31,8 +32,10 @@ __all__ = [
     "Rules",
     "Solved",
     "UnitsWarning",
+    "Verification",
     "as_graph",
     "linked",
     "on_halves",
     "outside",
+    "verify",
 ]

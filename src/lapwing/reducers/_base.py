@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from numbers import Integral
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -19,11 +21,32 @@ from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term, attraction
 from ..rows import Rows, Units, encode_labels
-from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, sized
+from ..solvers import TOLERANCES, CertificateWarning, Solution
+from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, outside, sized
 from ._places import EXACT_ROWS, checked, entered, settle
+from ._weights import TakesWeights, checked_weights, counting_rows, labels_of, present
 
 DTYPES = [np.float64, np.float32]
 MANY_ROWS = 100_000  # in memory: up to here an exact search takes at most a few times as long as a sampled one (docs/scaling.md)
+
+
+class Learnt(NamedTuple):
+    """What a fit worked with."""
+
+    F: Any
+    data: Rows
+    problem: Problem
+    graphs: Graphs
+    solution: Any
+
+
+class TakenOver(NamedTuple):
+    """What a model holds, in the coordinates of a fit."""
+
+    pairs: list[tuple[np.ndarray, np.ndarray]]  # eigenvalues and eigenvectors of each problem
+    loss: float = 1.0  # how many times its rounding is larger there
+    outside: float = 0.0  # the share of its directions that these have no place for
+    apart: float = 0.0  # the angle, in radians, to directions that follow from the pairs, where they are not these
 
 
 class Reducer(TransformerMixin, BaseEstimator):
@@ -54,8 +77,10 @@ class Reducer(TransformerMixin, BaseEstimator):
 
     _takes_tensors: ClassVar[bool] = False  # whether arrays of other libraries and devices are computed with
     why_not_elsewhere: ClassVar[str] = "this method runs on the CPU alone."
+    may_weigh: ClassVar[bool] = False  # whether there are graphs with which ``sample_weight`` acts
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    @TakesWeights
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn the map.
 
         Parameters
@@ -68,30 +93,18 @@ class Reducer(TransformerMixin, BaseEstimator):
             Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does not.
             With ``Target``, numbers, or a matrix of several targets, NaN where unknown.
             Of a Parquet data set, also the name of their column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many samples each row stands for: a weight of 2 is the row twice, a weight of 0 is no such row, and fractions are
+            in between. Only where graphs are of classes alone (``SameClass()``, ``OtherClass()``, ``Complete()``), as those of
+            ``MMC`` and ``FisherScore`` are: graphs of neighbours count rows, and equal rows are each other's neighbours.
 
         Returns
         -------
         self
         """
         self._forget()
-        start = perf_counter()
         try:
-            with np.errstate(over="raise"):
-                place, X, y = entered(self, X, y)
-                data, graphs = self._prepared(X, y)  # validated rows; the graph, resolved once
-                graphs = graphs.fitted(data)
-                at, searched = perf_counter(), data.times.get("search", 0.0)
-                problem = self._problem(data, graphs)  # A and B
-                data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
-                at = perf_counter()
-                F = self._map(data, graphs)  # F
-                data.times["map"] = perf_counter() - at
-                solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
-                self._store(F, data, problem, graphs, solution)
-                rest = perf_counter() - start - sum(data.times.values())
-                self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
-                if place is not None:
-                    settle(self, place)
+            self._learnt(X, y, sample_weight)
         except BaseException as error:
             self._forget()  # a fit that fails leaves nothing behind
             if isinstance(error, FloatingPointError):
@@ -102,6 +115,30 @@ class Reducer(TransformerMixin, BaseEstimator):
                 ) from error
             raise
         return self
+
+    def _learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Learnt:
+        """:meth:`fit` itself, and what it worked with."""
+        start = perf_counter()
+        with np.errstate(over="raise"):
+            place, X, y = entered(self, X, y)
+            if sample_weight is not None:
+                self._require_weighable(X)
+            data, graphs = self._prepared(X, y, sample_weight)  # validated rows; the graph, resolved once
+            graphs = graphs.fitted(data)
+            at, searched = perf_counter(), data.times.get("search", 0.0)
+            problem = self._problem(data, graphs)  # A and B
+            data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
+            at = perf_counter()
+            F = self._map(data, graphs)  # F
+            data.times["map"] = perf_counter() - at
+            solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
+            self._store(F, data, problem, graphs, solution)
+            self._certify(data, solution)
+            rest = perf_counter() - start - sum(data.times.values())
+            self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
+            if place is not None:
+                settle(self, place)
+        return Learnt(F, data, problem, graphs, solution)
 
     def problem(self, X: Any, y: Any = None) -> Problem:
         """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
@@ -168,6 +205,46 @@ class Reducer(TransformerMixin, BaseEstimator):
         whole = None if graphs.queries else sum(rest, start=first)
         self.n_connected_components_ = None if whole is None else whole.n_connected_components(data.counts)
 
+    def _solved_problems(self, solution: Any) -> Solution | list[Solution] | None:
+        """The eigenproblems that were solved last, and their solutions; None where there was none."""
+        return None
+
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = ()  # what a verification does not find anew, in sentences
+
+    @property
+    def _n_rows(self) -> int | None:
+        """How many rows were fitted, where a model shows it."""
+        return None
+
+    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
+        """Store, in the place of what this fit has found, what another model holds."""
+        raise NotImplementedError
+
+    def _certify(self, data: Rows, solution: Any) -> None:
+        """Check what was solved, and say where it does not hold."""
+        solved = self._solved_problems(solution)
+        if solved is None:
+            return
+        excess = (getattr(self, "sampling_", None) or {}).get("excess")
+        found = [s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])]
+        certificates = [
+            certificate and replace(certificate, recall=getattr(self, "recall_", None), excess=excess)
+            for certificate in found
+        ]
+        self.certificate_: Any = certificates if isinstance(solved, list) else certificates[0]
+        for certificate in certificates:
+            if certificate is not None and not certificate.holds:
+                warnings.warn(
+                    f"{type(self).__name__} solved its problem less well than to {certificate.tolerance:.1g} ({certificate}); "
+                    "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one",
+                    CertificateWarning,
+                    stacklevel=outside(),
+                )
+
+    def _tolerance(self, data: Rows) -> float:
+        """What residual and constraint error may be."""
+        return TOLERANCES[np.dtype(data.F.dtype).name]
+
     def _terms(self, data: Rows, graphs: Graphs) -> list[Term]:
         """The terms of ``graph=``, at least one of which links samples."""
         return linked("graph", graphs.graph, data, graphs.equal_say)
@@ -179,7 +256,32 @@ class Reducer(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise where a parameter is wrong whatever X is."""
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+    def why_unweighted(self) -> str | None:
+        """Why ``sample_weight`` cannot act with these parameters; None where it can."""
+        if not self.may_weigh:
+            return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
+        try:
+            given = [as_graph("graph", getattr(self, "graph", None), self.default_graph, self.n_neighbors)]
+            if getattr(self, "penalty", None) is not None or self._needs_penalty:
+                given.append(as_graph("penalty", getattr(self, "penalty", None), *self._penalty))
+            counting = [leaf for graph in given if (leaf := counting_rows(graph)) is not None]
+        except (ValueError, NotImplementedError) as error:
+            return str(error)
+        if not counting:
+            return None
+        return (
+            f"{counting[0]!r} counts rows: rows that are repeated are each other's neighbours, so that no weight equals "
+            'repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
+        )
+
+    def _require_weighable(self, X: Any) -> None:
+        why = self.why_unweighted()
+        if why is None and (isinstance(X, Rows) or is_tensor(X)):
+            why = "it takes rows in NumPy arrays, sparse arrays or blocks, and X is something else"
+        if why is not None:
+            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+
+    def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
         """The rows as graphs and maps look at them, and the graphs."""
         if is_tensor(X):
             return self._prepared_there(checked(self, X, fitting=True), y)
@@ -194,13 +296,23 @@ class Reducer(TransformerMixin, BaseEstimator):
             accept = "csr" if self._takes_sparse else False
             X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
+        if weights is not None:
+            weights = checked_weights(weights, X.shape[0] if blocks is None else blocks.shape[0])
+            if blocks is not None and _fits_in_memory(blocks):
+                X, y, blocks = blocks.load(), blocks.labels(y), None
         if blocks is not None:
             graphs = self._graphs(blocks.shape[0], in_blocks=True)
-            data = self._block_rows(blocks, y, graphs)
+            data = self._block_rows(blocks, y, graphs, weights)
+        elif is_shared:
+            graphs = self._graphs(X.n)
+            data = self._shared(X, graphs)
         else:
-            graphs = self._graphs(X.n if is_shared else X.shape[0])
-            data = self._shared(X, graphs) if is_shared else self._rows(X, y, graphs)
-            data = data if is_shared else data.named(given)
+            graphs = self._graphs(X.shape[0])
+            kept = None if weights is None else present(weights)
+            if kept is not None:
+                X, y, weights = self._taken(X, kept), labels_of(y, kept, weights.size), weights[kept]
+            data = self._rows(X, y, graphs).named(given)
+            data = data if weights is None else data.weighted(weights, kept)
         data = self._divided(data if data.in_blocks else self._without(data, graphs), graphs)
         data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs
@@ -259,6 +371,10 @@ class Reducer(TransformerMixin, BaseEstimator):
         """Validated rows in memory."""
         return Rows(X, y)
 
+    def _taken(self, X: Array, rows: np.ndarray) -> Array:
+        """Some of the rows."""
+        return X[rows]
+
     def _divided(self, data: Rows, graphs: Graphs) -> Rows:
         """With their columns in common units, where that is asked for; rows in blocks are divided as they are read."""
         units = None if data.in_blocks else self._units(graphs)
@@ -288,7 +404,7 @@ class Reducer(TransformerMixin, BaseEstimator):
             return None
         return blocks
 
-    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         """Rows in blocks, read in passes; all rows, where they fit in memory and a graph needs them."""
         n, d = blocks.shape
         if blocks.is_sparse and n <= SparseMap.limit:
@@ -304,14 +420,14 @@ class Reducer(TransformerMixin, BaseEstimator):
                 self._require_links(given)
             require_room(blocks, [search.checked(n) for search in searches])
         except ValueError:
-            if n > QUERIES or n * d * blocks.dtype.itemsize > working_memory():
+            if not _fits_in_memory(blocks):
                 raise
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
         start = perf_counter()
-        data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs))
+        data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs), weights)
         data.times["search"] = perf_counter() - start
         return data
 
@@ -342,6 +458,11 @@ class Reducer(TransformerMixin, BaseEstimator):
         by_name = isinstance(graph, str) and graph in NAMES
         tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
         return tags
+
+
+def _fits_in_memory(blocks: Blocks) -> bool:
+    n, d = blocks.shape
+    return n <= QUERIES and n * d * blocks.dtype.itemsize <= working_memory()
 
 
 def announce(reducer: Any, blocks: Blocks) -> None:

@@ -13,13 +13,15 @@ from ..blocks import as_blocks, projected
 from ..devices import host, is_tensor
 from ..problem import Problem
 from ..rows import Rows
-from ._base import Graphs, Reducer
+from ..solvers import RankError
+from ._base import Graphs
 from ._places import checked, inside, shared_place
+from ._streams import StreamingReducer
 
 DIGITS = 12  # of scores that differ by rounding alone, the first feature wins
 
 
-class FeatureSelector(SelectorMixin, Reducer):
+class FeatureSelector(SelectorMixin, StreamingReducer):
     """Base of the scores; they say what a feature is worth, this class selects.
 
     Subclasses write ``_problem(data, graphs)`` and ``_solve(F, data, problem, graphs)``, which returns the scores, and which
@@ -28,6 +30,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _takes_blocks: ClassVar[bool] = True
+    may_weigh: ClassVar[bool] = True
     _takes_tensors: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
 
@@ -77,13 +80,13 @@ class FeatureSelector(SelectorMixin, Reducer):
         """``n_features_to_select``, resolved."""
         most = int(varying.sum())
         if most == 0:
-            raise ValueError(
+            raise RankError(
                 "X is constant: no feature varies, or so little that rounding hides it, so there is none to select"
             )
         if self.n_features_to_select is None:
             return min(max(1, varying.size // 2), most)
         if self.n_features_to_select > most:
-            raise ValueError(
+            raise RankError(
                 f"n_features_to_select={self.n_features_to_select} is more than the {most} of {varying.size} features that vary; "
                 f"constant ones are never selected: use n_features_to_select={most} or less"
             )

@@ -22,7 +22,7 @@ from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, laplacian_sum
 from ..rows import Rows, alike, row_bytes
 from ..solvers import Solution, fix_signs, solve
-from ._base import DTYPES, Graphs, Reducer
+from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside, with_equal_say
 from ._places import shared_place
 
@@ -62,7 +62,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             check_choice("extension", self.extension, self._extensions)
         check_choice("normalize", getattr(self, "normalize", None), ("auto", None, "degree"))
 
-    def _prepared(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
+    def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
         data, graphs = super()._prepared(X, y)
         graph = graphs.graph
         if graphs.queries is not None:
@@ -108,6 +108,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         data.times["solve"] = perf_counter() - start
         return solution
 
+    def _solved_problems(self, solution: Solution) -> Solution:
+        return solution
+
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
         self.solver_ = solution.solver
@@ -115,7 +118,22 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.X_fit_ = data.X
         assert problem.degrees is not None
         self._linked = np.flatnonzero(problem.degrees)
-        self.embedding_ = fix_signs(solution.vectors.T).T.astype(data.X.dtype)
+        vectors = solution.vectors * self._lengths(solution.values)
+        self.embedding_ = fix_signs(vectors.T).T.astype(data.X.dtype)
+
+    def _lengths(self, values: np.ndarray) -> np.ndarray:
+        """What the coordinates of each eigenvalue are multiplied by."""
+        return np.ones(values.size)
+
+    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
+        lengths = self._lengths(model.eigenvalues_)
+        Y = model.embedding_ / np.where(lengths == 0, 1.0, lengths)
+        self._store(*learnt[:-1], learnt.solution._replace(vectors=Y))
+        return TakenOver([(model.eigenvalues_, Y)])
+
+    @property
+    def _n_rows(self) -> int:
+        return len(self.embedding_)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the coordinates of the rows of X and return them; equal rows get the mean of theirs.

@@ -15,6 +15,7 @@ from ..graphs import KNN, Graph, Precomputed, SameClass
 from ..operators import Structured
 from ..problem import Term
 from ..rows import Rows
+from ..solvers import RankError
 
 # Rows searched for by default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md).
 QUERIES = 20_000
@@ -138,7 +139,7 @@ def linked(name: str, graph: Graph, data: Rows, equal_say: bool = False) -> list
     empty = [term.laplacian.n_connected_components(data.counts) == most for term in terms]
     pulling = [term.coefficient > 0 for term in terms]
     if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
-        raise ValueError(
+        raise RankError(
             f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
         )
     if any(e and not p for e, p in zip(empty, pulling, strict=True)):

@@ -38,6 +38,7 @@ class KernelReducer(ProjectingReducer):
     """
 
     _takes_blocks: ClassVar[bool] = True
+    may_weigh: ClassVar[bool] = True
     why_not_elsewhere: ClassVar[str] = (
         f"with landmarks= and one of the kernels {', '.join(ON_DEVICES)} it takes others, too."
     )
@@ -46,7 +47,7 @@ class KernelReducer(ProjectingReducer):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         kernel: Any = "rbf",
@@ -95,12 +96,17 @@ class KernelReducer(ProjectingReducer):
             return None
         return super()._units(graphs)
 
+    def why_unweighted(self) -> str | None:
+        if self.landmarks is not None:
+            return f"landmarks={self.landmarks!r} are drawn among rows, whatever these weigh; leave one of the two out"
+        return super().why_unweighted()
+
     @property
     def is_nested(self) -> bool:
         """Not with landmarks drawn anew each time."""
         return self.landmarks is None or self.random_state is not None
 
-    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
+    def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         n, d = blocks.shape
         if n * d * blocks.dtype.itemsize > working_memory():
             raise ValueError(
@@ -120,6 +126,9 @@ class KernelReducer(ProjectingReducer):
     def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
         """Never: the kernel reads all rows."""
         return False
+
+    def _taken(self, X: Array, rows: np.ndarray) -> Array:
+        return X[np.ix_(rows, rows)] if self._kernel.is_precomputed else X[rows]
 
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
         self._require_room(rows.X)
@@ -145,6 +154,9 @@ class KernelReducer(ProjectingReducer):
     def _map(self, data: Rows, graphs: Graphs) -> Map:
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
         variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
+        if variance is None and data.weights is not None:
+            mean = data.F.plain_mean
+            variance = float(np.mean(data.F.deviations().values ** 2) + np.var(mean))
         share = width_share(graphs, data) if isinstance(self.gamma, str) else 1.0
         if isinstance(data, DeviceRows):
             return self._map_there(data, share, variance)
@@ -153,12 +165,13 @@ class KernelReducer(ProjectingReducer):
         kernel = self._kernel
         if self.landmarks is None:
             K = kernel(X)
-            return KernelMap(K, self.kernel, X.dtype if kernel.is_precomputed else K.dtype)
+            return KernelMap(K, self.kernel, X.dtype if kernel.is_precomputed else K.dtype, data.weights)
         options = {"kernel_params": self.kernel_params} if callable(self.kernel) else kernel.options
         nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
-        rows = X.astype(np.float64, copy=False)
-        self.nystroem_ = nystroem.fit(kernel.moved(rows)[0])
-        nystroem.components_ = rows[nystroem.component_indices_]
+        if not hasattr(self, "nystroem_"):  # a verification may bring those of a model
+            rows = X.astype(np.float64, copy=False)
+            self.nystroem_ = nystroem.fit(kernel.moved(rows)[0])
+            nystroem.components_ = rows[nystroem.component_indices_]
         return as_map(self._features(X))
 
     def _features(self, X: Array) -> np.ndarray:
@@ -209,11 +222,22 @@ class KernelReducer(ProjectingReducer):
             self.components_ = fix_signs(coordinates.back(V)).astype(data.F.dtype)
             return
         X = data.X
-        dual = coordinates.back(V)
-        signs = np.sign(np.sum(dual * fix_signs(dual), axis=1))
-        self.intercept_ = (signs * (dual @ coordinates.kernel_means + coordinates.mean @ V)).astype(X.dtype)
+        dual, means = coordinates.back(V), coordinates.kernel_means
+        assert means is not None
+        each = dual if data.weights is None else dual / data.weights  # of one copy of each row
+        signs = np.sign(np.sum(each * fix_signs(each), axis=1))
+        if data.kept is not None and self._kernel.is_precomputed:  # columns of samples without weight count for nothing
+            dual, means = (_placed(part, data.kept, self.n_features_in_) for part in (dual, means))
+        self.intercept_ = (signs * (dual @ means + coordinates.mean @ V)).astype(X.dtype)
         self.X_fit_ = None if self._kernel.is_precomputed else X.copy()
-        self.dual_coef_ = np.ascontiguousarray(fix_signs(dual), dtype=X.dtype)
+        self.dual_coef_ = np.ascontiguousarray(signs[:, None] * dual, dtype=X.dtype)
+
+    def _directions(self, model: Any, data: Rows) -> np.ndarray:
+        return (model.components_ if self.landmarks is not None else model.dual_coef_).astype(np.float64)
+
+    @property
+    def _n_rows(self) -> int | None:
+        return self.dual_coef_.shape[1] if self.landmarks is None else None
 
     def _projected(self, X: Array) -> np.ndarray:
         """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the landmarks' features."""
@@ -239,3 +263,10 @@ class KernelReducer(ProjectingReducer):
         tags.input_tags.pairwise = self._kernel.is_precomputed
         tags.array_api_support = self.landmarks is not None and self.kernel in ON_DEVICES
         return tags
+
+
+def _placed(values: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
+    """The values in some of n places along their last axis, and 0 in the others."""
+    whole = np.zeros((*values.shape[:-1], n))
+    whole[..., places] = values
+    return whole

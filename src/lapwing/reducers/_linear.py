@@ -9,20 +9,21 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ..devices import is_tensor, to_numpy
-from ..maps import Coordinates, as_map
+from ..maps import Coordinates, SummaryMap, as_map
 from ..operators import Array
 from ..rows import Rows
 from ..solvers import fix_signs
 from ._places import checked, inside, product_of, shared_place
 from ._projecting import ProjectingReducer
+from ._streams import StreamingReducer
 
 
-class LinearReducer(ProjectingReducer):
+class LinearReducer(ProjectingReducer, StreamingReducer):
     """Base of the linear methods; see :class:`Reducer` for what a method writes.
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, float, "auto" or None, default=2
     graph : None, int, "supervised", "semi", graph or matrix, default=None
     pca : "auto", None, int or float, default="auto"
     center : "auto", "mean", "degree" or False, default="auto"
@@ -32,13 +33,14 @@ class LinearReducer(ProjectingReducer):
     """
 
     _takes_blocks: ClassVar[bool] = True
+    may_weigh: ClassVar[bool] = True
     _takes_tensors: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
     _projects_features: ClassVar[bool] = True
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: float | str | None = 2,
         *,
         graph: Any = None,
         pca: Any = "auto",
@@ -102,7 +104,12 @@ class LinearReducer(ProjectingReducer):
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
         scale = 1.0 if data.scale is None else data.scale
         self.mean_ = (coordinates.mean * scale).astype(data.F.dtype)
-        self.components_ = (fix_signs(coordinates.back(V)) / scale).astype(data.F.dtype)
+        directions = fix_signs(coordinates.back(V))
+        self.components_ = (directions / scale).astype(data.F.dtype)
+        self.explained_ratio_ = explained(data, directions)
+
+    def _directions(self, model: Any, data: Rows) -> np.ndarray:
+        return model.components_.astype(np.float64) * (1.0 if data.scale is None else data.scale)
 
     @property
     def _n_features_out(self) -> int:
@@ -110,3 +117,21 @@ class LinearReducer(ProjectingReducer):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
+
+
+def explained(data: Rows, directions: np.ndarray) -> np.ndarray | None:
+    """Of the variance of the rows, the share that each direction adds to what those before it hold.
+
+    None where the rows went by in blocks and only those with links were held.
+    """
+    if data.in_blocks and not isinstance(data.F, SummaryMap):
+        return None
+    Q = np.zeros(directions.shape)
+    for i, direction in enumerate(directions):
+        rest = direction
+        for _ in range(2):  # twice is enough (Kahan)
+            rest = rest - (Q[:i] @ rest) @ Q[:i]
+        length = np.linalg.norm(rest)
+        if length > 1e-10 * np.linalg.norm(direction):  # a combination of those before it adds nothing
+            Q[i] = rest / length
+    return data.F.variance_along(Q.T)

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import subspace_angles
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,8 +20,8 @@ from ..maps import Coordinates, Map, Preprojection, rounding
 from ..operators import Array, Structured, canonical
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..rows import Rows, Units
-from ..solvers import RankError, Solution, solve
-from ._base import DTYPES, Graphs, Reducer
+from ..solvers import RankError, Solution, solve, trace_ratio
+from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside
 from ._places import checked, inside, shared_place
 from ._rules import Decided, Options, Rules, spread
@@ -36,6 +37,7 @@ class Solved(NamedTuple):
     pencil: tuple[Any, Any]
     solution: Solution
     decided: Decided
+    proven: Solution | None = None  # of the eigenproblem, where directions are found from its solution by other means
 
 
 class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -112,6 +114,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             # dimensions: a default must not fail for that.
             whole = decided._replace(preprojection=kept.whole(), k=None if by_classes else decided.k)
             solved = self._solved(F, data, problem, whole)
+        if decided.given.share is not None:
+            solved = solved._replace(solution=holding(decided.given.share, solved.solution, problem))
         if graphs.of_classes:
             self._warn_of_ties(data, problem, graphs, decided.k)
         self.sampling_ = None if graphs.sampling is None else self._sampling(F, data, graphs, solved)
@@ -120,7 +124,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _warn_of_ties(self, data: Rows, problem: Problem, graphs: Graphs, k: int | None) -> None:
         """A graph of classes over its own degrees has c - 1 eigenvalues that tell classes apart, and ties behind them."""
         most = data.class_sizes.size - 1
-        if problem.degrees is not None and graphs.only_attracts and k is not None and k > most:
+        tied = problem.degrees is not None and not problem.ratio
+        if tied and graphs.only_attracts and k is not None and k > most:
             warnings.warn(
                 f"n_components={k} is more than the {most} directions that tell {most + 1} classes apart; the others have equal "
                 f'eigenvalues, and which they are is arbitrary: use n_components={most} or "auto", or add a graph of neighbours',
@@ -147,6 +152,10 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         formed = perf_counter()
         if constraint is None:
             solution = solve(A, None, decided.k)
+        elif problem.ratio:
+            assert B is not None
+            floor = cancelled(constraint, partial(F.spread, coordinates.mean))
+            solution = trace_ratio(A, B, decided.k, floor)[1]
         else:
             solution = self._eigenpairs(A, B, F, data, Problem(terms, constraint), coordinates.mean, decided)
         data.times["forms"] = data.times.get("forms", 0.0) + formed - start
@@ -188,6 +197,39 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
         return {"queries": graphs.sampling, "samples": data.n_samples, **halved(data, fitted)}
 
+    def _solved_problems(self, solution: Solved) -> Solution:
+        return solution.proven or solution.solution
+
+    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
+        solved, apart = learnt.solution, 0.0
+        V, loss, outside = self._in_coordinates(model, learnt)
+        proven, vectors = solved.proven, V
+        if proven is None:
+            unit = V / np.sqrt(np.sum(V * solved.solution.pencil.right(V), axis=0))
+            lengths = self._lengths(solved._replace(solution=solved.solution._replace(vectors=unit)), learnt.graphs)
+            vectors = V * lengths
+        else:  # the model has not what was solved, but must have the directions that follow from it
+            apart = float(subspace_angles(V, solved.solution.vectors).max())
+        taken = solved._replace(solution=solved.solution._replace(vectors=vectors))
+        self._store(*learnt[:-1], taken)
+        return TakenOver([(model.eigenvalues_, vectors if proven is None else proven.vectors)], loss, outside, apart)
+
+    def _in_coordinates(self, model: Any, learnt: Learnt) -> tuple[np.ndarray, float, float]:
+        """The directions of a model in the coordinates of a fit, how many times larger their rounding may be there, and what is
+        left of them, as a share.
+        """
+        back, rows = learnt.solution.coordinates.back, self._directions(model, learnt.data)
+        if back is np.transpose:
+            return rows.T, 1.0, 0.0
+        basis = back(np.eye(learnt.solution.coordinates.forms[0].shape[0])).T
+        V, _, _, singular = np.linalg.lstsq(basis, rows.T, rcond=None)
+        left = np.linalg.norm(rows.T - basis @ V) / np.linalg.norm(rows)
+        return V, float(singular.max() / singular.min()), float(left)
+
+    def _directions(self, model: Any, data: Rows) -> np.ndarray:
+        """What :meth:`_store_map` stored, without units; one row per component, in float64."""
+        raise NotImplementedError
+
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solved) -> None:
         super()._store(F, data, problem, graphs, solution)
         found, vectors = solution.solution, solution.solution.vectors
@@ -196,12 +238,17 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.rank_ = found.rank
         self.solver_ = found.solver
         self.eigenvalues_ = found.values
+        if problem.ratio:
+            attracted, kept_apart = (float(np.vdot(vectors, M @ vectors)) for M in solution.pencil)
+            self.trace_ratio_ = attracted / kept_apart
         self._store_map(data, solution.coordinates, vectors / self._lengths(solution, graphs))
         self._report(data, problem, solution)
 
     def _lengths(self, solved: Solved, graphs: Graphs) -> Any:
         """What directions of constraint 1 are divided by, as ``scaling=`` asks for."""
         scaling, V = getattr(self, "scaling", "constraint"), solved.solution.vectors
+        if solved.decided.given.constraint != "matrix":
+            return 1.0  # they are orthonormal
         if scaling == "auto":
             scaling = self._rules.scaling(graphs, solved.coordinates.spectrum, solved.pencil[1])
         if scaling == "constraint":
@@ -222,6 +269,29 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
         """What a method reports beside the projection."""
+
+
+def holding(share: float, solution: Solution, problem: Problem) -> Solution:
+    """The first directions, as many as hold this share of the objective.
+
+    What a direction gains is the negative of its eigenvalue, or, under a diagonal constraint D of A = D - W, what it keeps of W:
+    1 minus its eigenvalue. All gains above 0 add up to the best objective of any number of directions.
+    """
+    orthogonal = problem.subject_to is ORTHOGONAL
+    if not orthogonal and (problem.degrees is None or problem.ratio):
+        raise ValueError(
+            f"n_components={share} is a share of the objective, and a ratio of two graphs, as with penalty=, has no total to "
+            "take it of; give a number of components"
+        )
+    gains = -solution.values if orthogonal else 1 - solution.values
+    total = gains[gains > 0].sum()
+    if total <= 1e-10 * np.abs(gains).sum():
+        raise ValueError(
+            f"n_components={share} is a share of the objective, and here each direction adds to a cost, with no gain to share; "
+            "give a number of components, or a graph that repels, such as -Complete()"
+        )
+    k = 1 + int(np.searchsorted(np.cumsum(gains[gains > 0]), share * total * (1 - 1e-12)))
+    return solution._replace(values=solution.values[:k], vectors=solution.vectors[:, :k])
 
 
 def cancelled(M: Structured, spread: Callable[[np.ndarray], Any]) -> float:

@@ -31,6 +31,7 @@ SMALL_CLASSES = 10  # samples per class, on average, below which all directions 
 # gamma="auto", in units of "scale", where labels and neighbours attract, or X is too large to see how its variance is spread; and
 # where no labels attract.
 LABEL_WIDTH, WIDTH = 0.25, 0.5
+CONSTRAINTS = ("matrix", "orthogonal", "trace-ratio")
 NORMALIZATIONS = ("auto", None, "degree", "trace")
 
 
@@ -44,14 +45,24 @@ class Options(NamedTuple):
     ridge: Any = 0.0
     normalize: str | None = None
     standardize: Any = False
+    constraint: str = "matrix"
     has_ridge: bool = False  # whether ridge= is a parameter
     counts_classes: bool = False  # whether n_components="auto"
+
+    @property
+    def share(self) -> float | None:
+        """Of the objective, where ``n_components`` is a float."""
+        k = self.n_components
+        return float(k) if isinstance(k, Real) and not isinstance(k, Integral) else None
 
     @classmethod
     def of(cls, estimator: Any) -> Options:
         given = {name: getattr(estimator, name) for name in cls._fields if hasattr(estimator, name)}
         k = given.get("n_components")
-        return cls(**given, has_ridge="ridge" in given, counts_classes=isinstance(k, str) and k == "auto")
+        has_ridge = "ridge" in given
+        if given.get("constraint", "matrix") != "matrix":  # which a ridge would be added to
+            given["ridge"], has_ridge = 0.0 if given.get("ridge") == "auto" else given.get("ridge", 0.0), False
+        return cls(**given, has_ridge=has_ridge, counts_classes=isinstance(k, str) and k == "auto")
 
     def check(self) -> None:
         """Raise where a parameter is wrong whatever X is."""
@@ -59,7 +70,11 @@ class Options(NamedTuple):
         check_choice("scaling", self.scaling, ("auto", "constraint", "objective", "unit"))
         check_choice("center", self.center, ("auto", "mean", "degree", False))
         check_choice("standardize", self.standardize, ("auto", True, False))
-        if self.n_components is not None and not self.counts_classes:
+        if self.share is not None and not 0 < self.share < 1:
+            raise ValueError(
+                f"n_components={self.n_components!r} must be a whole number, 1 or more, or a share between 0 and 1"
+            )
+        if self.n_components is not None and self.share is None and not self.counts_classes:
             check_count("n_components", self.n_components)
         pca, ridge = self.pca, self.ridge
         whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
@@ -71,6 +86,11 @@ class Options(NamedTuple):
         number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
         if not number and not (isinstance(ridge, str) and ridge == "auto"):
             raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
+        if check_choice("constraint", self.constraint, CONSTRAINTS) != "matrix" and ridge != 0:
+            raise ValueError(
+                f'ridge={ridge!r} is added to the matrix of the constraint, and constraint="{self.constraint}" has none; use '
+                'ridge="auto" or 0, and pca= to leave directions out'
+            )
 
     def is_regularised(self, graphs: Graphs) -> bool:
         """Whether a ridge takes the place of truncation: one that is given, or, of defaults, where labels say what attracts.
@@ -146,7 +166,13 @@ class Rules:
 
     def decided(self, given: Options, graphs: Graphs, data: Rows) -> Decided:
         """``n_components=``, ``ridge=`` and ``pca=`` on these rows."""
-        k = _told_apart(graphs, data) if given.counts_classes else given.n_components
+        k = (
+            _told_apart(graphs, data)
+            if given.counts_classes
+            else None
+            if given.share is not None
+            else given.n_components
+        )
         pca, by_default, large = given.pca, isinstance(given.ridge, str), data.F.is_large and not self.of_kernel
         # Whether a ridge can do the work of truncation.
         instead = given.has_ridge and given.normalize != "trace" and graphs.penalty is None
@@ -165,7 +191,7 @@ class Rules:
                     f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
                     "directions, such as pca=300"
                 )
-            return Decided(given, k, ridge, Preprojection(pca, k or 1))
+            return Decided(given, k, ridge, Preprojection(pca, k or 1, principal=given.constraint == "trace-ratio"))
         truncated = self.of_kernel and by_default and not graphs.labels_alone
         if (ridge is None or ridge > 0) and not truncated:
             share: float | None = None
@@ -173,14 +199,17 @@ class Rules:
             share = None if instead else max(LARGE_DIRECTIONS, 2 * (k or 1))
         else:
             share = self._energy(given, graphs, data)
-        return Decided(given, k, ridge, Preprojection(share, k or 1, ceil(self.directions * (k or 1))))
+        kept = Preprojection(share, k or 1, ceil(self.directions * (k or 1)), given.constraint == "trace-ratio")
+        return Decided(given, k, ridge, kept)
 
     def _energy(self, given: Options, graphs: Graphs, data: Rows) -> float:
         """``pca="auto"`` of X that can be decomposed whole; all components that there are want most of the variance."""
         usual, few = self.energies
+        if given.constraint == "orthogonal":  # the fewer directions the better, until it is PCA
+            usual = 0.0
         if self.neighbor_energy is not None and not graphs.labels_attract:
             usual = self.neighbor_energy
-        if given.n_components is None:
+        if given.n_components is None or given.share is not None:
             usual, few = max(usual, 0.9), 1.0
         small = graphs.labels_alone and data.has_classes and data.class_sizes.mean() < SMALL_CLASSES
         return few if small else usual
@@ -227,7 +256,6 @@ def width_share(graphs: Graphs, data: Rows) -> float:
     """
     if not graphs.labels_alone or not data.has_features or data.F.is_large:
         return LABEL_WIDTH if graphs.labels_attract else WIDTH
-    G = data.F.smaller_gram
-    variances = np.diagonal(G)
-    varying = np.count_nonzero(variances > np.finfo(G.dtype).eps * variances.max())
-    return max(spread(G), 1 / np.sqrt(varying)) if varying else 1.0
+    variances = data.F.deviations().values ** 2
+    varying = np.count_nonzero(variances > np.finfo(np.float64).eps * variances.max())
+    return max(spread(data.F.smaller_gram), 1 / np.sqrt(varying)) if varying else 1.0

@@ -24,7 +24,8 @@ def write_report(path: str | os.PathLike[str], comparison: Any, X: Any = None, y
     It shows the summary with a recommendation, a map of the recommended space beside the first axes of each method, with the
     sample under the pointer, the neighbours of a point before and after, colours by class, prediction or feature, search and
     lasso; scores by dimension, the data, spectra, components, loadings, neighbourhoods, the graph, the confusion matrix, and the
-    code. In a notebook a comparison shows the same page by itself.
+    code; and, with ``stability=100``, how certain the recommended directions are. In a notebook a comparison shows the same
+    page by itself.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ def report_page(
     images: Any = None,
     texts: Any = None,
     max_points: int = 2000,
+    stability: int = 0,
     loading: str | None = None,
     title: str = "Projections compared",
     command: str | None = None,
@@ -79,6 +81,9 @@ def report_page(
         Shown as one points at a sample.
     max_points : int, default=2000
         Of more samples so many are shown, spread evenly over the rows.
+    stability : int, default=0
+        How many random halves of the rows the recommended method is fitted to, to show how certain its directions and loadings
+        are (:func:`lapwing.stability`, :func:`lapwing.loadings`): 100 are enough; 0 shows nothing of the kind.
     loading : str or None, default=None
         Python that brings ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code; None is a
         comment that says what they are.
@@ -101,6 +106,7 @@ def report_page(
         images=images,
         texts=texts,
         max_points=check_count("max_points", max_points),
+        draws=check_count("stability", stability, 0),
         loading=loading,
     )
     jinja2 = require("jinja2", "report")

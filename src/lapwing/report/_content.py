@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
 from .._extras import require
+from ..inspection import directions, loadings, stability
 from ..metrics import standard_error
-from ..plots import directions
 from ..rows import class_codes, spread_rows
 from ..selection import reducer_of
 from ._code import program
@@ -26,6 +27,7 @@ COLUMNS = 12  # features of a row, and of a component
 COMPONENTS = 12  # components shown
 NEAREST = 6  # neighbours of a point that are shown
 LOADINGS = 20  # features in the table of loadings
+LEADING = 5  # features of a component in the table of intervals
 OVERVIEW = 40  # features in the overview of the data
 MEASURES = {
     "accuracy": "1-NN accuracy",
@@ -55,6 +57,7 @@ def content(
     images: Any,
     texts: Any,
     max_points: int,
+    draws: int = 0,
     loading: str | None = None,
 ) -> dict[str, Any]:
     """Everything on the page, checked against the comparison."""
@@ -82,6 +85,7 @@ def content(
             for key in comparison.measures
         ],
         "scores": {name: _scores(comparison, name) for name in comparison.methods},
+        "certificate": _certificate(comparison, method),
         "baseline": _mean(comparison, comparison.baseline),
         "majority": _mean(comparison, comparison.majority) if comparison.majority else None,
         "points": {
@@ -96,6 +100,7 @@ def content(
         },
         "overview": _overview(comparison, X, names),
         "loadings": {name: _loadings(X, space, names, images) for name, space in comparison.spaces.items()},
+        "stability": _stability(comparison, X, names, draws) if draws else None,
         "classes": classes,
         "classNames": None if comparison.classes is None else [str(name) for name in comparison.classes],
         "samples": _samples(comparison, X, rows, names, images, texts),
@@ -172,6 +177,17 @@ def _choice(comparison: Any, method: str, dimension: int) -> dict[str, float]:
         "gain": float(gain.mean()),
         "gain_se": standard_error(gain),
     }
+
+
+def _certificate(comparison: Any, method: str) -> str | None:
+    """How well the recommended method, fitted to all rows, solves its problem; None for methods that do not say."""
+    found = getattr(reducer_of(comparison.models[method]), "certificate_", None)
+    certificates = [one for one in (found if isinstance(found, list) else [found]) if one is not None]
+    if not certificates:
+        return None
+    worst = max(certificates, key=lambda one: max(one.residual, one.constraint_error))
+    solved = "solves its eigenproblem" if worst.holds else "does NOT solve its eigenproblem to the digits it should"
+    return f"{method}, fitted to all rows, {solved}: {worst}."
 
 
 def _rounded(values: Any, digits: int = 5) -> Any:
@@ -289,6 +305,30 @@ def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[
     correlations = (X.T @ Z / len(Z) - np.outer(mean, Z.mean(axis=0))) / np.where(deviation > 0, deviation, 1)[:, None]
     largest = np.argsort(-np.abs(correlations).max(axis=1), kind="stable")[:LOADINGS]
     return {"names": [names[j] for j in largest], "values": _rounded(correlations[largest], 3)}
+
+
+def _stability(comparison: Any, X: Any, names: list[str], draws: int) -> dict[str, Any]:
+    """How certain the recommended directions are, and their leading features where they are a linear map."""
+    method, dimension = comparison.choice
+    estimator, labels = comparison.estimator(method, dimension), comparison.labels
+    if labels is not None and not hasattr(reducer_of(estimator), "problem"):  # others take -1 for a class
+        X, labels = X[labels >= 0], labels[labels >= 0]
+    found = stability(estimator, X, labels, n_draws=draws)
+    leading = None
+    if _linear(comparison.models[method]) is not None:
+        model = clone(estimator).fit(X, labels)
+        leading = loadings(model, X, labels, n_draws=draws, feature_names=names).rows(LEADING)
+    return {
+        "method": method,
+        "dimension": dimension,
+        "draws": draws,
+        "rows": _rounded(found.rows()[:COMPONENTS]),
+        "measure": found.measure,
+        "score": found.score,
+        "pca": found.pca_score,
+        "p": found.p_value,
+        "loadings": None if leading is None else _rounded(leading[: LEADING * COMPONENTS]),
+    }
 
 
 def _samples(

@@ -1,20 +1,30 @@
 """The eigenproblem: ``A v = lambda B v`` for the smallest lambda, symmetric throughout."""
 
+from ._certificate import TOLERANCES, Certificate, CertificateWarning, Pencil, size
+from ._inverse import inverse
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
+from ._ratio import trace_ratio
 from ._solve import Solution, fix_signs, largest_value, solve
 from ._tridiagonal import Tridiagonal
 
 __all__ = [
+    "TOLERANCES",
+    "Certificate",
+    "CertificateWarning",
     "LanczosError",
+    "Pencil",
     "RankError",
     "Solution",
     "Tridiagonal",
     "fix_signs",
+    "inverse",
     "largest_value",
     "numerical_rank",
     "seeded_eigsh",
     "single_blas_thread",
+    "size",
     "solve",
+    "trace_ratio",
     "whitening",
 ]

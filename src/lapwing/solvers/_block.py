@@ -38,22 +38,27 @@ ROWS = 4096  # rotated at a time
 DEPENDENT = 1e-5  # a share of the longest column: its square is still told from rounding
 
 
-def block_largest(apply: Apply, deflated: np.ndarray, k: int, tol: float) -> tuple[np.ndarray, np.ndarray]:
+def block_largest(
+    apply: Apply, deflated: np.ndarray, k: int, tol: float
+) -> tuple[np.ndarray, np.ndarray, float | None]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are.
+
+    The third is the next eigenvalue, or what it may be at most.
 
     ``apply`` multiplies blocks of vectors, in the precision of ``deflated``; residuals come to ``tol`` of the largest
     eigenvalue. The basis takes ``5 k`` vectors, 64 at least, or what the length of the vectors leaves.
     """
     random, width = np.random.RandomState(0), _width(k)
-    values, vectors = _search(apply, deflated, k, tol, random)
+    values, vectors, following = _search(apply, deflated, k, tol, random)
     while _may_hide(values, width, tol):
         found = np.hstack([deflated, vectors])
-        more, others = _search(apply, found, width, tol, random, np.abs(values).max())
+        more, others, _ = _search(apply, found, width, tol, random, np.abs(values).max())
+        following = float(more[0] + tol * abs(values[0]))
         if more[0] <= values[-1] + tol * abs(values[0]):
             break
         order = np.argsort(-np.append(values, more), kind="stable")[:k]
         values, vectors = np.append(values, more)[order], np.hstack([vectors, others])[:, order]
-    return values, vectors
+    return values, vectors, following
 
 
 def _width(k: int) -> int:
@@ -68,7 +73,7 @@ def _may_hide(values: np.ndarray, width: int, tol: float) -> bool:
 
 def _search(
     apply: Apply, deflated: np.ndarray, k: int, tol: float, random: np.random.RandomState, scale: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, float | None]:
     krylov = _Krylov(deflated, k, random)
     for _ in range(RESTARTS):
         krylov.grow(apply)
@@ -83,7 +88,8 @@ def _search(
             ConvergenceWarning,
             stacklevel=outside(),
         )
-    return values[:k], krylov.rotated(rotation[:, :k])
+    following = float(values[k] + residuals[k]) if k < values.size else None
+    return values[:k], krylov.rotated(rotation[:, :k]), following
 
 
 class _Krylov:

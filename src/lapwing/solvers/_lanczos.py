@@ -45,8 +45,10 @@ def seeded_eigsh(
 
 def largest(
     apply: Apply, deflated: np.ndarray, k: int, restarts: int, tol: float = 1e-12
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, float]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are.
+
+    The third is the next eigenvalue, to half as many digits.
 
     Raises :class:`LanczosError` rather than return what are no eigenpairs.
     """
@@ -60,7 +62,7 @@ def largest(
             raise LanczosError(f"Lanczos found {k} vectors of {n} rows that are not orthogonal to each other")
         value, vector = krylov(apply, start, found, 1, restarts, 1e-4)
         if value[0] <= values[-1] + max(1e-8, 10 * tol) * abs(values[-1]) + 1e-15 * abs(values[0]):
-            return values, vectors
+            return values, vectors, float(value[0])
         value, vector = krylov(apply, start, found, 1, restarts, tol)
         order = np.argsort(-np.append(values, value), kind="stable")[:k]
         values, vectors = np.append(values, value)[order], np.hstack([vectors, vector])[:, order]

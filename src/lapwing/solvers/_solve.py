@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.linalg import orth
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 
 from ._block import block_largest
+from ._certificate import TOLERANCES, Certificate, Pencil
 from ._lanczos import LanczosError, krylov, seeded_eigsh
 from ._rank import RankError, whitening
 from ._ways import (
@@ -71,14 +73,19 @@ TABLE = {
 
 
 class Solution(NamedTuple):
-    """Eigenvalues in ascending order, eigenvectors in columns, how many there are in all (None where that is not known), and
-    the solver that was used.
+    """Eigenvalues in ascending order, eigenvectors in columns, how many there are in all (None where that is not known), the
+    solver that was used, and what it solved.
     """
 
     values: np.ndarray
     vectors: np.ndarray
     rank: int | None
     solver: str
+    pencil: Pencil | None = None
+
+    def certificate(self, tolerance: float = TOLERANCES["float64"]) -> Certificate | None:
+        """How well the problem is solved; None where the problem is not known."""
+        return None if self.pencil is None else self.pencil.certificate(self.values, self.vectors, tolerance)
 
 
 def solve(
@@ -148,21 +155,35 @@ def solve(
     k = _checked(k, rank)
     bound = largest_value(M) if bound is None and is_operator(M) else bound
     problem = Standard(M, deflated, bound, tol)
-    values, vectors, name = _first(_tried(problem, rank, k, semidefinite, crowded), problem, k)
-    return Solution(values + shift, vectors if T is None else T @ vectors, rank, name)
+    found, name = _first(_tried(problem, rank, k, semidefinite, crowded), problem, k)
+    out = deflated if deflated.shape[1] else None
+    pencil = Pencil(A, B, T, out, _rho(B, ridge, per, T), shift, rank, _following(found, k, rank, shift))
+    return Solution(found.values + shift, found.vectors if T is None else T @ found.vectors, rank, name, pencil)
 
 
 def _dense_pencil(A: Any, B: Any, k: int | None, ridge: float, per: int | None, shift: float, floor: float) -> Solution:
     """Arrays, which are always solved densely: the short way through the table."""
-    T, M, shift = None, A.astype(np.float64, copy=False), shift if ridge and B is not None else 0.0
+    T, A, shift = None, A.astype(np.float64, copy=False), shift if ridge and B is not None else 0.0
+    M = A
     if B is not None:
         M = M - shift * B if shift else M
         T = whitening(B, ridge, floor, per)
         M = T.T @ (M @ T) if isinstance(T, np.ndarray) else (T.T @ (T.T @ M).T)
         M = (M + M.T) / 2
     k = _checked(k, len(M))
-    values, vectors = decomposed(M, k)
-    return Solution(values + shift, vectors if T is None else T @ vectors, len(M), DENSE.name)
+    found, rank = decomposed(M, k), len(M)
+    pencil = Pencil(A, B, T, None, _rho(B, ridge, per, T), shift, rank, _following(found, k, rank, shift))
+    return Solution(found.values + shift, found.vectors if T is None else T @ found.vectors, rank, DENSE.name, pencil)
+
+
+def _rho(B: Any, ridge: float, per: int | None, T: Any) -> float:
+    """The ridge as it is added to B."""
+    return float(ridge * B.diagonal().sum() / (per or T.shape[1])) if ridge and B is not None else 0.0
+
+
+def _following(found: Pairs, k: int, rank: int, shift: float) -> float | None:
+    """The eigenvalue behind the k-th."""
+    return inf if k == rank else None if found.following is None else found.following + shift
 
 
 def _tried(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> list[Way]:
@@ -178,12 +199,12 @@ def _tried(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bo
     return TABLE[kind][0 if rank <= FEW or 3 * k > rank else 1 if rank <= MANY else 2]
 
 
-def _first(ways: list[Way], problem: Standard, k: int) -> tuple[np.ndarray, np.ndarray, str]:
+def _first(ways: list[Way], problem: Standard, k: int) -> tuple[Pairs, str]:
     """The solution by the first way that does not fail; the last one never does."""
     for way in ways[:-1]:
         with suppress(LanczosError):
-            return *way.pairs(problem, k), way.name
-    return *ways[-1].pairs(problem, k), ways[-1].name
+            return way.pairs(problem, k), way.name
+    return ways[-1].pairs(problem, k), ways[-1].name
 
 
 def largest_value(A: Any) -> float:
@@ -288,7 +309,8 @@ def _pencil(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal:
             f"n_components={k} is more than the {seen.sum()} directions that the graph tells from noise; use fewer"
         )
     order = np.argsort(values, kind="stable")
-    return Solution(values[order] + shift, vectors[:, order], None, "lanczos")
+    pencil = Pencil(A, B, rho=ridge, shift=shift)
+    return Solution(values[order] + shift, vectors[:, order], None, "lanczos", pencil)
 
 
 def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: LinearOperator, rtol: float) -> np.ndarray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +18,13 @@ COLUMNS = 32  # multiplied at a time to form a matrix
 SHIFT = 1e-9  # of the mean of the diagonal: the factorisation of a matrix with a null space needs one
 RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # of eigenvectors found in products of this precision
 
-Pairs = tuple[np.ndarray, np.ndarray]  # eigenvalues, ascending, and eigenvectors in columns
+
+class Pairs(NamedTuple):
+    """Eigenvalues, ascending, eigenvectors in columns, and the next eigenvalue: infinite behind the last, None where unknown."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    following: float | None = None
 
 
 class Standard:
@@ -81,8 +88,8 @@ def dense(problem: Standard, k: int) -> Pairs:
     if not deflated.shape[1]:
         return decomposed(M, k)
     Q = np.linalg.qr(deflated, mode="complete")[0][:, deflated.shape[1] :]
-    values, vectors = decomposed(Q.T @ M @ Q, k)
-    return values, Q @ vectors
+    found = decomposed(Q.T @ M @ Q, k)
+    return found._replace(vectors=Q @ found.vectors)
 
 
 def decomposed(M: np.ndarray, k: int) -> Pairs:
@@ -90,32 +97,33 @@ def decomposed(M: np.ndarray, k: int) -> Pairs:
     # brings threads of its own that wait for each other.
     if M.shape[0] < 500 or 3 * k > M.shape[0]:
         values, vectors = np.linalg.eigh(M)
-        return values[:k], vectors[:, :k]
-    return eigh(M, subset_by_index=[0, k - 1])
+        return Pairs(values[:k], vectors[:, :k], float(values[k]) if k < len(values) else inf)
+    return Pairs(*eigh(M, subset_by_index=[0, k - 1]))
 
 
 def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
     # Deflating each product keeps it symmetric where the matrix keeps to itself what is deflated, or never sees it.
     apply = problem.flipped if problem.invariant else problem.after_deflation(problem.flipped)
-    values, vectors = largest(apply, problem.deflated, k, restarts, problem.tol)
-    return problem.bound - values, vectors
+    values, vectors, following = largest(apply, problem.deflated, k, restarts, problem.tol)
+    return Pairs(problem.bound - values, vectors, problem.bound - following)
 
 
 def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
     """Lanczos on the inverse of a sparse, semidefinite matrix, by its factors."""
     M = problem.M
-    shifted = sparse.csc_array(M + SHIFT * M.diagonal().mean() * sparse.eye_array(M.shape[0]))
+    shift = float(SHIFT * M.diagonal().mean())
+    shifted = sparse.csc_array(M + shift * sparse.eye_array(M.shape[0]))
     try:
         factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError as error:  # SuperLU's word for a singular matrix
         raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
     # The inverse is huge along the constant, so what rounding leaves of it must not come back.
-    _, V = largest(problem.after_deflation(factor.solve), problem.deflated, k, restarts, problem.tol)
+    _, V, following = largest(problem.after_deflation(factor.solve), problem.deflated, k, restarts, problem.tol)
     # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
     values, rotation = np.linalg.eigh(V.T @ (M @ V))
-    return values, V @ rotation
+    return Pairs(values, V @ rotation, 1 / following - shift if following > 0 else None)
 
 
 def block_lanczos(problem: Standard, k: int) -> Pairs:
-    values, vectors = block_largest(problem.flipped, problem.deflated, k, problem.tol)
-    return problem.bound - values, vectors
+    values, vectors, following = block_largest(problem.flipped, problem.deflated, k, problem.tol)
+    return Pairs(problem.bound - values, vectors, None if following is None else problem.bound - following)

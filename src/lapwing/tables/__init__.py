@@ -8,7 +8,7 @@ folder of images with one sub-folder a class, and ``-`` for CSV on standard inpu
 from ._dates import DatesAsNumbers
 from ._frame import Frame
 from ._prepare import Input, Prepared, column_numbers, fills_gaps, inputs_of, prepare
-from ._read import batches, has_columns, read
+from ._read import batches, files_of, has_columns, read
 from ._table import Table
 from ._write import check_suffix, write
 
@@ -21,6 +21,7 @@ __all__ = [
     "batches",
     "check_suffix",
     "column_numbers",
+    "files_of",
     "fills_gaps",
     "has_columns",
     "inputs_of",

@@ -58,6 +58,12 @@ def check_numeric(text: list[str], roles: Roles, path: str) -> None:
     )
 
 
+def is_text(kind: Any) -> bool:
+    """Whether a type is text of any length."""
+    types = arrow(".types")
+    return types.is_string(kind) or types.is_large_string(kind)
+
+
 def kind_of(kind: Any) -> str:
     """What a column of this type holds: "number", "date", "text", or "nested"."""
     types = arrow(".types")
@@ -139,8 +145,13 @@ def _text(cells: np.ndarray) -> np.ndarray:
 
 
 def _values(column: Any) -> np.ndarray:
-    if arrow(".types").is_dictionary(column.type):
+    types = arrow(".types")
+    if types.is_dictionary(column.type) and is_text(column.type.value_type):
+        words = np.array([*column.dictionary.to_pylist(), None], dtype=object)  # one object for all rows that have it
+        places = column.indices.cast(arrow().int64()).fill_null(len(words) - 1)
+        return words[places.to_numpy(zero_copy_only=False)]
+    if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if column.null_count and arrow(".types").is_integer(column.type):  # which NumPy would make floats
+    if column.null_count and types.is_integer(column.type):  # which NumPy would make floats
         return np.array(column.to_pylist(), dtype=object)
     return column.to_numpy(zero_copy_only=False)

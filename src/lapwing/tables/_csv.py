@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv as plain_csv
 import io
+import os
 import re
 import sys
 import warnings
@@ -16,12 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._arrow import arrow, check_numeric, from_arrow
+from ._files import check_file, check_memory, limit
 from ._kinds import COMMA, is_number
 from ._table import MISSING, Roles, Table, Wanted, listed, roles_of
 
 HEAD = 2**20  # bytes that decide the layout, or more where lines are long
 LINES = 100  # that do
 LONGEST = 2**24  # bytes of a cell
+LONGEST_LINE = 2**30  # which Arrow takes as one block
+LINE = 64  # bytes of memory per byte of the first lines, while their cells are looked at
+COLUMN = 14_000  # bytes that Arrow takes per column
 DELIMITERS = ",\t;| "
 
 
@@ -50,14 +55,17 @@ class NotNumbersError(ValueError):
 
 def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
     csv = arrow(".csv")
+    size = _size(path, wanted.held)
     with _opened(path, wanted.held) as stream:
-        head = _head(stream)
+        longest = min(limit(size) // LINE, LONGEST_LINE)
+        head = _head(stream, path, longest)
         if not _is_utf8(head):
             stream = _Recoded(stream, _encoding(head, path))
             head = stream.recoded(head)
         if not head.strip():
             raise ValueError(f"{path}: the file is empty")
         layout = _layout(head, path, wanted.header)
+        check_memory(path, COLUMN * len(layout.names), size, f"a table of {len(layout.names):,} columns")
         _check_header(layout, wanted, path)
         roles = roles_of(layout.names, wanted, path, layout.named)
         parse = csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True)
@@ -65,38 +73,38 @@ def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
         convert.null_values = sorted(MISSING.union(convert.null_values))
         convert.column_types = _types(layout, roles, wanted, path)
         row, names = 0, None if layout.named else layout.names
-        for block in _blocks(head, stream, _quoted(layout.delimiter), path):
+        for block in _blocks(head, stream, _quoted(layout.delimiter), path, longest):
             reading = csv.ReadOptions(column_names=names, block_size=len(block), use_threads=False)
             try:
                 table = csv.read_csv(arrow().BufferReader(block), reading, parse, convert)
             except arrow().ArrowInvalid as error:
                 message = f"{path}: {_explained(str(error), layout, row - (names is None))}"
-                raise NotNumbersError(message, _not_numbers(block, reading, parse, convert)) from error
+                first = re.search(r"column #(\d+): Row", str(error))
+                named = [layout.names[int(first[1])]] if first else []
+                raise NotNumbersError(message, _not_numbers(block, reading, parse, convert, layout) or named) from error
             for batch in table.to_batches():
                 yield from_arrow(batch, roles, np.dtype(np.float64), path, row, layout.named, wanted.kinds)
                 row += batch.num_rows
             names = layout.names
 
 
-def _not_numbers(block: bytes, reading: Any, parse: Any, convert: Any) -> list[str]:
+def _not_numbers(block: bytes, reading: Any, parse: Any, convert: Any, layout: Layout) -> list[str]:
     """The columns of a block that are not the numbers that they were taken for."""
-    csv, found = arrow(".csv"), []
-    for name, kind in convert.column_types.items():
-        one = csv.ConvertOptions(
-            include_columns=[name],
-            column_types={name: kind},
-            null_values=convert.null_values,
-            decimal_point=convert.decimal_point,
-        )
-        try:
-            if kind != arrow().string():
-                csv.read_csv(arrow().BufferReader(block), reading, parse, one)
-        except arrow().ArrowInvalid:
-            found.append(name)
-    return found
+    csv, string = arrow(".csv"), arrow().string()
+    taken = [name for name, kind in convert.column_types.items() if kind != string]
+    as_text = csv.ConvertOptions(include_columns=taken, column_types=dict.fromkeys(taken, string))
+    try:
+        columns = csv.read_csv(arrow().BufferReader(block), reading, parse, as_text).to_pydict()
+    except arrow().ArrowInvalid:
+        return []  # not a matter of numbers
+    cells = {
+        name: [cell for cell in set(values) if cell not in convert.null_values] for name, values in columns.items()
+    }
+    kinds = {name: _arrow_type(_kind(cells[name], layout.decimal)) for name in taken if cells[name]}
+    return [name for name, kind in kinds.items() if kind != convert.column_types[name]]
 
 
-def _blocks(head: bytes, stream: Any, quoted: re.Pattern[bytes], path: str) -> Iterator[bytes]:
+def _blocks(head: bytes, stream: Any, quoted: re.Pattern[bytes], path: str, longest: int) -> Iterator[bytes]:
     """Whole lines, about as many as fit into ``HEAD`` bytes.
 
     They are read here since Arrow reads in threads of its own, which Ctrl-C does not reach while they wait for input.
@@ -108,6 +116,8 @@ def _blocks(head: bytes, stream: Any, quoted: re.Pattern[bytes], path: str) -> I
             yield block[:end]
         elif len(block) > LONGEST and b"\n" in block:
             raise ValueError(f"{path}: a cell in quotes is longer than {LONGEST:,} bytes; is its last quote missing?")
+        elif len(block) > longest:
+            raise _too_long(path, longest)
         block = block[end:] + more
     if block.strip():
         yield re.sub(rb"\n\s*\Z", b"\n", block)  # blanks in the last line are no row
@@ -131,6 +141,14 @@ def standard_input() -> bytes:
     return _Interruptible(sys.stdin.buffer).read(-1)
 
 
+def _size(path: str, held: bytes | None) -> int:
+    if path == "-":
+        return 0 if held is None else len(held)
+    check_file(path)
+    with open(path, "rb"):  # the system's own message where it cannot be read
+        return os.path.getsize(path)
+
+
 @contextmanager
 def _opened(path: str, held: bytes | None) -> Iterator[Any]:
     if held is not None:
@@ -139,8 +157,6 @@ def _opened(path: str, held: bytes | None) -> Iterator[Any]:
     if path == "-":
         yield _Interruptible(sys.stdin.buffer)
         return
-    with open(path, "rb"):  # the system's own message where it cannot be read
-        pass
     try:
         with arrow().input_stream(path, compression="detect") as stream:
             yield stream
@@ -200,13 +216,21 @@ class _Interruptible:
         return b"".join(pieces)
 
 
-def _head(stream: Any) -> bytes:
+def _head(stream: Any, path: str, longest: int) -> bytes:
     """The first bytes, and at least two whole lines."""
     head = more = stream.read(HEAD)
     while more and head.count(b"\n") < 3:
-        more = stream.read(len(head))
+        if len(head) > longest:
+            raise _too_long(path, longest)
+        more = stream.read(min(len(head), longest + 1 - len(head)))
         head += more
     return head
+
+
+def _too_long(path: str, longest: int) -> ValueError:
+    return ValueError(
+        f"{path}: a line is longer than {longest:,} bytes, the most for a file of its size; is this CSV? If so, unpack the file"
+    )
 
 
 def _layout(head: bytes, path: str, header: bool | None) -> Layout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,16 +11,25 @@ from typing import Any
 import numpy as np
 
 from .._extras import require
+from ._files import check_file, check_memory, readable
 from ._table import Table, Wanted, batch_rows, known
 
 IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
 GREY = frozenset(["1", "L", "F", "I", "I;16", "I;16B", "I;16L", "I;16N"])  # Pillow's modes of one channel
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+PIXEL = 24  # bytes that one takes while an image is read: decoded, turned, converted, and as float32
 DEEP = GREY - {"1", "L"}
 
 
-def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
+def image_files(path: str) -> list[Path]:
+    """The images of a folder, in the order of their rows."""
     root = Path(path)
-    files = sorted(file for file in root.rglob("*") if file.suffix.lower() in IMAGES and not _is_hidden(file, root))
+    named = (file for file in root.rglob("*") if file.suffix.lower() in IMAGES and not _is_hidden(file, root))
+    return sorted(file for file in named if not file.is_dir())
+
+
+def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
+    root, files = Path(path), image_files(path)
     if not files:
         raise ValueError(f"{path}: no images in this folder, which should have one sub-folder a class; {known(IMAGES)}")
     if wanted.label or wanted.id or wanted.drop:
@@ -28,16 +38,17 @@ def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
     if classes and len(classes) < len(files):
         loose = next(file for file in files if file.parent == root)
         raise ValueError(f"{path}: {loose.name} is in no sub-folder, others are; sub-folders are the classes")
-    modes = [_mode(file) for file in files]
+    modes, total = [_mode(file) for file in files], sum(file.stat().st_size for file in files)
     grey = all(mode in GREY for mode in modes) if wanted.grey is None else wanted.grey
     _check_depths(files, modes, grey)
-    shape = _image(files[0], grey, wanted.resize).shape
+    shape = _image(files[0], grey, wanted.resize, total).shape
     rows = batch_rows(int(np.prod(shape)))
     for start in range(0, len(files), rows):
         some = files[start : start + rows]
+        check_memory(path, 4 * len(some) * int(np.prod(shape)), total)
         X = np.empty((len(some), *shape), np.float32)
         for row, file in zip(X, some, strict=True):
-            image = _image(file, grey, wanted.resize)
+            image = _image(file, grey, wanted.resize, total)
             if image.shape != shape:
                 raise ValueError(_differing(files[0], shape, file, image.shape))
             row[:] = image
@@ -71,14 +82,13 @@ def _differing(first: Path, shape: tuple[int, ...], file: Path, other: tuple[int
 
 @contextmanager
 def _picture(file: Path) -> Iterator[Any]:
+    """An image of one of the usual formats, whatever the name says: others, such as EPS, run programs."""
     Image = require("PIL.Image", "cli")
-    try:
-        with Image.open(file) as image:
+    check_file(file)
+    with readable(file, "image"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit says what is too large
+        with Image.open(file, formats=FORMATS) as image:
             yield image
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the file, not of what is in it
-            raise
-        raise ValueError(f"{file}: not a readable image ({error})") from error
 
 
 def _mode(file: Path) -> str:
@@ -86,11 +96,13 @@ def _mode(file: Path) -> str:
         return image.mode
 
 
-def _image(file: Path, grey: bool, size: tuple[int, int] | None) -> np.ndarray:
-    """As a person sees it: turned as the camera says, palettes resolved."""
+def _image(file: Path, grey: bool, size: tuple[int, int] | None, total: int) -> np.ndarray:
+    """As a person sees it: turned as the camera says, palettes resolved. ``total`` is the size of all files."""
     from PIL import ImageOps
 
     with _picture(file) as image:
+        width, height = image.size
+        check_memory(file, PIXEL * width * height, total, f"an image of {width} x {height}")
         image = ImageOps.exif_transpose(image)
         image = image if image.mode in DEEP else image.convert("L" if grey else "RGB")
         return np.asarray(image if size is None else image.resize(size), np.float32)

@@ -2,82 +2,155 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
 
+from ._files import check_file, check_memory, readable, unpacked
+from ._market import read_market
 from ._table import Table, Wanted, batch_rows, float_type, roles_of
+
+NUMPY = "NumPy file of numbers"
+ZIP = b"PK"
+SPARSE = frozenset(["format", "shape", "data", "indices", "indptr", "row", "col", "offsets", "coords"])
 
 
 def read_npy(path: str, wanted: Wanted) -> Iterator[Table]:
-    X = _loaded(path, mmap_mode="r")
+    X = _mapped(path)
     if X.ndim < 2:
         raise ValueError(f"{path}: an array of shape {X.shape}; rows and columns are needed")
     labels = _labels(path, wanted.label, X.shape, columns=X.ndim == 2)
     rows = batch_rows(int(np.prod(X.shape[1:])))
     for start in range(0, len(X), rows):
         # Mapped anew, so that the pages of earlier rows do not stay.
-        yield from _matrix(path, _loaded(path, mmap_mode="r")[start : start + rows], wanted, labels, start)
+        yield from _matrix(path, _mapped(path)[start : start + rows], wanted, labels, start)
 
 
-def _loaded(path: str, **options: Any) -> Any:
+def _mapped(path: str) -> np.ndarray:
+    """The array of a ``.npy`` file, of which nothing is in memory yet."""
+    if _signature(path) == ZIP:
+        raise ValueError(f"{path}: not a readable NumPy file of one array; it looks like several, which are named .npz")
+    with readable(path, NUMPY):
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def _signature(path: str) -> bytes:
+    """How a file of NumPy begins; NumPy would take any other for a pickle."""
+    check_file(path)
     with open(path, "rb") as file:
         start = file.read(6)
-    if not start.startswith((b"\x93NUMPY", b"PK")):  # which NumPy would take for a pickle
+    if not start.startswith((b"\x93NUMPY", ZIP)):
         raise ValueError(f"{path}: not a NumPy file, which numpy.save or numpy.savez writes")
-    with _readable(path):
-        return np.load(path, allow_pickle=False, **options)
+    return start[:2]
 
 
 @contextmanager
-def _readable(path: str, kind: str = "NumPy file of numbers") -> Iterator[None]:
-    """Errors that name the file."""
-    try:
-        yield
-    except (ValueError, EOFError, OSError, BadZipFile, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the file, not of what is in it
-            raise
-        why = "it holds Python objects" if "allow_pickle" in str(error) else error
-        raise ValueError(f"{path}: not a readable {kind} ({why})") from error
+def _archive(path: str) -> Iterator[Any]:
+    if _signature(path) != ZIP:
+        raise ValueError(f"{path}: not a readable NumPy file of several arrays; it looks like one, which is named .npy")
+    with open(path, "rb") as stream:  # which NumPy would leave open where it is no archive
+        with readable(path, NUMPY):
+            file = np.load(stream, allow_pickle=False)
+        yield file
+
+
+def _arrays(path: str, file: Any, names: Any) -> dict[str, np.ndarray]:
+    """Some arrays of an archive, as many as there are of them."""
+    names = [name for name in file.files if name in names]
+    _check_size(path, file, names)
+    with readable(path, NUMPY):
+        found = {name: file[name] for name in names}
+        for name, values in found.items():
+            if not isinstance(values, np.ndarray):
+                raise ValueError(f"{name} is no array")
+    return found
+
+
+def _check_size(path: str, file: Any, names: Iterable[str]) -> None:
+    """Before memory is taken for arrays of an archive."""
+    with readable(path, NUMPY):
+        size = sum(_size(file, name) for name in names)
+    check_memory(path, size, os.path.getsize(path))
+
+
+def _size(file: Any, name: str) -> int:
+    """Of an array in bytes, as its header says, which must be what the archive has of it."""
+    member = file.zip.getinfo(f"{name}.npy" if f"{name}.npy" in file.zip.namelist() else name)
+    with file.zip.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(stream)
+    size = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or size > member.file_size:
+        raise ValueError(f"{name} has shape {shape}, more than there are values")
+    return size
 
 
 def read_npz(path: str, wanted: Wanted) -> Iterator[Table]:
-    with _loaded(path) as file, _readable(path):
-        if {"format", "shape", "data"} <= set(file.files):  # as scipy.sparse.save_npz writes
-            X, keys = sparse.csr_array(sparse.load_npz(path)), {}
-        else:
-            used = {"X", "data", "y", "target", "image_shape", wanted.label, wanted.id}
-            X, keys = None, {key: file[key] for key in file.files if key in used}
+    with _archive(path) as file:
         names = ", ".join(file.files) or "nothing"
-    if X is not None:
-        yield from _sparse(path, X, wanted)
+        is_sparse = {"format", "shape", "data"} <= set(file.files)  # as scipy.sparse.save_npz writes
+        used = {"X", "data", "y", "target", "image_shape", wanted.label, wanted.id}
+        keys = {} if is_sparse else _arrays(path, file, used)
+        if is_sparse:
+            _check_size(path, file, SPARSE & set(file.files))
+    if is_sparse:
+        yield from _sparse(path, _sparse_npz(path), wanted)
         return
     X = keys.get("X", keys.get("data"))
     if X is None or X.ndim < 2:
         raise ValueError(f"{path}: no two-dimensional array X or data in it; it has {names}")
     named = [key for key in (wanted.label, "y", "target") if key in keys]
-    y = keys[named[0]] if named and (wanted.label is None or wanted.label in keys) else None
+    y = None
+    if named and (wanted.label is None or wanted.label in keys):
+        y = _check_values(keys[named[0]], len(X), f"{path}: {named[0]}")
     labels = _labels(path, wanted.label, X.shape, columns=X.ndim == 2) if y is None else y
     ids = keys.get(wanted.id or "")
-    wanted = replace(wanted, id=None) if ids is not None else wanted
+    if ids is not None:
+        ids, wanted = _check_values(ids, len(X), f"{path}: {wanted.id}"), replace(wanted, id=None)
     if X.ndim == 2 and "image_shape" in keys:
-        X = X.reshape(len(X), *keys["image_shape"])
+        with readable(path, NUMPY):
+            X = X.reshape(len(X), *keys["image_shape"])
     for table in _matrix(path, X, wanted, labels, 0):
         yield table if ids is None else replace(table, ids=ids)
+
+
+def _sparse_npz(path: str) -> Any:
+    """As SciPy reads it, once it is sure that no index points outside: neither SciPy nor scikit-learn look."""
+    with readable(path, "sparse matrix"):
+        X = sparse.load_npz(path)
+        if X.ndim != 2 or min(X.shape) < 0:
+            raise ValueError(f"its shape is {X.shape}; rows and columns are needed")
+        check_memory(path, 16 * X.shape[0], os.path.getsize(path))
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        if X.format == "dia" and (np.abs(X.offsets) >= max(X.shape)).any():
+            raise ValueError("a diagonal lies outside of it")
+        return sparse.csr_array(X)
+
+
+def _check_values(values: np.ndarray, n: int, where: str) -> np.ndarray:
+    """Labels or identifiers: one per row, numbers or text."""
+    if values.shape != (n,):
+        raise ValueError(f"{where}: shape {values.shape}, but there are {n} rows; one value per row is needed")
+    if values.dtype.kind not in "fiubUM":
+        raise ValueError(f"{where}: an array of {values.dtype}; numbers or text are needed")
+    return values
 
 
 def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None, start: int) -> Iterator[Table]:
     """Rows of an array of images, or of one whose columns have numbers."""
     _check_numbers(path, X)
+    if 0 in X.shape[1:]:
+        raise ValueError(f"{path}: an array of shape {X.shape}; columns are needed")
     y = None if labels is None else labels[start : start + len(X)]
     dtype = float_type([X.dtype])
     if X.ndim > 2:
@@ -103,20 +176,24 @@ def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool 
         return None
     if not os.path.exists(label):
         raise ValueError(f"{path}: label={label!r}: neither a number of a column nor a file of labels, one a row")
+    check_file(label)
     if label.endswith(".npy"):
-        y = _loaded(label)
+        y = np.array(_mapped(label))
     elif label.endswith(".npz"):
-        with _loaded(label) as file:
-            y = file["y" if "y" in file else file.files[0]]
+        with _archive(label) as file:
+            names = [*(name for name in file.files if name == "y"), *file.files]
+            arrays = _arrays(label, file, names[:1])
+        if not arrays:
+            raise ValueError(f"{label}: nothing in it; labels are needed")
+        y = arrays[names[0]]
     else:
-        y = np.array(Path(label).read_text(encoding="utf-8").split("\n"))
-        n = shape[0] if (y[shape[0] :] == "").all() else int(np.flatnonzero(y != "")[-1]) + 1
-        y = y[:n]  # without the blank behind the last line
-    if y.shape != shape[:1]:
-        raise ValueError(
-            f"{path}: {shape[0]} rows, but the labels in {label} have shape {y.shape}; one a row is needed"
-        )
-    return y
+        with readable(label, "file of labels in UTF-8"):
+            lines = Path(label).read_text(encoding="utf-8").split("\n")
+        while len(lines) > shape[0] and lines[-1] == "":
+            del lines[-1]  # behind the last line
+        check_memory(label, 4 * len(lines) * max(map(len, lines), default=0), os.path.getsize(label))
+        y = np.array(lines)
+    return _check_values(y, shape[0], f"{path}: labels in {label}")
 
 
 def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> Iterator[Table]:
@@ -125,19 +202,22 @@ def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> I
     if wanted.label is not None:
         y = _labels(path, wanted.label, X.shape)
     _check_numbers(path, X)
+    if 0 in X.shape:
+        raise ValueError(f"{path}: a matrix of shape {X.shape}; rows and columns are needed")
+    columns = f"a row of {X.shape[1]:,} columns"
+    check_memory(path, 16 * X.shape[1], os.path.getsize(path), columns)  # no fit can do with less
     X = X.astype(float_type([X.dtype]))
+    X.sum_duplicates()
     if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:  # half the memory, and scikit-learn asks for it
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     yield Table(X, y)
 
 
 def read_matrix_market(path: str, wanted: Wanted) -> Iterator[Table]:
-    from scipy.io import mmread
-
-    with _readable(path, "Matrix Market file"):
-        X = mmread(path)
+    with readable(path, "Matrix Market file"):
+        X = read_market(path)
     if sparse.issparse(X):
-        yield from _sparse(path, sparse.csr_array(X), wanted)
+        yield from _sparse(path, X, wanted)
     else:
         yield from _matrix(path, X, wanted, _labels(path, wanted.label, X.shape, columns=True), 0)
 
@@ -145,11 +225,10 @@ def read_matrix_market(path: str, wanted: Wanted) -> Iterator[Table]:
 def read_svmlight(path: str, wanted: Wanted) -> Iterator[Table]:
     from sklearn.datasets import load_svmlight_file
 
-    with open(path, "rb"):  # the system's own message where it cannot be read
-        pass
     try:
-        X, y = load_svmlight_file(path, n_features=wanted.n_features, zero_based=wanted.zero_based)
-    except (ValueError, EOFError, OSError) as error:  # the last two where it is packed
+        with readable(path, "svmlight file"), unpacked(path) as stream:
+            X, y = load_svmlight_file(stream, n_features=wanted.n_features, zero_based=wanted.zero_based)
+    except ValueError as error:
         hint = "; features seem to be counted from 0: --zero-based" if "index 0" in str(error) else ""
-        raise ValueError(f"{path}: not a readable svmlight file ({error}){hint}") from error
+        raise ValueError(f"{error}{hint}") from error
     yield from _sparse(path, sparse.csr_array(X), wanted, y)

@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from ._arrow import arrow, feature_types, from_arrow, kind_of
+from ._arrow import arrow, feature_types, from_arrow, is_text, kind_of
+from ._files import check_file, check_memory, readable
 from ._table import Table, Wanted, batch_rows, float_type, roles_of
+
+PARQUET = "Parquet file"
 
 
 def read_parquet(path: str, wanted: Wanted) -> Iterator[Table]:
+    check_file(path)
+    # A row group may be the whole file: it is read in pieces, not ahead.
+    with open(path, "rb") as stream, _opened(path, stream) as file:
+        schema = file.schema_arrow
+        roles = roles_of(schema.names, wanted, path)
+        kinds = feature_types(schema, roles, path, wanted.mixed)
+        dtype = float_type(_numpy_type(kind) for kind in kinds.values() if kind_of(kind) == "number")
+        row = 0
+        for batch in _batches(file, path, roles.used, batch_rows(len(kinds))):
+            with readable(path, PARQUET):
+                table = from_arrow(batch, roles, dtype, path, row, wanted=wanted.kinds)
+            yield table
+            row += batch.num_rows
+
+
+def _opened(path: str, stream: IO[bytes]) -> Any:
+    """Each text once, as files have it, not once per row: few bytes can say that a long one stands in every row."""
     parquet = arrow(".parquet")
-    try:
-        # A row group may be the whole file: it is read in pieces, not ahead.
-        with open(path, "rb") as stream, parquet.ParquetFile(stream, pre_buffer=False, buffer_size=2**20) as file:
-            schema = file.schema_arrow
-            roles = roles_of(schema.names, wanted, path)
-            kinds = feature_types(schema, roles, path, wanted.mixed)
-            dtype = float_type(_numpy_type(kind) for kind in kinds.values() if kind_of(kind) == "number")
-            row = 0
-            for batch in file.iter_batches(batch_rows(len(kinds)), columns=roles.used, use_threads=False):
-                yield from_arrow(batch, roles, dtype, path, row, wanted=wanted.kinds)
-                row += batch.num_rows
-    except arrow().ArrowInvalid as error:
-        raise ValueError(f"{path}: not a readable Parquet file ({error})") from error
+    with readable(path, PARQUET):
+        metadata = parquet.read_metadata(stream)
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            size = max((group.column(j).total_uncompressed_size for j in range(group.num_columns)), default=0)
+            check_memory(path, size, os.path.getsize(path), "a column")
+        text = [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
+        stream.seek(0)
+        options = {"pre_buffer": False, "buffer_size": 2**20, "read_dictionary": text}
+        return parquet.ParquetFile(stream, metadata=metadata, **options)
+
+
+def _batches(file: Any, path: str, columns: list[str], rows: int) -> Iterator[Any]:
+    with readable(path, PARQUET):
+        yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 
 def _numpy_type(kind: Any) -> Any:

@@ -12,11 +12,12 @@ import numpy as np
 from .._validation import check_count
 from ._csv import NotNumbersError, read_csv, standard_input
 from ._dates import DatesAsNumbers, format_of
-from ._images import read_images
+from ._files import check_memory, limit
+from ._images import image_files, read_images
 from ._kinds import as_wanted, recognised
 from ._matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from ._parquet import read_parquet
-from ._table import Table, Wanted, check_finite, classes, joined, known, sampled, unknown
+from ._table import Table, Wanted, check_finite, classes, joined, known, memory_of, sampled, unknown
 
 READERS: dict[str, Callable[[str, Wanted], Iterator[Table]]] = {
     ".csv": read_csv,
@@ -87,11 +88,11 @@ def read(
     path = os.fspath(path)
     choice = None if sample is None else check_count("sample", sample)
     if not mixed:
-        return _finished(_gathered(batches(path, **options), choice, random_state), path)
+        return _finished(_gathered(path, batches(path, **options), choice, random_state), path)
     kinds, held = dict.fromkeys(categories, "text"), standard_input() if path == "-" else None
     while True:
         try:
-            table = _gathered(batches(path, **options, kinds=kinds, held=held), choice, random_state)
+            table = _gathered(path, batches(path, **options, kinds=kinds, held=held), choice, random_state)
         except NotNumbersError as error:  # which their first rows did not show
             if not error.names or kinds.keys() >= set(error.names):
                 raise
@@ -100,11 +101,29 @@ def read(
             return _finished(table if table.kinds is None else recognised(table, path, categories), path)
 
 
-def _gathered(tables: Iterator[Table], sample: int | None, random_state: Any) -> Table:
-    return joined(list(tables)) if sample is None else sampled(tables, sample, random_state)
+def _gathered(path: str, tables: Iterator[Table], sample: int | None, random_state: Any) -> Table:
+    return joined(list(_within_memory(path, tables))) if sample is None else sampled(tables, sample, random_state)
+
+
+def _within_memory(path: str, tables: Iterator[Table]) -> Iterator[Table]:
+    """The tables, while all of them together take no more memory than the file may."""
+    total = 0
+    for table in tables:
+        total += memory_of(table)
+        _check_memory(path, total, "the table")
+        yield table
+
+
+def _check_memory(path: str, needed: int, what: str) -> None:
+    if needed > limit(0) and path != "-":  # of standard input as much is read as there is
+        check_memory(path, needed, sum(map(os.path.getsize, files_of(path))), what)
 
 
 def _finished(table: Table, path: str) -> Table:
+    for values in (table.y, *table.aside.values()):
+        if values is not None and values.dtype == object:  # text, which becomes as wide as the longest
+            longest = max((len(cell) for cell in values.tolist() if isinstance(cell, str)), default=0)
+            _check_memory(path, 4 * longest * len(values), f"a column of labels as long as {longest:,} characters")
     return _with_classes(_with_keys(table, path), path)
 
 
@@ -224,6 +243,14 @@ def batches(
         yield table if labels else replace(table, y=None)
     if row == 0:
         raise ValueError(f"{path}: no rows of data")
+
+
+def files_of(path: str | os.PathLike) -> list[str]:
+    """The files that :func:`read` reads: the path itself, or the images of a folder; of standard input none."""
+    path = os.fspath(path)
+    if path == "-":
+        return []
+    return [os.fspath(file) for file in image_files(path)] if os.path.isdir(path) else [path]
 
 
 def has_columns(path: str) -> bool:

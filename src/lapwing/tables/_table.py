@@ -15,6 +15,7 @@ from scipy import sparse
 from ._frame import Frame, stacked
 
 VALUES = 2**21  # of a batch: 16 MB of float64
+WORD = 8  # times a pointer that a word of text takes with it
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # as text that no other whole number has
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
@@ -299,6 +300,13 @@ def _is_unknown(y: np.ndarray | None, n: int) -> np.ndarray:
     if y.dtype.kind in "iuf":
         return np.asarray((y == -1) | (y != y))
     return np.array([label is None or label != label or str(label).strip() in ("", "-1") for label in y], dtype=bool)
+
+
+def memory_of(table: Table) -> int:
+    """Bytes that a table takes, about: an object is a word of text."""
+    columns = table.X.columns if isinstance(table.X, Frame) else [table.X.data if sparse.issparse(table.X) else table.X]
+    beside = [values for values in (table.y, table.ids, *table.aside.values()) if values is not None]
+    return sum(column.nbytes * (1 if column.dtype != object else WORD) for column in (*columns, *beside))
 
 
 def batch_rows(n_features: int) -> int:

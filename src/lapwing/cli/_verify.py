@@ -1,0 +1,102 @@
+"""``lapwing verify``: whether a model solves the problem that its data pose."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from ._console import print_json, print_table, say
+from ._inspect import certificate_lines
+from ._model import Import, Model, imported, in_blocks, last_step, loaded
+from ._options import Data, Drop, Grey, Header, Id, Json, Label, NoLabel, Resize, ZeroBased, reading
+from ._tables import are_quantities, check_classes
+
+
+def verify(
+    model: Model,
+    data: Data,
+    label: Label = None,
+    no_label: NoLabel = False,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            "--graph",
+            "-g",
+            metavar="W.npz",
+            help="The matrix of weights that the fit had, in the place of the model's graph: .npz, .npy or .mtx.",
+        ),
+    ] = None,
+    json: Json = False,
+    id: Id = None,
+    drop: Drop = None,
+    header: Header = None,
+    resize: Resize = None,
+    grey: Grey = None,
+    zero_based: ZeroBased = False,
+    import_: Import = None,
+) -> None:
+    """Check a model against the data it was fitted to: pose the problem anew, and put the model into it.
+
+    The exit code is 1 where it does not hold.
+    """
+    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
+    imported(import_)
+    estimator, start = loaded(model), time.perf_counter()
+    from dataclasses import asdict
+
+    from .. import tables
+    from ..reducers import verify as verified
+
+    blocks = in_blocks(estimator, data, options)
+    table = _read(estimator, data, options) if blocks is None else None
+    X, y = (blocks, label) if table is None else (table.X, table.y)
+    weights = None if graph is None else tables.read(graph, labels=False).X
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
+        found = verified(estimator, X, y, graph=weights)
+    many = isinstance(found.certificate, list)
+    certificates = found.certificate if many else [found.certificate]
+    if json:
+        facts = [asdict(certificate) for certificate in certificates]
+        shown = {"certificate": facts if many else facts[0], "failures": found.failures, "unknown": found.unknown}
+        print_json({"holds": found.holds, **shown})
+    else:
+        lines = [["verdict", "holds" if found.holds else "does NOT hold"]]
+        lines += [["does not hold", why] for why in found.failures]
+        lines += certificate_lines(certificates)
+        print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
+    verdict = "solves" if found.holds else "does NOT solve"
+    said = f"{type(last_step(estimator)).__name__} {verdict} the problem that {X.shape[0]:,} rows pose"
+    say(f"{said} ({time.perf_counter() - start:.1f} s)")
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
+    """The rows as the model takes them, and their labels as a fit does."""
+    from dataclasses import replace
+
+    from sklearn.utils import get_tags
+
+    from ..tables import inputs_of, read
+
+    given = {name: value for name, value in options.items() if name != "prepare"}
+    names = getattr(estimator, "feature_names_in_", None)
+    text = [
+        str(j if names is None else names[j])
+        for j, column in enumerate(inputs_of(estimator) or [])
+        if column.kind == "text"
+    ]
+    columns = {"features": names, "n_features": estimator.n_features_in_}
+    table = read(data, mixed=True, categories=text, **given, **columns)
+    if table.kinds is not None:
+        import numpy as np
+
+        table = replace(table, X=np.asarray(table.X, dtype=None if hasattr(estimator, "steps") else np.float64))
+    if are_quantities(table.y) and not get_tags(last_step(estimator)).target_tags.required:
+        return replace(table, y=None)  # as a fit does, which says so
+    check_classes(table, data)
+    return table

@@ -1,0 +1,7 @@
+"""What a fitted model tells: which features make its components, and how certain its directions are."""
+
+from ._directions import directions, steps
+from ._loadings import Loadings, loadings
+from ._stability import Stability, stability
+
+__all__ = ["Loadings", "Stability", "directions", "loadings", "stability", "steps"]

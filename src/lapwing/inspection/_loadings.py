@@ -1,0 +1,225 @@
+"""Which features make a component."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from .._extras import require
+from .._validation import check_count
+from ._directions import directions, split, units
+from ._resampling import half_fits, matched
+
+
+@dataclass(frozen=True, eq=False)
+class Loadings:
+    """The weights of features in components, as a table.
+
+    ``str`` prints the leading features of each component, iteration gives all rows as dictionaries, and :meth:`to_frame` makes a
+    data frame of them.
+
+    Attributes
+    ----------
+    features : list of str
+        Their names.
+    components : list of str
+        Their names, as ``get_feature_names_out`` of the model has them.
+    values : ndarray of shape (n_components, n_features)
+        The loadings: each row has length 1.
+    low, high : ndarray of shape (n_components, n_features) or None
+        The ends of their intervals, where data were given.
+    level : float or None
+        The share of draws that the intervals hold.
+    """
+
+    features: list[str]
+    components: list[str]
+    values: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    level: float | None = None
+
+    def ranked(self, component: int) -> np.ndarray:
+        """The features of a component by the size of their loadings, the largest first.
+
+        Parameters
+        ----------
+        component : int
+            Its number, from 0.
+        """
+        return np.argsort(-np.abs(self.values[component]), kind="stable")
+
+    def rows(self, n_features: int | None = None) -> list[dict[str, Any]]:
+        """The rows of the table, one per component and feature, those of a component by size.
+
+        Parameters
+        ----------
+        n_features : int, default=None
+            How many features of each component; None is all.
+
+        Returns
+        -------
+        list of dict
+            With the keys component, rank (from 1), feature, loading, and, where data were given, low and high.
+        """
+        most = len(self.features) if n_features is None else check_count("n_features", n_features)
+        return [
+            {
+                "component": name,
+                "rank": rank,
+                "feature": self.features[j],
+                "loading": float(self.values[k, j]),
+                **self._interval(k, j),
+            }
+            for k, name in enumerate(self.components)
+            for rank, j in enumerate(self.ranked(k)[:most], start=1)
+        ]
+
+    def _interval(self, k: int, j: int) -> dict[str, float]:
+        if self.low is None or self.high is None:
+            return {}
+        return {"low": float(self.low[k, j]), "high": float(self.high[k, j])}
+
+    def to_frame(self, n_features: int | None = None) -> Any:
+        """The table as a pandas.DataFrame.
+
+        Parameters
+        ----------
+        n_features : int, default=None
+            How many features of each component; None is all.
+        """
+        return require("pandas", "tables").DataFrame(self.rows(n_features))
+
+    def __iter__(self) -> Any:
+        return iter(self.rows())
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def __str__(self) -> str:
+        rows = self.rows(10)
+        lines = [list(rows[0]), *([_printed(value) for value in row.values()] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        names = [name in ("component", "feature") for name in rows[0]]
+        return "\n".join("  ".join(map(_aligned, line, widths, names)).rstrip() for line in lines)
+
+
+def _printed(value: Any) -> str:
+    return f"{value:+.3f}" if isinstance(value, float) else str(value)
+
+
+def _aligned(cell: str, width: int, is_name: bool) -> str:
+    return cell.ljust(width) if is_name else cell.rjust(width)
+
+
+def loadings(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    n_draws: int = 100,
+    level: float = 0.95,
+    feature_names: Any = None,
+    random_state: Any = 0,
+) -> Loadings:
+    """Which features make the components of a fitted linear map, the most telling ones first.
+
+    A loading is the weight of a feature in a direction, times the standard deviation of the feature, and the loadings of a
+    component are scaled to length 1. So features in different units can be compared: the square of a loading is the share of
+    the feature, as long as features do not depend on each other. Where X is not given, deviations are those that the model
+    divided the columns by (``scale_``, or a scaler before it), and 1 where it took them as they are.
+
+    Where X is given, the model is fitted again to random halves of the rows, and each loading has an interval: where it does not
+    hold 0, the sign of the feature is certain. Halves without replacement vary as much as bootstrap draws, and hold no row twice.
+
+    Parameters
+    ----------
+    model : fitted estimator, or Pipeline of such
+        With ``components_``, as the linear methods of lapwing and PCA, or ``scalings_``, as LinearDiscriminantAnalysis. Of a
+        pipeline the last steps must have them, or scale features, as StandardScaler; steps before those, such as an encoder of
+        categories, make the features that have loadings.
+    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+        The data that it was fitted to.
+    y : array-like of shape (n_samples,), default=None
+        Their labels, where it needs them.
+    n_draws : int, default=100
+        How many halves are fitted; 0 for no intervals.
+    level : float, default=0.95
+        The share of the draws that an interval holds.
+    feature_names : sequence of str, default=None
+        None is those that the model saw in ``fit``, or numbers.
+    random_state : int, RandomState instance or None, default=0
+        Of the draws.
+
+    Returns
+    -------
+    Loadings
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> iris = load_iris(as_frame=True)
+    >>> model = lapwing.LPP(1, graph="supervised").fit(iris.data, iris.target)
+    >>> print(lapwing.loadings(model, iris.data, iris.target))
+    component  rank  feature            loading     low    high
+    lpp0          1  petal length (cm)   +0.718  +0.6...
+    lpp0          2  petal width (cm)    +0.656  +0.5...
+    lpp0          3  sepal width (cm)    -0.233  -0.3...
+    lpp0          4  sepal length (cm)   -0.016  -0.0...
+    """
+    draws = check_count("n_draws", n_draws, 0)
+    if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ValueError(f"level={level!r} must be a number between 0 and 1")
+    making, linear = split(model)
+    V = directions(linear)
+    deviations = units(linear) if X is None else _deviations(X if making is None else making.transform(X))
+    if deviations.size != V.shape[1]:
+        raise ValueError(
+            f"X has {deviations.size} features, but the model has {V.shape[1]}; pass the data it was fitted to"
+        )
+    values, names = _of_unit_length(V * deviations), _feature_names(model, making, feature_names, V.shape[1])
+    components = [str(name) for name in _outputs(linear, len(V))]
+    if X is None or draws == 0:
+        return Loadings(names, components, values)
+    found = []
+    for half in half_fits(model, X, y, draws, random_state):
+        V = directions(split(half)[1])
+        if V.shape != values.shape:
+            raise ValueError(
+                f"a fit to half of the rows has {V.shape[1]} features and {len(V)} components, and that to all has "
+                f"{values.shape[1]} and {len(values)}, so that they cannot be compared; use n_draws=0"
+            )
+        found.append(matched(_of_unit_length(V * deviations), values))
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Loadings(names, components, values, low, high, float(level))
+
+
+def _deviations(X: Any) -> np.ndarray:
+    return np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
+
+
+def _of_unit_length(V: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(V, axis=1, keepdims=True)
+    return np.asarray(V / np.where(lengths > 0, lengths, 1.0), dtype=np.float64)
+
+
+def _feature_names(model: Any, making: Any, given: Any, d: int) -> list[str]:
+    names = getattr(model, "feature_names_in_", None) if given is None else given
+    if making is not None and given is None:
+        names = making.get_feature_names_out(names)
+    if names is None:
+        return [f"feature {i}" for i in range(d)]
+    if len(names) != d:
+        raise ValueError(f"feature_names has {len(names)} names, but the model has {d} features")
+    return [str(name) for name in names]
+
+
+def _outputs(model: Any, k: int) -> Any:
+    """The names of the coordinates; a classifier at the end of discriminant analysis may name more than are shown."""
+    names = model.get_feature_names_out() if hasattr(model, "get_feature_names_out") else []
+    return names if len(names) == k else [f"component {i}" for i in range(k)]

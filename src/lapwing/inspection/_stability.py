@@ -1,0 +1,220 @@
+"""How certain the directions of a method are, and whether they do better than principal components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import subspace_angles
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state, indexable
+
+from .._validation import check_count
+from ..rows import encode_labels
+from ._directions import steps
+from ._resampling import half_fits, matched, taken
+
+FOLDS = 5
+NEIGHBORS = 10  # of a row, where there are no classes
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """How certain the directions of a method are. ``str`` prints it.
+
+    Attributes
+    ----------
+    components : list of str
+        Their names.
+    angles : ndarray of shape (n_draws, n_components)
+        In degrees, between a component and the one of a fit to half of the rows that is most like it: 0 where the samples get the
+        same coordinates, up to a factor and an offset, and 90 where these are uncorrelated.
+    subspace : ndarray of shape (n_draws,)
+        The largest angle between the spaces of all components: small where components only turn among themselves.
+    level : float
+        The share of draws that intervals hold.
+    measure : str
+        What ``score`` is: "accuracy" of the nearest neighbour, or "recall" of the ten nearest neighbours.
+    score, pca_score : float
+        Of rows that were held out in five folds, by the method and by as many principal components.
+    p_value : float
+        How often a difference at least as large, either way, comes up where for each row the results of the two methods are
+        exchanged by chance.
+    """
+
+    components: list[str]
+    angles: np.ndarray
+    subspace: np.ndarray
+    level: float
+    measure: str
+    score: float
+    pca_score: float
+    p_value: float
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per component: its name, the median angle, and the ends of the interval."""
+        ends = np.quantile(self.angles, [0.5, (1 - self.level) / 2, (1 + self.level) / 2], axis=0).T
+        return [
+            {"component": name, "angle": float(median), "low": float(low), "high": float(high)}
+            for name, (median, low, high) in zip(self.components, ends, strict=True)
+        ]
+
+    def __str__(self) -> str:
+        width = max(len("all together"), *map(len, self.components))
+        lines = [
+            f"{row['component']:{width}}  {row['angle']:5.1f}°  ({row['low']:.1f} to {row['high']:.1f})"
+            for row in self.rows()
+        ]
+        together = np.quantile(self.subspace, [0.5, (1 - self.level) / 2, (1 + self.level) / 2])
+        lines.append(f"{'all together':{width}}  {together[0]:5.1f}°  ({together[1]:.1f} to {together[2]:.1f})")
+        said = f"{self.measure} {self.score:.3f}, of PCA {self.pca_score:.3f} (p = {self.p_value:.3g})"
+        return "\n".join([*lines, said])
+
+
+def stability(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    n_draws: int = 100,
+    n_permutations: int = 1000,
+    level: float = 0.95,
+    random_state: Any = 0,
+) -> Stability:
+    """How certain the directions of a method are on these data, and whether they do better than principal components.
+
+    The method is fitted to all rows and, again and again, to random halves of them, which vary as much as bootstrap draws and
+    hold no row twice. A component is compared with the one of each half that is most like it, by the angle between the
+    coordinates that both give to all rows.
+
+    For the test against PCA, rows are held out in five folds. With class labels, a row counts as 1 if its nearest training row
+    has its class, and 0 if not; without, it counts as the share of its ten nearest training rows that are among the ten nearest
+    after the projection. If the method were no better or worse than as many principal components, the two results of a row could
+    be exchanged; the p-value says how often such exchanges make a difference as large as the one found.
+
+    Parameters
+    ----------
+    estimator : estimator, or Pipeline that ends in one
+        With ``transform`` for new rows. It need not be fitted, and stays as it is.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default=None
+        Labels, -1 where unknown.
+    n_draws : int, default=100
+        How many halves are fitted.
+    n_permutations : int, default=1000
+        How many exchanges are tried.
+    level : float, default=0.95
+        The share of the draws that intervals hold.
+    random_state : int, RandomState instance or None, default=0
+        Of draws, folds and exchanges.
+
+    Returns
+    -------
+    Stability
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(lapwing.stability(lapwing.LPP(2, graph="supervised"), X, y, n_draws=20))
+    lpp0            1...°  (... to ...)
+    lpp1            8...°  (... to ...)
+    all together    6...°  (... to ...)
+    accuracy 0.9..., of PCA 0.8... (p = 0.0...)
+    """
+    draws, exchanges = check_count("n_draws", n_draws), check_count("n_permutations", n_permutations)
+    if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ValueError(f"level={level!r} must be a number between 0 and 1")
+    X, y = indexable(X, y)
+    random = check_random_state(random_state)
+    model = clone(estimator).fit(X, y)
+    expected = _coordinates(model, X)
+    angles, together = [], []
+    for half in half_fits(estimator, X, y, draws, random):
+        found = _coordinates(half, X)
+        if found.shape != expected.shape:
+            raise ValueError(
+                f"a fit to half of the rows has {len(found)} components, and that to all has {len(expected)}, so that they "
+                "cannot be compared; give n_components as a number"
+            )
+        cosines = np.abs(np.sum(matched(found, expected) * expected, axis=1))
+        angles.append(np.degrees(np.arccos(np.minimum(cosines, 1.0))))
+        together.append(np.degrees(subspace_angles(found.T, expected.T)[0]))
+    measure, ours, theirs = _held_out(estimator, _principal(model, X, len(expected)), X, y, random)
+    p = _exchanged(ours - theirs, exchanges, random)
+    names = [str(name) for name in getattr(model, "get_feature_names_out", list)()] or None
+    names = names or [f"component {i}" for i in range(len(expected))]
+    return Stability(names, np.array(angles), np.array(together), float(level), measure, ours.mean(), theirs.mean(), p)
+
+
+def _coordinates(model: Any, X: Any) -> np.ndarray:
+    """One row of unit length per component: the coordinates of all samples about their mean."""
+    Z = np.asarray(model.transform(X), dtype=np.float64).T
+    Z = Z - Z.mean(axis=1, keepdims=True)
+    lengths = np.linalg.norm(Z, axis=1, keepdims=True)
+    return Z / np.where(lengths > 0, lengths, 1.0)
+
+
+def _principal(model: Any, X: Any, k: int) -> Any:
+    """As many principal components behind the same steps, of columns in the same units."""
+    *before, last = steps(model)
+    solver = "arpack" if sparse.issparse(X) else "auto"
+    scaled = [StandardScaler(with_mean=False)] if getattr(last, "scale_", None) is not None else []
+    return make_pipeline(*map(clone, before), *scaled, PCA(k, svd_solver=solver, random_state=0))
+
+
+def _held_out(estimator: Any, other: Any, X: Any, y: Any, random: Any) -> tuple[str, np.ndarray, np.ndarray]:
+    """For each row that can be judged, how well both methods do where it is held out."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    try:
+        classes = None if y is None else encode_labels(y, n)
+    except ValueError:  # y holds no classes
+        classes = None
+    seed = random.randint(2**31 - 1)
+    small = classes is None or np.bincount(classes[classes >= 0]).min() < FOLDS
+    folds = (KFold if small else StratifiedKFold)(FOLDS, shuffle=True, random_state=seed)
+    found = []
+    for train, test in folds.split(np.zeros(n), classes):
+        rows, new = taken(X, train), taken(X, test)
+        fits = [clone(method).fit(rows, None if y is None else taken(y, train)) for method in (estimator, other)]
+        if classes is None:
+            A, B = (fits[1][:-1].transform(part) if len(fits[1]) > 1 else part for part in (rows, new))
+            found.append([_recalls(A, B, fit.transform(rows), fit.transform(new)) for fit in fits])
+        else:
+            found.append(
+                [_hits(fit.transform(rows), fit.transform(new), classes[train], classes[test]) for fit in fits]
+            )
+    ours, theirs = np.concatenate(found, axis=1)
+    return "recall" if classes is None else "accuracy", ours, theirs
+
+
+def _hits(Z: np.ndarray, new: np.ndarray, classes: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    known = classes >= 0
+    nearest = NearestNeighbors(n_neighbors=1).fit(Z[known]).kneighbors(new[expected >= 0], return_distance=False)
+    return (classes[known][nearest[:, 0]] == expected[expected >= 0]).astype(np.float64)
+
+
+def _recalls(X: Any, new: Any, Z: np.ndarray, Z_new: np.ndarray) -> np.ndarray:
+    k = min(NEIGHBORS, len(Z) - 1)
+    before, after = (
+        NearestNeighbors(n_neighbors=k).fit(rows).kneighbors(queries, return_distance=False)
+        for rows, queries in ((X, new), (Z, Z_new))
+    )
+    return np.array([np.isin(a, b).mean() for a, b in zip(before, after, strict=True)])
+
+
+def _exchanged(differences: np.ndarray, n: int, random: Any) -> float:
+    """How often signs by chance make a sum as far from 0; the order found is one of them."""
+    told = differences[differences != 0]
+    least = abs(told.sum()) * (1 - 1e-12)
+    as_far = sum(abs(told @ random.choice([-1.0, 1.0], told.size)) >= least for _ in range(n))
+    return (1 + as_far) / (1 + n)

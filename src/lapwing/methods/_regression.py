@@ -1,0 +1,169 @@
+"""The graph's own coordinates first, then a regression of them on the features."""
+
+from __future__ import annotations
+
+from numbers import Real
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import ElasticNet
+
+from .._validation import check_count, check_not_negative
+from ..graphs import KNN, Graph
+from ..maps import Map
+from ..problem import Problem
+from ..reducers import Graphs, LinearReducer, Solved
+from ..rows import Rows
+from ._documents import as_solved, graph_vectors, ridge_regression
+from ._locality import NEIGHBORS, locality
+from .about import About
+
+
+class SpectralRegression(LinearReducer):
+    r"""Spectral regression: the coordinates that a graph gives, as functions of few features or of all.
+
+    .. math::
+        L y = \lambda D y, \qquad
+        \min_v \sum_i D_{ii} (v^\top x_i - y_i)^2 + \rho \|v\|^2 + 2 \mu \|v\|_1                            \tag{1}
+
+    The eigenvectors y of the graph, as of :class:`LaplacianEigenmaps`, come first, and each is then regressed on the centred
+    features [1]_. No matrix of features is decomposed, and a lasso makes directions of few features [2]_. Where the features can
+    express y exactly, as where there are more of them than samples, and without penalties, it is :class:`LPP`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    graph : None, int, "supervised", "semi", graph or matrix, default=None
+        As in :class:`LPP`: None is ``KNN(5)``, an integer k is ``KNN(k)``.
+    ridge : float, default=0.01
+        :math:`\rho` of (1), in units of the mean eigenvalue of :math:`X^\top D X`. It must be above 0.
+    lasso : float, default=0.0
+        From 0 to less than 1: :math:`\mu` of (1) for each y, as a share of the smallest that leaves no feature at all. The larger
+        it is, the fewer features a direction has. Where eigenvalues are equal, as all those of ``graph="supervised"`` are, any
+        rotation of their y will do, and which features are left depends on the one that is taken.
+    normalize, standardize
+        As in :class:`LPP`; a lasso treats features alike, so columns in different units should be standardised.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The v of (1); with a lasso, 0 in most places.
+    mean_, scale_, n_connected_components_, graph_, solver_
+        As in :class:`LPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Those of the graph, ascending.
+    rank_, n_pca_, sampling_
+        None.
+
+    See Also
+    --------
+    LPI : The same for documents, with a graph of cosines.
+
+    References
+    ----------
+    .. [1] D. Cai, X. He and J. Han, "Spectral regression for efficient regularized subspace learning", International Conference
+       on Computer Vision, 2007. https://doi.org/10.1109/ICCV.2007.4408855
+    .. [2] D. Cai, X. He and J. Han, "Spectral regression: a unified approach for sparse subspace learning", International
+       Conference on Data Mining, 2007. https://doi.org/10.1109/ICDM.2007.89
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import SpectralRegression
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = SpectralRegression(9, graph="supervised", lasso=0.3).fit(X, y)
+    >>> (model.components_ != 0).mean() < 0.5
+    np.True_
+    """
+
+    about = About("neighbours", NEIGHBORS, "D")
+    _takes_blocks: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = False
+    _samples_rows: ClassVar[bool] = False
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
+        "the eigenvectors of the graph are not in a model of a regression: they were found anew, and the model's directions were "
+        "compared with those that follow from them",
+    )
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = None,
+        ridge: float = 0.01,
+        lasso: float = 0.0,
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
+    ):
+        self.n_components = n_components
+        self.graph = graph
+        self.ridge = ridge
+        self.lasso = lasso
+        self.normalize = normalize
+        self.standardize = standardize
+
+    def _check_parameters(self) -> None:
+        check_count("n_components", self.n_components)
+        _check_penalties(self.ridge, self.lasso)
+        super()._check_parameters()
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return KNN(n_neighbors)
+
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
+        _check_whole(graphs)
+        return locality(data, graphs)
+
+    def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
+        d, self.sampling_ = problem.degrees, None
+        assert d is not None
+        graph = graph_vectors(problem, data, self.n_components, graphs.graph.is_semidefinite)
+        start, mean = perf_counter(), F.mean(d)
+        rho = float(self.ridge) * _trace(F, mean, d) / min(F.shape)
+        if self.lasso:
+            V = _elastic_net(F, data, mean, d, graph.vectors, rho, float(self.lasso))
+        else:
+            V = ridge_regression(F, mean, d, graph.vectors, rho)
+        data.times["forms"] = perf_counter() - start
+        return as_solved(self, mean, graph, V, rho)
+
+
+def _trace(F: Map, mean: np.ndarray, d: np.ndarray) -> float:
+    trace = float(np.sum(F.spread(mean, d)))
+    if trace <= 0:
+        raise ValueError("X is constant: all samples are equal, so there is nothing to regress on")
+    return trace
+
+
+def _check_penalties(ridge: Any, lasso: Any) -> None:
+    if check_not_negative("ridge", ridge) == 0:
+        raise ValueError("ridge=0 leaves the regression without an answer where features are dependent; use ridge > 0")
+    if isinstance(lasso, bool) or not (isinstance(lasso, Real) and 0 <= float(lasso) < 1):
+        raise ValueError(f"lasso={lasso!r} must be a number from 0 to less than 1")
+
+
+def _check_whole(graphs: Graphs) -> None:
+    if graphs.queries is not None:
+        raise ValueError(
+            f"graph={graphs.graph!r} searches for a sample of the rows, whose eigenvectors say nothing of the others; leave "
+            "queries out, or use LPP"
+        )
+
+
+def _elastic_net(
+    F: Map, data: Rows, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, rho: float, share: float
+) -> np.ndarray:
+    """One regression per column of Y, on the rows that have a degree."""
+    rows = np.flatnonzero(d)
+    X, weights, total = data.X[rows], d[rows], d.sum()
+    if not sparse.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+    largest = np.abs(F.centred(mean).T @ (d[:, None] * Y)).max(axis=0) / total  # from here on nothing is left
+    found = []
+    for y, most in zip(Y[rows].T, largest, strict=True):
+        lasso, ridge = share * most, rho / total
+        model = ElasticNet(alpha=lasso + ridge, l1_ratio=lasso / (lasso + ridge), tol=1e-8, max_iter=100_000)
+        found.append(model.fit(X, y, sample_weight=weights).coef_)
+    return np.array(found).T

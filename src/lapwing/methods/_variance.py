@@ -1,0 +1,285 @@
+"""Principal components of another kind: smooth over a graph, alike among neighbours, or in contrast to a background."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from .._validation import check_not_negative
+from ..graphs import KNN, Complete, Graph
+from ..operators import Structured, diagonal, identity
+from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
+from ..reducers import Graphs, LinearReducer, Rules
+from ..rows import Rows, class_codes
+from ..solvers import inverse
+from ._discriminant import Supervised
+from .about import About
+
+
+@dataclass(frozen=True)
+class OfGraph(Problem):
+    """A problem whose matrix is made of a graph's, and is no Laplacian itself."""
+
+    graph_terms: Sequence[Term] = ()
+
+
+class _Variance(LinearReducer):
+    """What is maximised is a variance, so that directions of little variance do no harm, and none are left out."""
+
+    _orthogonal: ClassVar[bool] = True
+    _rules: ClassVar[Rules] = Rules(energies=(1.0, 1.0))
+    _takes_blocks: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = False
+    _samples_rows: ClassVar[bool] = False
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return KNN(n_neighbors, weights="binary")
+
+    def _whole_terms(self, data: Rows, graphs: Graphs) -> list[Term]:
+        """The terms of a graph of all rows that attracts alone."""
+        if (
+            graphs.queries is not None
+            or graphs.repels
+            or not (graphs.graph.is_laplacian and graphs.graph.is_semidefinite)
+        ):
+            raise ValueError(
+                f"graph={graphs.graph!r} repels, has no Laplacian, or searches for a sample of the rows, and "
+                f"{type(self).__name__} needs the whole of a graph that attracts; leave the part that repels, Similarity, or "
+                "queries, out"
+            )
+        return self._terms(data, graphs)
+
+
+class GraphPCA(_Variance):
+    r"""Principal components of data that are smoothed over a graph, as of spots in a tissue that are like their neighbours.
+
+    .. math::
+        \min_{Z, V} \|X - Z V^\top\|^2 + \lambda \operatorname{tr}(Z^\top L Z)
+        \quad\text{subject to}\quad V^\top V = I                                                     \tag{1}
+
+    for centred X and the Laplacian L of a graph [1]_. Given V, the best coordinates are :math:`Z = (I + \lambda L)^{-1} X V`:
+
+    .. math::
+        \max_V \operatorname{tr}(V^\top X^\top (I + \lambda L)^{-1} X V) \quad\text{subject to}\quad V^\top V = I      \tag{2}
+
+    The inverse is never formed: its products come from the sparse factors of :math:`I + \lambda L`.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        Who is like whom. None is ``KNN(5, weights="binary")`` on X; an integer sets the number of neighbours. Of data with
+        places, such as spots in a tissue, it should be a graph of the places: a matrix W, or a graph built on other columns.
+    alpha : float, default=1.0
+        :math:`\lambda` of (1): 0 is PCA, and the larger it is, the more the coordinates of linked samples are alike.
+    pca, center, normalize, standardize
+        As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
+
+    Attributes
+    ----------
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`OLPP`; the eigenvalues are those of the matrix of (2), with the sign of a minimum.
+
+    See Also
+    --------
+    GLPCA : Coordinates of their own for each sample, between PCA and Laplacian eigenmaps.
+
+    References
+    ----------
+    .. [1] J. Yang, L. Wang, L. Liu and X. Zheng, "GraphPCA: a fast and interpretable dimension reduction algorithm for spatial
+       transcriptomics data", Genome Biology 25, 2024. https://doi.org/10.1186/s13059-024-03429-x
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import GraphPCA
+    >>> X = load_digits().data
+    >>> model = GraphPCA(10, graph=7).fit(X)
+    >>> model.transform(X).shape, model.smoothed(X).shape
+    ((1797, 10), (1797, 10))
+    """
+
+    about = About("representation", "−(I + λL)⁻¹: PCA of data smoothed over a graph", "orthogonal")
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        graph: Any = None,
+        alpha: float = 1.0,
+        pca: Any = "auto",
+        center: Any = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
+    ):
+        super().__init__(
+            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+        )
+        self.alpha = alpha
+
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
+        terms = self._whole_terms(data, graphs)
+        smoothing = identity(data.n) + laplacian_sum(terms) * check_not_negative("alpha", self.alpha)
+        R = Structured(data.n, rest=inverse(smoothing.tosparse()))
+        return OfGraph([Term(-1.0, R, identity(data.n))], ORTHOGONAL, terms)  # (2)
+
+    def smoothed(self, X: Any, y: Any = None) -> np.ndarray:
+        """The coordinates Z of (1): those of :meth:`transform`, smoothed over the graph of these samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Those of ``fit``, or others, which get a graph of their own.
+        y : array-like of shape (n_samples,), default=None
+            Labels, where the graph uses them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        Z = self.transform(X)
+        (term,) = clone(self).problem(X, y).minimise
+        return (term.laplacian @ Z).astype(Z.dtype)
+
+
+class MULTISPATI(_Variance):
+    r"""Spatial principal components: directions of much variance along which neighbours are alike.
+
+    .. math::
+        \max_V \frac1n \operatorname{tr}\left(V^\top X^\top \tfrac12 (W + W^\top) X V\right)
+        \quad\text{subject to}\quad V^\top V = I                                                     \tag{1}
+
+    for centred X and weights of a graph whose rows add up to 1 [1]_. What is maximised is, for each direction, its variance times
+    its spatial autocorrelation (Moran's I): the mean product of a sample and its neighbours. The last directions, of the largest
+    eigenvalues, are those along which neighbours differ most.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    graph : None, int, graph or matrix, default=None
+        Who is whose neighbour. None is ``KNN(5, weights="binary")`` on X; an integer sets the number of neighbours. Of data with
+        places it should be a graph of the places: a matrix W, or a graph built on other columns.
+    pca, center, normalize, standardize
+        As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
+
+    Attributes
+    ----------
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`OLPP`; the eigenvalues are those of the matrix of (1), with the sign of a minimum.
+
+    References
+    ----------
+    .. [1] S. Dray, S. Saïd and F. Débias, "Spatial ordination of vegetation data using a generalization of Wartenberg's
+       multivariate spatial correlation", Journal of Vegetation Science 19, 2008. https://doi.org/10.3170/2007-8-18312
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import MULTISPATI
+    >>> MULTISPATI(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    about = About(
+        "representation", "−(W + Wᵀ)/2n, rows of W adding up to 1: variance that neighbours share", "orthogonal"
+    )
+
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
+        terms = self._whole_terms(data, graphs)
+        degrees = degree_sum(terms)
+        d = degrees.diagonal()
+        W = (degrees - laplacian_sum(terms)).tosparse()
+        W = sparse.diags_array(np.divide(1.0, d, out=np.zeros(data.n), where=d > 0)) @ W
+        A = Structured(data.n, sparse=sparse.csr_array(-(W + W.T) / (2 * data.n)))
+        return OfGraph([Term(1.0, A, degrees)], ORTHOGONAL, terms)  # (1)
+
+
+class ContrastivePCA(Supervised, _Variance):
+    r"""Contrastive principal components: what varies in the samples of interest, and not in a background.
+
+    .. math:: \max_V \operatorname{tr}(V^\top (C - \alpha C_b) V) \quad\text{subject to}\quad V^\top V = I           \tag{1}
+
+    with the covariances C of the samples of interest and :math:`C_b` of the background, each about its own mean [1]_. The
+    background, such as healthy patients, has the variation that is not of interest, such as age.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+    alpha : float, default=1.0
+        How much the background counts: 0 is PCA of the samples of interest; the larger it is, the less the directions vary in the
+        background.
+    background : label, default=None
+        The label in y of background samples; all other known labels are of interest. None is the first label in sorted order,
+        such as 0 of 0 and 1, or False.
+    pca, center, standardize
+        As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
+
+    Attributes
+    ----------
+    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        As in :class:`OLPP`; the eigenvalues are those of :math:`\alpha C_b - C`, so that a negative one belongs to a direction
+        that varies more than :math:`\alpha` times as much as in the background.
+
+    References
+    ----------
+    .. [1] A. Abid, M. J. Zhang, V. K. Bagaria and J. Zou, "Exploring patterns enriched in a dataset with contrastive principal
+       component analysis", Nature Communications 9, 2018. https://doi.org/10.1038/s41467-018-04608-8
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import ContrastivePCA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> ContrastivePCA(2, alpha=2.0).fit(X, y > 0).transform(X).shape  # zeros are the background
+    (1797, 2)
+    """
+
+    about = About("representation", "α C_b − C: variance that a background has not", "orthogonal")
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        alpha: float = 1.0,
+        background: Any = None,
+        pca: Any = "auto",
+        center: Any = "auto",
+        standardize: str | bool = "auto",
+    ):
+        self.n_components = n_components
+        self.alpha = alpha
+        self.background = background
+        self.pca = pca
+        self.center = center
+        self.standardize = standardize
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return Complete(among="labelled")
+
+    def _problem(self, data: Rows, graphs: Graphs) -> Problem:
+        alpha, classes = check_not_negative("alpha", self.alpha), data.classes
+        code = 0 if self.background is None else self._code(data)
+        members = [(classes >= 0) & (classes != code), classes == code]
+        interest, background = (_covariance(part.astype(np.float64)) for part in members)
+        return Problem([interest.scaled(-1.0), background.scaled(alpha)], ORTHOGONAL)  # (1)
+
+    def _code(self, data: Rows) -> int:
+        names = class_codes(data.y, data.n)[1]
+        found = np.flatnonzero(np.array([bool(name == self.background) for name in names]))
+        if not found.size:
+            raise ValueError(
+                f"background={self.background!r} is no label in y, which has {', '.join(map(str, names[:9]))}"
+            )
+        return int(found[0])
+
+
+def _covariance(members: np.ndarray) -> Term:
+    """Of some rows about their mean: their complete graph, over their number."""
+    n = members.sum()
+    scatter = Structured(members.size, factors=((members[:, None], np.array([-1 / n**2])),), diag=members / n)
+    return Term(1.0, scatter, diagonal(members / n))

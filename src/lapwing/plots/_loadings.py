@@ -1,0 +1,109 @@
+"""Which features make a component, and how certain that is."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from .._validation import check_count
+from ..inspection import Loadings
+from ..inspection import loadings as loadings_of
+from ._axes import COLORS, new_figure
+
+
+class LoadingsDisplay:
+    """The features of largest loading in each component, with their intervals.
+
+    Parameters
+    ----------
+    loadings : Loadings
+        Of :func:`lapwing.loadings`.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One per component.
+    figure_ : matplotlib Figure or SubFigure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from lapwing import LPP
+    >>> from lapwing.plots import LoadingsDisplay
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = LPP(2, graph="supervised", standardize=True).fit(X, y)
+    >>> len(LoadingsDisplay.from_estimator(model, X, y, n_draws=20).axes_)
+    2
+    """
+
+    def __init__(self, loadings: Loadings):
+        self.loadings = loadings
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, n_draws: int = 100, **options: Any
+    ) -> LoadingsDisplay:
+        """Draw the loadings of a fitted linear map.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, or Pipeline of such
+        X, y : array-like, default=None
+            The data that it was fitted to, for intervals; all as in :func:`lapwing.loadings`.
+        n_draws : int, default=100
+            How many random halves of the rows are fitted for intervals.
+        **options
+            Of :meth:`plot`.
+
+        Returns
+        -------
+        LoadingsDisplay
+        """
+        return cls(loadings_of(estimator, X, y, n_draws=n_draws)).plot(**options)
+
+    def plot(self, *, n_features: int = 10, n_columns: int = 4, figure: Any = None) -> LoadingsDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        n_features : int, default=10
+            Of each component, those of largest loading.
+        n_columns : int, default=4
+            Components side by side.
+        figure : matplotlib Figure, SubFigure or None, default=None
+            Where to draw; None is a new figure of pyplot.
+
+        Returns
+        -------
+        LoadingsDisplay
+        """
+        k, d = self.loadings.values.shape
+        columns = min(check_count("n_columns", n_columns), k)
+        rows, shown = ceil(k / columns), min(check_count("n_features", n_features), d)
+        figure = new_figure(3.2 * columns, (0.7 + 0.25 * shown) * rows) if figure is None else figure
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for number, ax in enumerate(axes[:k]):
+            self._draw(ax, number, self.loadings.ranked(number)[:shown])
+        for ax in axes[k:]:
+            ax.remove()
+        self.axes_, self.figure_ = list(axes[:k]), figure
+        return self
+
+    def _draw(self, ax: Any, number: int, features: np.ndarray) -> None:
+        found, places = self.loadings, np.arange(features.size)
+        values = found.values[number, features]
+        ax.barh(places, values, color=[COLORS[int(value < 0)] for value in values])
+        if found.low is not None and found.high is not None:
+            ax.hlines(places, found.low[number, features], found.high[number, features], color="0.2", linewidth=1.2)
+        ax.set_yticks(places, labels=[found.features[j] for j in features], fontsize="x-small")
+        ax.invert_yaxis()
+        ax.tick_params(axis="x", labelsize="x-small")
+        ax.axvline(0, color="0.5", linewidth=0.8)
+        ax.set_title(found.components[number], fontsize="small")
+
+
+def loadings(estimator: Any, X: Any = None, y: Any = None, **options: Any) -> LoadingsDisplay:
+    """The features that make the components of a fitted linear map: :meth:`LoadingsDisplay.from_estimator`."""
+    return LoadingsDisplay.from_estimator(estimator, X, y, **options)

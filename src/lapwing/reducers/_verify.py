@@ -1,0 +1,259 @@
+"""Whether a fitted model solves its problem: its certificate, found anew from the model and the data alone."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..devices import host, is_foreign, to_numpy
+from ..graphs import Graph
+from ..solvers import Certificate, Solution
+from ._base import Learnt, Reducer, TakenOver
+from ._free import FreeReducer
+
+SHOWN = 3  # eigenvalues in a sentence
+SOME = 1000  # rows that are projected to compare two models
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What :func:`verify` found.
+
+    Attributes
+    ----------
+    certificate : Certificate or list of Certificate
+        Of what the model holds, against the problem that the data pose; of each mode for tensors.
+    failures : tuple of str
+        What does not hold, in sentences.
+    unknown : tuple of str
+        What could not be found anew, and was taken from the model or left out.
+    """
+
+    certificate: Any
+    failures: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the model solves the problem that the data pose."""
+        return not self.failures
+
+
+def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None) -> Verification:
+    """Check a fitted model against the data that it was fitted to.
+
+    The graph, A, B and the coordinates are found anew from the parameters of the model and the data. What the model learnt is put
+    into that problem. Nothing that the fit reported about itself is trusted. It takes about as long as the fit.
+
+    Parameters
+    ----------
+    model : estimator of lapwing, fitted
+        Or a pipeline with one: the steps before it are applied as they are.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The data that it was fitted to, the rows in the same order.
+    y : array-like of shape (n_samples,), default=None
+        The labels, where the fit had some.
+    graph : graph or matrix, default=None
+        What the fit had as ``graph=``, in the place of what the model says: a matrix of weights, say, where the search of
+        neighbours cannot be repeated.
+
+    Returns
+    -------
+    Verification
+        ``holds`` says whether all is as it should be, ``failures`` what is not, ``unknown`` what could not be found anew.
+
+    Examples
+    --------
+    >>> import lapwing
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> model = lapwing.LPP(2).fit(X)
+    >>> lapwing.verify(model, X).holds
+    True
+    >>> model.components_[0] += 0.01
+    >>> lapwing.verify(model, X).holds
+    False
+    """
+    X, y = (host(part) if is_foreign(part) else part for part in (X, y))
+    check_is_fitted(model)
+    own, X, before = _innermost(to_numpy(model), X)
+    fresh = _unfitted(own, graph, X.shape[0] if hasattr(X, "shape") else 0)
+    with warnings.catch_warnings(action="ignore"):  # the fit has said it
+        learnt = fresh._learnt(X, y)
+    solved = fresh._solved_problems(learnt.solution)
+    if solved is None:
+        raise ValueError(f"{type(own).__name__} solves no eigenproblem, so there is nothing to verify")
+    if any(solution.pencil is None for solution in (solved if isinstance(solved, list) else [solved])):
+        raise ValueError(
+            f"{type(own).__name__} solves its problem by its own means, and does not say which it is; verify it there"
+        )
+    if fresh.n_features_in_ != own.n_features_in_:
+        raise ValueError(
+            f"X has {fresh.n_features_in_} features, but the model was fitted to {own.n_features_in_}; pass the same data"
+        )
+    found, failures = _checked(own, fresh, learnt, X)
+    unseen = (
+        []
+        if _some(X) is not None
+        else ["the rows are not in memory, so what the model gives for them was not compared"]
+    )
+    return Verification(found, tuple(failures), (*before, *unseen, *_unknown(own, fresh, found, graph)))
+
+
+def _innermost(model: Any, X: Any) -> tuple[Reducer, Any, list[str]]:
+    """The last of lapwing's estimators in a model, X as it comes there, and a word on what came before."""
+    if hasattr(model, "reducer_"):
+        return _innermost(model.reducer_, X)
+    steps = [step for _, step in getattr(model, "steps", [])]
+    place = max((i for i, step in enumerate(steps) if _holds_one(step)), default=None)
+    if place is None:
+        if not isinstance(model, Reducer):
+            raise TypeError(f"{type(model).__name__} is no estimator of lapwing; pass one, or a pipeline with one")
+        return model, X, []
+    before = [step for step in steps[:place] if not isinstance(step, str) and step is not None]
+    for step in before:
+        X = step.transform(X)
+    names = ", ".join(type(step).__name__ for step in before)
+    said = (
+        [f"the steps before the method ({names}) were applied as the model has them, not learnt again"] if names else []
+    )
+    own, X, more = _innermost(steps[place], X)
+    return own, X, [*said, *more]
+
+
+def _holds_one(step: Any) -> bool:
+    return (
+        isinstance(step, Reducer)
+        or hasattr(step, "reducer_")
+        or any(_holds_one(s) for _, s in getattr(step, "steps", []))
+    )
+
+
+def _unfitted(own: Any, graph: Any, n: int) -> Any:
+    """The model before it was fitted; a default graph of many rows is sampled or not by where they are, so it is the model's."""
+    fresh = clone(own)
+    has_graph = "graph" in fresh.get_params(deep=False)
+    if graph is not None and not has_graph:
+        raise ValueError(f"graph= does not go with {type(own).__name__}, which has no graph; leave it out")
+    if graph is not None:
+        fresh.set_params(graph=graph)
+    elif has_graph and (own.graph is None or isinstance(own.graph, int | str)):
+        sampled = any(search.queries is not None for search in own.graph_.searches())
+        if sampled != fresh.samples_rows(n):
+            fresh.set_params(graph=clone(own.graph_))
+    if getattr(own, "landmarks", None) is not None and not _is_seeded(own):
+        fresh.nystroem_ = own.nystroem_
+    return fresh
+
+
+def _is_seeded(own: Any) -> bool:
+    return isinstance(own.random_state, int)
+
+
+def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[str]]:
+    """The certificate of what the model holds, and what does not hold."""
+    if own._n_rows is not None and own._n_rows != learnt.data.n:
+        raise ValueError(f"X has {learnt.data.n} rows, but the model was fitted to {own._n_rows}; pass the same data")
+    solved = fresh._solved_problems(learnt.solution)
+    solutions, modes = (solved, True) if isinstance(solved, list) else ([solved], False)
+    graph = {
+        "recall": getattr(fresh, "recall_", None),
+        "excess": (getattr(fresh, "sampling_", None) or {}).get("excess"),
+    }
+    taken = fresh._take_over(own, learnt)
+    found, failures = [], []
+    for mode, (solution, (values, V)) in enumerate(zip(solutions, taken.pairs, strict=True), start=1):
+        certificate = solution.pencil.certificate(values, V, fresh._tolerance(learnt.data))
+        rounding = 100 * taken.loss * np.finfo(learnt.data.F.dtype).eps * (certificate.condition or 1.0) ** 0.5
+        certificate = replace(certificate, tolerance=max(certificate.tolerance, float(rounding)), **graph)
+        found.append(certificate)
+        failures += [f"mode {mode}: {why}" if modes else why for why in _failures(certificate, solution, values)]
+    tolerance = max(certificate.tolerance for certificate in found)
+    failures += _differences(own, fresh, X, taken, tolerance)
+    return found if modes else found[0], failures
+
+
+def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: float) -> list[str]:
+    """Where the map of the model is not the one that its own directions give on these data."""
+    found = []
+    if not taken.apart <= tolerance:
+        found.append(
+            f"the directions are not those that follow from the graph: they are {taken.apart:.1e} radians apart"
+        )
+    if not taken.outside <= tolerance:
+        found.append(
+            f"the directions leave the space that the data span and pca= keeps, by a share of {taken.outside:.1e} of their length"
+        )
+    maps = {} if (rows := _some(X)) is None else {"transform": rows}
+    if isinstance(own, FreeReducer) and hasattr(own, "inverse_transform"):
+        maps["inverse_transform"] = own.embedding_[:SOME]
+    for name, rows in maps.items():
+        share = _share_apart(getattr(own, name)(rows), getattr(fresh, name)(rows))
+        if not share <= tolerance:
+            found.append(
+                f"{name} gives other numbers for the data than the directions do, by a share of {share:.1e}: the mean, the "
+                "lengths, the scales or the fitted rows in the model are others, or so large that rounding drowns the rest"
+            )
+    return found
+
+
+def _some(X: Any) -> Any:
+    """Some of the rows; None where these are on disk or on a cluster."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:SOME]
+    return X.tocsr()[:SOME] if sparse.issparse(X) else X[:SOME] if isinstance(X, np.ndarray | list) else None
+
+
+def _share_apart(one: np.ndarray, other: np.ndarray) -> float:
+    """How far apart two embeddings are, as a share of the spread of the second."""
+    one, other = (np.asarray(Z, dtype=np.float64).reshape(len(Z), -1) for Z in (one, other))
+    return float(np.linalg.norm(one - other) / (np.linalg.norm(other - other.mean(axis=0)) or 1.0))
+
+
+def _failures(certificate: Certificate, solution: Solution, values: np.ndarray) -> list[str]:
+    tolerance, expected = certificate.tolerance, solution.values
+    found = []
+    if not certificate.residual <= tolerance:
+        found.append(
+            f"the directions do not solve the problem that the data pose: the residual is {certificate.residual:.1e}, and at "
+            f"most {tolerance:.1e} is rounding"
+        )
+    if not certificate.constraint_error <= tolerance:
+        found.append(
+            f"the directions do not meet the constraint: the error is {certificate.constraint_error:.1e}, and at most "
+            f"{tolerance:.1e} is rounding"
+        )
+    assert solution.pencil is not None
+    if not np.abs(values - expected).max() <= tolerance * (solution.pencil.spread + np.abs(expected).max()):
+        stored, smallest = (", ".join(f"{value:.6g}" for value in part[:SHOWN]) for part in (values, expected))
+        found.append(f"the eigenvalues ({stored} ...) are not the smallest of the problem ({smallest} ...)")
+    return found
+
+
+def _unknown(own: Any, fresh: Any, found: Any, graph: Any) -> list[str]:
+    said = [*fresh._taken_as_it_is]
+    if getattr(own, "landmarks", None) is not None and not _is_seeded(own):
+        said.append(
+            "the landmarks were drawn at random without a seed (random_state), so those of the model were taken"
+        )
+    if getattr(fresh, "recall_", None) is not None and graph is None:
+        said.append(
+            "the neighbours were searched approximately, and another search may find others; the matrix of weights that the fit "
+            "had, given as graph, would settle it"
+        )
+    leaves = [leaf for _, leaf in own.graph_.signed()] if isinstance(own.graph_, Graph) else []
+    if any(getattr(leaf, "queries", None) is not None and leaf.random_state is None for leaf in leaves):
+        said.append(
+            "the rows that were searched for were drawn at random without a seed (random_state), and are others now"
+        )
+    if any(certificate.gap is None for certificate in (found if isinstance(found, list) else [found])):
+        said.append("the gap and the angle are not known: the solver stops at the last direction that is asked for")
+    if not hasattr(own, "certificate_"):
+        said.append("the model has no certificate of its own: it was fitted before there were any")
+    return said

@@ -1,0 +1,93 @@
+"""Files from anywhere: ordinary ones, read in bounded memory, with errors that name them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn import get_config
+
+TIMES = 100  # the size of a file that reading it may take, or working_memory where that is more
+TEXT_TIMES = 25  # the same of unpacked text, from which numbers are made
+UNPACKED = {".gz": gzip.open, ".bz2": bz2.open}
+
+
+def check_file(path: str | os.PathLike) -> None:
+    """An ordinary file: a pipe that nobody writes to would be waited for without end."""
+    mode = os.stat(path).st_mode  # the system's own message where there is none
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError(f"{path}: a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
+
+
+@contextmanager
+def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
+    """Whatever a library raises over what is in a file, as one error that names it; our own errors stay.
+
+    Damaged files make libraries raise almost anything, so that this is for calls of libraries alone.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+            raise  # of the file, not of what is in it
+        if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
+            raise
+        why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())
+        raise ValueError(f"{path}: not a readable {kind} ({why or type(error).__name__})") from error
+
+
+def limit(size: int) -> int:
+    """The bytes that reading a file of this size may take: a multiple of that, and ``working_memory`` in any case."""
+    return max(TIMES * size, int(get_config()["working_memory"] * 2**20))
+
+
+def check_memory(path: str | os.PathLike, needed: float, size: int, what: str = "reading it") -> None:
+    """Before memory is taken for a file that may be made to take much."""
+    if needed > limit(size):
+        raise too_large(path, size, f"{what} takes {_mebibytes(needed)} of memory")
+
+
+def too_large(path: str | os.PathLike, size: int, what: str) -> ValueError:
+    """What to say of a file that takes more memory than its size allows."""
+    return ValueError(
+        f"{path}: {what}, and the limit for this file is {_mebibytes(limit(size))}: {TIMES} times its size, or scikit-learn's "
+        "working_memory where that is more; if the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, in MiB)"
+    )
+
+
+def _mebibytes(number: float) -> str:
+    return f"{number / 2**20:,.0f} MiB"
+
+
+@contextmanager
+def unpacked(path: str) -> Iterator[io.BufferedReader]:
+    """The bytes of a file of text, unpacked where its name says so, and no more of them than memory may be taken for."""
+    check_file(path)
+    opener: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
+    with opener(path, "rb") as stream:
+        yield io.BufferedReader(_Bounded(stream, path))
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that ends with an error where it is longer than a file of its size may be."""
+
+    def __init__(self, stream: Any, path: str):
+        self._stream, self._path, self._size = stream, path, os.path.getsize(path)
+        self._left = limit(self._size) * TEXT_TIMES // TIMES
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._stream.read(len(buffer))
+        self._left -= len(piece)
+        if self._left < 0:
+            raise too_large(self._path, self._size, "unpacked, it takes too much memory")
+        buffer[: len(piece)] = piece
+        return len(piece)

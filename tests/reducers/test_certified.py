@@ -1,0 +1,359 @@
+"""Every fit carries its proof; ``verify`` finds it anew, and finds out what was changed."""
+
+import re
+import warnings
+from copy import deepcopy
+from math import inf
+
+import numpy as np
+import oracles as o
+import pytest
+from scipy import sparse
+from scipy.linalg import eigh
+from sklearn.datasets import load_digits, load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import lapwing
+from lapwing import GLPCA, L21PCA, LPI, LPP, NPE, OLPP, TSA, KernelLPP, LaplacianEigenmaps, RobustGLPCA
+from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass
+from lapwing.methods import METHODS
+from lapwing.reducers import _free, _projecting
+from lapwing.selection import SemiSupervised
+from lapwing.solvers import Certificate, CertificateWarning
+
+DIGITS = load_digits()
+X, Y = DIGITS.data[:120, ::2], DIGITS.target[:120] % 3
+WITHOUT = {"LaplacianScore", "FisherScore"}  # each feature by itself: no eigenproblem
+# What differs from the default, so that there is a ridge, a shift, a truncation, and what it takes to be quick.
+OPTIONS = {"RobustGLPCA": {"tol": 1e-3}, "L21PCA": {"tol": 1e-3}, "MFA": {"penalty": 5}}
+IN_PRECISION = {np.float64: 1e-6, np.float32: 1e-3}
+
+
+def fitted(name, dtype=np.float64, **options):
+    data = X.reshape(120, 8, 4).astype(dtype) if name == "TSA" else X.astype(dtype)
+    return METHODS[name](2, **OPTIONS.get(name, {}) | options).fit(data, Y), data
+
+
+def all_of(found):
+    return found if isinstance(found, list) else [found]
+
+
+@pytest.mark.parametrize("dtype", IN_PRECISION)
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_one_and_it_is_found_anew(name, dtype):
+    model, data = fitted(name, dtype)
+    if name in WITHOUT:
+        assert not hasattr(model, "certificate_")
+        with pytest.raises(ValueError, match="solves no eigenproblem"):
+            lapwing.verify(model, data, Y)
+        return
+    found = model.certificate_
+    assert isinstance(found, list) == (name == "TSA")
+    again = lapwing.verify(model, data, Y)
+    assert again.holds, again.failures
+    for one, other in zip(all_of(found), all_of(again.certificate), strict=True):
+        assert one.holds
+        assert one.tolerance == (1e-3 if name in OPTIONS and "tol" in OPTIONS[name] else IN_PRECISION[dtype])
+        assert (one.rank, one.condition, one.recall) == (other.rank, other.condition, other.recall)
+        assert all(type(value) in (float, int, type(None)) for value in vars(one).values())
+        assert one.gap == other.gap or one.gap == pytest.approx(other.gap, rel=1e-3)
+        assert other.residual < (1e-3 if name in OPTIONS else 1e-6)  # of what is stored, which float32 rounds
+
+
+def test_beside_a_dense_problem():
+    """The pencil of LPP with a ridge, written down: residual, constraint, condition and gap."""
+    ridge = 0.4
+    model = LPP(3, graph=KNN(5), ridge=ridge, pca=None, scaling="constraint", standardize=False).fit(X)
+    L, D = o.laplacian(o.knn_weights(X, None, 5))
+    d = np.diagonal(D)
+    Xc = X - d @ X / d.sum()
+    A, B = Xc.T @ L @ Xc, Xc.T @ D @ Xc
+    w, S = np.linalg.eigh(B)
+    S = S[:, w > 1e-10 * w[-1]]
+    rho, shift = ridge * np.trace(B) / S.shape[1], np.trace(L) / d.sum()
+    left, right = S.T @ (A - shift * B) @ S, S.T @ B @ S + rho * np.eye(S.shape[1])
+    values = eigh(left, right, eigvals_only=True) + shift
+    found, V = model.certificate_, S.T @ model.components_.T
+    np.testing.assert_allclose(V.T @ right @ V, np.eye(3), atol=1e-10)
+    assert found.rank == S.shape[1]
+    assert found.gap == pytest.approx(values[3] - values[2], rel=1e-8)
+    assert found.condition == pytest.approx(np.linalg.cond(right), rel=1e-6)
+    R = left @ V - right @ V * (model.eigenvalues_ - shift)
+    assert np.linalg.norm(R) <= 1e-12 * np.linalg.norm(left) * np.linalg.norm(V)
+    assert max(found.residual, found.constraint_error) < 1e-12
+
+
+# A poor answer
+
+
+def spoilt(solve, amount):
+    def poor(*args, **options):
+        found = solve(*args, **options)
+        noise = np.random.RandomState(0).standard_normal(found.vectors.shape)
+        return found._replace(vectors=found.vectors + amount * np.linalg.norm(found.vectors) * noise)
+
+    return poor
+
+
+@pytest.mark.parametrize(("dtype", "quiet", "loud"), [(np.float64, 1e-9, 1e-4), (np.float32, 1e-6, 1e-2)])
+@pytest.mark.parametrize(("method", "room"), [(LPP, _projecting), (OLPP, _projecting), (LaplacianEigenmaps, _free)])
+def test_a_poor_answer_warns_and_a_good_one_does_not(method, room, dtype, quiet, loud, monkeypatch):
+    solve = room.solve
+    monkeypatch.setattr(room, "solve", spoilt(solve, quiet))
+    assert method(2).fit(X.astype(dtype)).certificate_.holds
+    monkeypatch.setattr(room, "solve", spoilt(solve, loud))
+    with pytest.warns(
+        CertificateWarning, match=rf"{method.__name__} solved its problem less well than to .*residual"
+    ) as said:
+        model = method(2).fit(X.astype(dtype))
+    assert not model.certificate_.holds
+    assert said[0].filename == __file__
+    assert lapwing.CertificateWarning is CertificateWarning
+    assert lapwing.Certificate is Certificate
+
+
+def test_gaps_of_zero_are_normal():
+    """Four classes and a graph of classes: eigenvalues that are all alike."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "n_components=5 is more")
+        model = LPP(5, graph=SameClass(), ridge=0, pca=None).fit(X[:, :10], Y)
+    assert model.certificate_.gap == pytest.approx(0, abs=1e-10)
+    assert model.certificate_.angle > 1
+    assert LPP(None, pca=None, ridge=0).fit(load_iris().data).certificate_.gap == inf
+
+
+def test_robust_steps_say_how_far_they_came():
+    for method in (L21PCA, RobustGLPCA):
+        model = method(2, tol=1e-4).fit(X)
+        assert model.certificate_.tolerance == 1e-4
+        assert 0 < model.certificate_.residual < 1e-4
+        assert model.certificate_.gap is None
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_no_scale_of_x_is_too_much_for_it(scale):
+    for method in (LPP, OLPP, KernelLPP, LaplacianEigenmaps, GLPCA):
+        assert method(2).fit(X * scale).certificate_.holds
+
+
+def test_recall_and_excess():
+    sampled = LPP(2, graph=KNN(5, queries=60)).fit(X)
+    assert sampled.certificate_.excess == sampled.sampling_["excess"]
+    assert sampled.certificate_.recall is None
+    assert lapwing.verify(sampled, X).certificate.excess == pytest.approx(sampled.certificate_.excess)
+    documents = LPI(2, graph=5, neighbors="svd").fit(X)
+    assert documents.certificate_.recall == documents.recall_ > 0
+    assert documents.certificate_.excess is None
+    assert "searched approximately" in " ".join(lapwing.verify(documents, X).unknown)
+
+
+def test_tensors():
+    torch = pytest.importorskip("torch")
+    tensor = torch.from_numpy(X)
+    for method in (LPP, OLPP, TSA, LaplacianEigenmaps):
+        data = tensor.reshape(120, 8, 4) if method is TSA else tensor
+        model = method(2).fit(data)
+        for found in all_of(model.certificate_):
+            assert found.holds
+            assert all(type(value) in (float, int, type(None)) for value in vars(found).values())
+        assert lapwing.verify(model, data).holds
+        assert lapwing.verify(lapwing.to_numpy(model), data.numpy()).holds
+
+
+# What was changed is found
+
+
+def doubled(model, name):
+    setattr(model, name, 2 * getattr(model, name))
+
+
+def turned(model):
+    """Another basis of the same directions: the constraint holds, and the space is the same."""
+    c, s = np.cos(0.3), np.sin(0.3)
+    model.components_ = np.array([[c, -s], [s, c]]) @ model.components_
+
+
+CHANGES = {
+    "an entry": (
+        LPP(2),
+        lambda m: m.components_.__setitem__((0, 9), m.components_[0, 9] + 1e-3),
+        "do not solve|constraint",
+    ),
+    "of a constant column": (LPP(2), lambda m: m.components_.__setitem__((0, 0), 0.1), "leave the space"),
+    "a column": (OLPP(2), lambda m: m.components_.__setitem__(np.s_[:, 3], 0.0), "do not solve"),
+    "a turn": (LPP(2), turned, "do not solve"),
+    "lengths": (LPP(2, scaling="unit"), lambda m: doubled(m, "components_"), "constraint"),
+    "lengths by the constraint": (NPE(2, scaling="constraint"), lambda m: doubled(m, "components_"), "constraint"),
+    "the mean": (LPP(2), lambda m: doubled(m, "mean_"), "transform gives other numbers"),
+    "eigenvalues": (LPP(2), lambda m: doubled(m, "eigenvalues_"), "the eigenvalues"),
+    "dual coefficients": (KernelLPP(2), lambda m: m.dual_coef_.__setitem__((0, 0), 1.0), "do not solve"),
+    "the intercept": (KernelLPP(2), lambda m: doubled(m, "intercept_"), "transform gives other numbers"),
+    "fitted rows of a kernel": (KernelLPP(2), lambda m: m.X_fit_.__setitem__(0, 7.0), "transform gives other numbers"),
+    "an embedding": (LaplacianEigenmaps(2), lambda m: m.embedding_.__setitem__((5, 1), 0.5), "do not solve|constraint"),
+    "fitted rows": (LaplacianEigenmaps(2), lambda m: m.X_fit_.__setitem__(0, 99.0), "transform gives other numbers"),
+    "a representation": (GLPCA(2), lambda m: doubled(m, "components_"), "inverse_transform gives other numbers"),
+    "documents": (LPI(2, graph=5), lambda m: m.components_.__setitem__((0, 0), 1.0), "not those that follow"),
+    "mean of documents": (LPI(2, graph=5), lambda m: doubled(m, "mean_"), "transform gives other numbers"),
+    "landmarks": (
+        KernelLPP(2, landmarks=30, random_state=0),
+        lambda m: m.nystroem_.components_.__setitem__(0, 3.0),
+        "transform gives other numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("method", "change", "message"), CHANGES.values(), ids=CHANGES)
+def test_changes_are_found(method, change, message):
+    model = deepcopy(method).fit(X.copy())
+    assert lapwing.verify(model, X).holds
+    change(model)
+    found = lapwing.verify(model, X)
+    assert not found.holds
+    assert any(re.search(message, why) for why in found.failures), found.failures
+
+
+def test_a_mode_that_was_changed():
+    model, data = fitted("TSA")
+    model.components_[1] = model.components_[1][:, ::-1].copy()
+    found = lapwing.verify(model, data, Y)
+    assert any(why.startswith("mode 2: the directions do not solve") for why in found.failures)
+    assert not any(why.startswith("mode 1") for why in found.failures)
+    model, data = fitted("TSA")
+    model.mean_ = model.mean_ + 1
+    assert "transform gives other numbers" in " ".join(lapwing.verify(model, data, Y).failures)
+
+
+def test_eigenvectors_that_are_not_the_first():
+    """The equation holds, and the constraint: but there are smaller eigenvalues."""
+    more = LPP(4, pca=10, ridge=0, scaling="constraint").fit(X)
+    model = LPP(2, pca=10, ridge=0, scaling="constraint").fit(X)
+    model.components_, model.eigenvalues_ = more.components_[2:], more.eigenvalues_[2:]
+    found = lapwing.verify(model, X)
+    assert found.certificate.residual < 1e-12
+    assert found.certificate.constraint_error < 1e-12
+    assert [why for why in found.failures if "are not the smallest" in why]
+
+
+def test_other_data_and_labels():
+    model = LPP(2, graph=SameClass()).fit(X, Y)
+    assert lapwing.verify(model, X, Y).holds
+    assert not lapwing.verify(model, X, np.roll(Y, 1)).holds
+    assert not lapwing.verify(model, X + 0.1 * np.random.RandomState(0).standard_normal(X.shape), Y).holds
+    with pytest.raises(ValueError, match=r"X has 31 features.*fitted to 32"):
+        lapwing.verify(model, X[:, 1:], Y)
+    with pytest.raises(ValueError, match=r"X has 119 rows.*fitted to 120"):
+        lapwing.verify(LaplacianEigenmaps(2).fit(X), X[1:])
+    with pytest.raises(ValueError, match="requires y"):
+        lapwing.verify(model, X)
+    with pytest.raises(TypeError, match="StandardScaler is no estimator of lapwing"):
+        lapwing.verify(StandardScaler().fit(X), X)
+
+
+# Kinds of models and data
+
+
+def test_graphs_that_are_given():
+    W = sparse.csr_array(o.knn_weights(X, None, 4))
+    for graph in (W, Precomputed(W)):
+        assert lapwing.verify(LPP(2, graph=graph).fit(X), X).holds
+    model = LPP(2, graph=KNN(4), normalize=None).fit(X)
+    assert lapwing.verify(model, X, graph=W).holds
+    assert not lapwing.verify(model, X, graph=W + W @ W).holds
+    with pytest.raises(ValueError, match="has no graph; leave it out"):
+        lapwing.verify(lapwing.MMC(2).fit(X, Y), X, Y, graph=W)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LPP(3, graph=KNN(5) + SameClass() - 0.2 * Repulsion(8)),
+        LPP(3, graph="semi", normalize="trace"),
+        LPP("auto", graph="supervised"),
+        LPP(3, penalty=6),
+        LPP(None),
+        NPE(3, standardize=True, scaling="auto"),
+        KernelLPP(3, graph="supervised", kernel="poly"),
+        KernelLPP(3, landmarks=40),
+        LaplacianEigenmaps(3, graph=KNN(5) + SameClass(), normalize="degree"),
+        GLPCA(3, beta=0.0),
+        GLPCA(3, beta=1.0),
+        TSA(2, scaling="constraint"),
+        TSA(2, normalize="trace", graph=KNN(4) - 0.1 * Repulsion(5)),
+    ],
+    ids=repr,
+)
+def test_settings_of_all_kinds(model):
+    data = X.reshape(120, 8, 4) if isinstance(model, TSA) else X
+    found = lapwing.verify(model.fit(data, Y), data, Y)
+    assert found.holds, found.failures
+    unseeded = "landmarks were drawn at random without a seed" in " ".join(found.unknown)
+    assert unseeded == (getattr(model, "landmarks", None) is not None)
+
+
+@pytest.mark.parametrize("limit", [4000, 10])
+def test_sparse_rows(limit, monkeypatch):
+    """Decomposed whole, and by operators on both sides."""
+    monkeypatch.setattr("lapwing.maps.SparseMap.limit", limit)
+    rows = sparse.csr_array(X * (X > 8))
+    for method in (LPP(2), LPP(2, pca=5), OLPP(2), LPI(2, graph=6), LaplacianEigenmaps(2)):
+        model = method.fit(rows)
+        assert model.certificate_.holds
+        found = lapwing.verify(model, rows)
+        assert found.holds, (method, found.failures)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_more_columns_than_rows_and_fewer(wide):
+    data = X[:20] if wide else X
+    for method in (LPP(2, pca=None), OLPP(2), NPE(2), KernelLPP(2)):
+        model = method.fit(data)
+        assert lapwing.verify(model, data).holds
+        if hasattr(model, "components_"):
+            model.components_[0] += 1e-3 * np.abs(model.components_).max()
+            assert not lapwing.verify(model, data).holds
+
+
+def test_pipelines():
+    model = make_pipeline(StandardScaler(), LPP(2)).fit(X)
+    found = lapwing.verify(model, X)
+    assert found.holds
+    assert found.unknown[0].startswith(
+        "the steps before the method (StandardScaler) were applied as the model has them"
+    )
+    model[-1].components_[0] *= 1.5
+    assert not lapwing.verify(model, X).holds
+    assert lapwing.verify(SemiSupervised(LPP(2, graph="semi")).fit(X, Y), X, Y).holds
+    assert lapwing.verify(make_pipeline(StandardScaler(), SemiSupervised(LPP(2))).fit(X, Y), X, Y).holds
+
+
+def test_the_model_and_the_data_stay_as_they_are():
+    model = LPP(2).fit(X)
+    before, data = deepcopy(vars(model)), X.copy()
+    lapwing.verify(model, X)
+    assert vars(model).keys() == before.keys()
+    np.testing.assert_array_equal(model.components_, before["components_"])
+    np.testing.assert_array_equal(X, data)
+
+
+def test_rows_in_blocks(small_blocks):
+    zarr = pytest.importorskip("zarr")
+    blocks = zarr.array(X)
+    model = LPP(2, graph=KNN(5, queries=80)).fit(blocks)
+    assert model.certificate_.holds
+    assert lapwing.verify(model, X).holds
+    found = lapwing.verify(model, blocks)
+    assert found.holds
+    assert any("not in memory" in what for what in found.unknown)
+
+
+def test_a_method_of_a_user_without_a_known_problem():
+    """One that solves its problem by other means, as versions before had it."""
+
+    class Elsewhere(LaplacianEigenmaps):
+        def _solve(self, *args):
+            return super()._solve(*args)._replace(pencil=None)
+
+    assert Elsewhere(2).fit(X).certificate_ is None
+    with pytest.raises(ValueError, match="Elsewhere solves its problem by its own means"):
+        lapwing.verify(Elsewhere(2).fit(X), X)
