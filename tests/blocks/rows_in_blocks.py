@@ -37,6 +37,7 @@ from lapwing.graphs import (
     Reconstruction,
     Repulsion,
     SameClass,
+    Similarity,
 )
 
 N, D = 1000, 6
@@ -141,6 +142,7 @@ METHODS = {
     "same class": LPP(3, graph=KNN(4, among="same_class", weights="binary", queries=40), pca=None),
     "other class": LPP(3, graph=KNN(4, among="other_class", weights="binary", queries=40), pca=None),
     "OLPP": OLPP(3, graph=NEAR),
+    "similarity": OLPP(3, graph=Similarity(NEAR) + Similarity(SameClass()), pca=None),
     "OLPP, whole rank": OLPP(3, graph=NEAR - 0.1 * APART, pca=None),
     "PCA": OLPP(3, graph=-Complete(), pca=None),
     "LDA": LPP(2, graph=SameClass(), penalty=Complete(among="labelled"), pca=None),

@@ -23,15 +23,19 @@ from lapwing.blocks import as_blocks
 from lapwing.blocks._arrays import ArrayBlocks, HeldBlocks
 from lapwing.graphs import (
     KNN,
+    Chain,
     ClosestPairs,
     CodingLength,
     Complete,
+    DensityCorrected,
+    On,
     Pairs,
     Precomputed,
     Radius,
     Reconstruction,
     Repulsion,
     SameClass,
+    Target,
 )
 from lapwing.maps import Moments
 
@@ -197,6 +201,15 @@ WHOLE = {
     "ClosestPairs": (SameClass() - ClosestPairs(5), "ClosestPairs compares every row"),
     "heat": (SameClass("heat"), 'SameClass.weights="heat".*KNN.among="same_class"'),
     "dot": (Complete("dot"), r"Complete\(.dot.\) needs all rows"),
+    "Chain": (NEAR + Chain(), "Chain needs all rows"),
+    "Target": (Target(3), "Target needs all rows"),
+    "On": (
+        On([0, 1], KNN(4, queries=40), beside=True),
+        "On builds its graph on other rows .*, and X is read in blocks",
+    ),
+    "union": (KNN(4) | KNN(3), "Union needs all rows"),
+    "density": (DensityCorrected(KNN(4)), "DensityCorrected needs all rows"),
+    "self-tuning": (KNN(4, weights="self-tuning"), r"KNN\(4\) searches for the neighbours of every row"),
     "filtered": (Radius(2.0) & SameClass(), "Radius needs all rows"),
 }
 

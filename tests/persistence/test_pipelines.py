@@ -30,7 +30,7 @@ from sklearn.preprocessing import (
 )
 
 from lapwing import LPP, MMC, FisherScore, KernelLPP
-from lapwing.graphs import KNN, SameClass
+from lapwing.graphs import KNN, Gower, SameClass
 from lapwing.persistence import ModelFileError, can_save, load, save, to_onnx
 from lapwing.persistence._others import STORABLE
 from lapwing.selection import SemiSupervised
@@ -90,6 +90,7 @@ KEPT_ONLY = [  # which ONNX has not
     make_pipeline(KernelPCA(5, kernel="rbf"), LinearDiscriminantAnalysis()),
     make_pipeline(StandardScaler(), LPP(3), KNeighborsClassifier(3, weights="distance", metric="manhattan")),
     make_pipeline(OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), LPP(2)),
+    make_pipeline(Gower([1]), LPP(2)),
 ]
 
 

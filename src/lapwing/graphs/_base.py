@@ -45,7 +45,8 @@ class Graph:
       ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``searches`` and ``require_blocks``, where rows that are read in blocks can be enough;
-    - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
+    - ``resolved`` and ``new_links``, where a free map shall place new rows by it;
+    - ``learns`` and ``fitted``, where it learns something from the rows, as a transformer does.
 
     **It must not** write to X, y or its own parameters: estimators share graphs, and build them again in every fold. The
     operators, ``signed`` and ``links`` are not its business.
@@ -480,6 +481,9 @@ class Union(Operation):
             total_weights(self, side, data) for side in (_graph("left", self.left), _graph("right", self.right))
         )
         return sparse.csr_array(left.maximum(right))
+
+    def require_blocks(self, n: int) -> None:
+        Graph.require_blocks(self, n)  # links of a sample have no larger ones
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         """The larger, too; of one side where the other knows none."""

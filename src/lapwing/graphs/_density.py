@@ -62,6 +62,9 @@ class DensityCorrected(OfOne):
         alpha = check_not_negative("alpha", self.alpha)
         return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))
 
+    def require_blocks(self, n: int) -> None:
+        Graph.require_blocks(self, n)  # the degrees of a sample are not those of all
+
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         graph: Graph = self._operands()[0]
         links = None if graph.reads_labels else total_links(graph, both)

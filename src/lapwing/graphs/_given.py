@@ -62,17 +62,11 @@ class Precomputed(Graph):
         return self.ids is None
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
-        W = self._weights()
-        if self.ids is not None:
-            rows = self._rows(data, W.shape[0])
-            return W[rows][:, rows]
-        if W.shape != (data.n, data.n):
-            raise ValueError(
-                f"W has shape {W.shape}, but X has {data.n} samples: a precomputed graph needs one row and one column per "
-                "sample, and so cannot be used where X is split (cross-validation); give ids=, the names of its rows, or use KNN "
-                "or another graph that is built from X there"
-            )
-        return W
+        W = self._weights(data.n)
+        if self.ids is None:
+            return W
+        rows = self._rows(data, W.shape[0])
+        return W[rows][:, rows]
 
     def _rows(self, data: Rows, n: int) -> np.ndarray:
         """The rows of W that those of X are."""
@@ -90,11 +84,18 @@ class Precomputed(Graph):
             )
         return np.array([places[name] for name in names], dtype=np.intp)
 
-    def _weights(self) -> sparse.csr_array:
+    def _weights(self, n: int) -> sparse.csr_array:
+        """W as it was given, for n samples or, with ids, for more of them."""
         given = check_array(self.W, accept_sparse="csr", input_name="W")
         W = sparse.csr_array(given, dtype=np.float64)
+        if W.shape != (n, n) and self.ids is None:
+            raise ValueError(
+                f"W has shape {W.shape}, but X has {n} samples: a precomputed graph needs one row and one column per "
+                "sample, and so cannot be used where X is split (cross-validation); give ids=, the names of its rows, or use KNN "
+                "or another graph that is built from X there"
+            )
         if W.shape[0] != W.shape[1]:
-            raise ValueError(f"W has shape {W.shape}, and must be square: one row and one column per sample")
+            raise ValueError(f"W has shape {W.shape}, and must be square: one row and one column per name")
         if W.nnz and W.data.min() < 0:
             raise ValueError(
                 f"W has negative weights ({(W.data < 0).mean():.1%} of its entries); pass what repels as a graph of its own "

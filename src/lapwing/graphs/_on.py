@@ -47,7 +47,7 @@ class On(Graph):
     >>> from lapwing import LPP
     >>> from lapwing.graphs import KNN, On
     >>> model = LPP(10, graph=On(PCA(0.9), KNN(7))).fit(load_digits().data)
-    >>> model.graph_.what.n_components_
+    >>> int(model.graph_.what.n_components_)
     21
     """
 

@@ -125,7 +125,7 @@ class Delaunay(_AtPlaces):
     --------
     >>> from lapwing.graphs import Delaunay
     >>> Delaunay().build([[0.0, 0], [2, 0], [1, 0.5], [1, -3]])[0].degrees.diagonal()
-    array([3., 3., 3., 3.])
+    array([3., 3., 2., 2.])
     """
 
     def __init__(self, *, longest: float | None = None, weights: Any = "binary", t: Any = "auto"):

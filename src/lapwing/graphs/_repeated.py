@@ -32,7 +32,7 @@ class Repeated(NamedTuple):
             return None
         Z = self.indicators
         W = sparse.csr_array(Z @ self.M @ Z.T)
-        W.setdiag(0)
+        W = sparse.csr_array(W - sparse.diags_array(W.diagonal()))
         W.eliminate_zeros()
         return W
 

@@ -200,8 +200,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         else:
             graphs = self._graphs(X.n if is_shared else X.shape[0])
             data = self._shared(X, graphs) if is_shared else self._rows(X, y, graphs)
-            data = self._without(data if is_shared else data.named(given), graphs)
-        data = self._divided(data, graphs)
+            data = data if is_shared else data.named(given)
+        data = self._divided(data if data.in_blocks else self._without(data, graphs), graphs)
         data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs
 
