@@ -281,7 +281,7 @@ def _check_formats(estimator: Any) -> None:
 
 
 def _check_gower(estimator: Any) -> None:
-    names, places = estimator.categories_, estimator._categorical()
+    names, places = estimator.categories_, estimator.categorical_columns()
     if type(names) is not list or len(names) != places.size:
         raise ValueError(f"categories_={names!r:.60} of Gower must be {places.size} arrays")
     for own in names:
