@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.utils import check_array
+from sparse_kinds import random_csr
 
 import lapwing
 from lapwing import (
@@ -41,7 +42,7 @@ from lapwing.rows import Rows
 from lapwing.testing import check_graph, check_map
 
 N = 40
-GIVEN = sparse.random_array((N, N), density=0.2, rng=0)
+GIVEN = random_csr((N, N), 0.2)
 GIVEN = sparse.csr_array(GIVEN + GIVEN.T)
 GRAPHS = [
     KNN(5),
