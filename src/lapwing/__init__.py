@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._checkpoint import checkpoint as checkpoint
     from .devices import to_numpy as to_numpy
     from .methods import *  # noqa: F403
     from .persistence import load as load
@@ -39,6 +40,8 @@ def __getattr__(name: str) -> Any:
     # Names are looked up when they are asked for: the command line answers without waiting for NumPy and scikit-learn.
     if name in _FILES:
         return getattr(import_module(".persistence", __name__), name)
+    if name == "checkpoint":
+        return import_module("._checkpoint", __name__).checkpoint
     if name == "to_numpy":
         return import_module(".devices", __name__).to_numpy
     if name == "UnitsWarning":
@@ -57,4 +60,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_methods(), *_FILES, *_PARTS, "UnitsWarning", "__version__", "to_numpy"]
+    return [*globals(), *_methods(), *_FILES, *_PARTS, "UnitsWarning", "__version__", "checkpoint", "to_numpy"]
