@@ -29,6 +29,7 @@ from sklearn.base import clone
 
 import lapwing
 from lapwing import (
+    LPI,
     LPP,
     MMC,
     OLPP,
@@ -75,6 +76,20 @@ def test_entries_that_are_stored_twice_are_added(tmp_path):
     with memory(X):
         model = clone(SPARSE["LPI"]).fit(sparse_memmap(halves, tmp_path))
     assert_alike(clone(SPARSE["LPI"]).fit(X), model)
+
+
+@pytest.mark.filterwarnings("ignore:documents without a term")
+@pytest.mark.parametrize("limit", [20, 1000], indirect=True)  # held with their links, and all in memory
+@pytest.mark.parametrize("graph", [SPARSE["LPI"].graph, SPARSE["LPI"].graph & SameClass()])
+def test_empty_documents_are_left_out(tmp_path, limit, graph):
+    X, y = documents(), np.arange(600) % 3
+    empty = np.r_[:70, 100, 599]  # a whole block among them
+    X = sparse.csr_array(sparse.diags_array(~np.isin(np.arange(600), empty) * 1.0) @ X)
+    blocks = sparse_blocks(X, tmp_path)
+    expected, model = (LPI(3, graph=graph).fit(rows, y) for rows in (X, blocks))
+    assert_alike(expected, model)
+    np.testing.assert_allclose(model.transform(blocks), expected.transform(X), atol=1e-9)
+    assert not model.transform(blocks)[empty].any()
 
 
 @pytest.mark.parametrize("limit", [20], indirect=True)

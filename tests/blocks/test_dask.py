@@ -200,6 +200,16 @@ def test_sparse_blocks_on_a_cluster(client):
     assert_allclose(found.transform(D_).compute(), expected.transform(X), atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:documents without a term")
+def test_empty_documents_in_blocks():
+    X = documents().toarray()
+    X[np.r_[:90, 200]] = 0  # the first block, and one more
+    X = sparse.csr_array(X)
+    D_ = pieces([X[i : i + 90] for i in range(0, N, 90)], meta=sparse.csr_array((0, 0), dtype=np.float64))
+    model = LPI(3, graph=KNN(5, metric="cosine", weights="dot", queries=150))
+    assert_same(clone(model).fit(D_), clone(model).fit(X))
+
+
 def test_dense_and_sparse_blocks_do_not_mix():
     X = documents()
     D_ = pieces([X[:100].toarray(), X[100:200], X[200:].toarray()])

@@ -60,6 +60,15 @@ class Blocks:
         """The rows under a function of a block and the number of its first row."""
         return _Mapped(self, function, self.is_sparse)
 
+    def chosen(self, choose: Callable[[Block], np.ndarray], doing: str) -> tuple[Blocks, np.ndarray]:
+        """The rows for which a function of a block is True, and which of all rows they are, by one pass."""
+
+        def step(found: list, block: Block, first: int) -> list:
+            return [*found, (first, choose(block))]
+
+        which = stacked(self.fold(Fold(list, step, lambda a, b: a + b), doing))
+        return self if which.all() else _Chosen(self, which), which
+
     def __iter__(self) -> Iterator[tuple[int, Block]]:
         """The number of the first row of each block, and the block, checked and converted."""
         start = 0
@@ -136,6 +145,42 @@ class _Mapped(Blocks):
 
         def step(state: Any, block: Block, start: int) -> Any:
             return fold.step(state, function(block, start), start)
+
+        return self._blocks.fold(fold._replace(step=step), doing)
+
+
+class _Chosen(Blocks):
+    """Some rows of others."""
+
+    def __init__(self, blocks: Blocks, which: np.ndarray):
+        self._blocks, self._which = blocks, which
+        self.shape, self.dtype, self.is_sparse = (int(which.sum()), blocks.shape[1]), blocks.dtype, blocks.is_sparse
+        self.is_distributed, self.feature_names = blocks.is_distributed, blocks.feature_names
+
+    def take(self, rows: np.ndarray) -> Block:
+        return self._blocks.take(np.flatnonzero(self._which)[rows])
+
+    def head(self, most: int) -> Block:
+        return next(block[:most] for _, block in self)
+
+    def labels(self, y: Any) -> Any:
+        labels = self._blocks.labels(y)
+        return None if labels is None else np.asarray(labels)[self._which]
+
+    def __iter__(self) -> Iterator[tuple[int, Block]]:
+        start = 0
+        for first, block in self._blocks:
+            some = np.flatnonzero(self._which[first : first + block.shape[0]])
+            if some.size:
+                yield start, block[some]
+            start += some.size
+
+    def fold(self, fold: Fold, doing: str) -> Any:
+        which, before = self._which, np.concatenate([[0], np.cumsum(self._which)])
+
+        def step(state: Any, block: Block, first: int) -> Any:
+            some = np.flatnonzero(which[first : first + block.shape[0]])
+            return fold.step(state, block[some], int(before[first])) if some.size else state
 
         return self._blocks.fold(fold._replace(step=step), doing)
 

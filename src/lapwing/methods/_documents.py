@@ -180,6 +180,8 @@ class LPI(LinearReducer):
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs) -> Rows:
         if self.neighbors == "svd":
             raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
+        blocks, linked = blocks.chosen(lambda block: lengths(block) > 0, "looking for empty documents")
+        _without(~linked, blocks.shape[1], graphs.graph)
         return super()._block_rows(blocks.map(_documents), y, graphs)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
@@ -232,12 +234,20 @@ class LPI(LinearReducer):
 def _with_terms(X: Array, y: Any, graph: Graph) -> tuple[Array, Any]:
     """The documents that have a term, and their labels: an empty one has no direction, and so no neighbours."""
     empty = lengths(X) == 0
-    if not empty.any():
+    if not _without(empty, X.shape[1], graph):
         return X, y
+    labelled = y is not None and np.ndim(y) > 0 and len(y) == empty.size
+    return X[np.flatnonzero(~empty)], np.asarray(y)[~empty] if labelled else y
+
+
+def _without(empty: np.ndarray, n_features: int, graph: Graph) -> bool:
+    """Whether documents are left out, which is said, or refused where too few are left or a graph knows them by their rows."""
+    if not empty.any():
+        return False
     count, first = int(empty.sum()), int(np.argmax(empty))
     if empty.size - count < 2:
         raise ValueError(
-            f"X has {empty.size - count} documents with a term (n_features={X.shape[1]}), but 2 is the least; pass more"
+            f"X has {empty.size - count} documents with a term (n_features={n_features}), but 2 is the least; pass more"
         )
     if graph.indexes_rows:
         raise ValueError(
@@ -249,23 +259,16 @@ def _with_terms(X: Array, y: Any, graph: Graph) -> tuple[Array, Any]:
         UserWarning,
         stacklevel=outside(),
     )
-    labelled = y is not None and np.ndim(y) > 0 and len(y) == empty.size
-    return X[np.flatnonzero(~empty)], np.asarray(y)[~empty] if labelled else y
+    return True
 
 
-def _documents(X: Array, first: int = 0) -> Array:
-    """Rows of unit length; ``first`` is the number of the first."""
+def _documents(X: Array, first: int = 0) -> Array:  # of a block, the number of its first row
+    """Rows of unit length."""
     X = canonical(X)
     if X.min() < 0:
         raise ValueError(
             f"Negative values in data passed to LPI: X must hold weights of terms, and the least is {X.min():.3g}; "
             "use LPP for other features"
-        )
-    empty = np.flatnonzero(lengths(X) == 0)
-    if empty.size:
-        raise ValueError(
-            f"X has {empty.size} empty documents (the first is row {first + empty[0]}; n_features={X.shape[1]}), which are not "
-            "left out where X is read in blocks; remove them first"
         )
     return unit_rows(X)
 

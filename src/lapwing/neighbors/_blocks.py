@@ -82,8 +82,10 @@ class BlockRows(Rows):
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
-        assert isinstance(self._moments, Moments)
-        return self._moments.counts[:-1]
+        if isinstance(self._moments, Moments):
+            return self._moments.counts[:-1]
+        assert self._of_all is not None
+        return np.bincount(self._of_all[self._of_all >= 0]).astype(np.float64)
 
     @property
     def class_means(self) -> np.ndarray:
