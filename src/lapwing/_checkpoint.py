@@ -32,7 +32,17 @@ RELEASES = {
     "scipy": "scipy",
     "sklearn": "scikit-learn",
 }  # others may round otherwise
-UNREADABLE = (OSError, EOFError, ValueError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (
+    OSError,
+    EOFError,
+    KeyError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 State = Mapping[str, Any]  # arrays and numbers
 
@@ -53,8 +63,8 @@ def checkpoint(folder: str | os.PathLike, *, every: float = EVERY) -> Iterator[P
     Neighbour searches over rows in blocks and over pairs of rows in memory, the iterations of
     :class:`RobustGLPCA` and :class:`L21PCA`, and the folds of :func:`comparison.compare` write what they have done to the
     folder. When the block is entered again, after Ctrl-C, a full disk or a power cut, work on the same data with the same
-    parameters is taken up from there, and the result is the same to the last bit. When the block ends without an exception, its
-    entries are removed.
+    parameters is taken up from there, and on the same machine the result is the same to the last bit. When the block ends without
+    an exception, its entries are removed.
 
     Parameters
     ----------
@@ -112,7 +122,7 @@ class Work:
             return None
         self._active.entries.add(self._path)
         try:
-            with np.load(self._path, allow_pickle=False) as file:
+            with open(self._path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 state = {name: file[name] for name in file.files}
             if str(state.pop("seal")) != digest(self._key, state):
                 raise ValueError("the seal does not fit")
