@@ -213,7 +213,7 @@ FLOAT = '{"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}'
         (f'{{"__metadata__": {{"lapwing": "{{\\"format\\": 1e999}}"}}, "a": {FLOAT}}}', "1e999 for a number"),
         (f'{{"__metadata__": {{"lapwing": "{"[" * 200_000}"}}, "a": {FLOAT}}}', "is no model"),
         (f'{{"__metadata__": {{"lapwing": "{{\\"format\\": {"9" * 9999}}}"}}, "a": {FLOAT}}}', "digits"),
-        (f'{{"a": {"[" * 200_000}}}', "recursion"),
+        (f'{{"a": {"[" * 200_000}}}', "recursion|deserializing header"),
     ],
     ids=lambda text: text[:60],
 )
