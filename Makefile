@@ -5,7 +5,7 @@ READY := .venv/ready
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo docs test fuzz mutate lint bench bench-scale defaults reproduce reproduce-quick clean
+.PHONY: demo docs test test-oldest test-newest fuzz mutate sdist-test lint bench bench-scale defaults reproduce reproduce-quick clean
 
 demo: $(READY)
 	$(BIN)/lapwing demo out
@@ -26,6 +26,28 @@ reproduce-quick: $(READY)
 test: $(READY)
 	$(THREADS) $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# The oldest releases that pyproject.toml allows: these need Python 3.11 or 3.12. They use what newer releases of their own
+# dependencies call deprecated, which is no error here.
+test-oldest: .venv-oldest/ready
+	$(THREADS) .venv-oldest/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning
+
+.venv-oldest/ready: pyproject.toml tests/oldest.py
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in {(3, 11), (3, 12)} and "the oldest NumPy has no wheels for this Python: make PYTHON=python3.11 test-oldest")'
+	$(PYTHON) -m venv --clear .venv-oldest
+	.venv-oldest/bin/python tests/oldest.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint .venv-oldest/constraints.txt --editable '.[dev]'
+	touch $@
+
+# The newest releases that there are, each time anew, on the newest Python at hand unless PYTHON=... names one. What is
+# deprecated is told, and fails: warnings are errors.
+NEWEST = $(if $(filter file,$(origin PYTHON)),$(shell for p in python3.14 python3.13 $(PYTHON); do $$p -c '' 2> /dev/null && echo $$p && break; done),$(PYTHON))
+test-newest:
+	@$(NEWEST) -c 'import platform, sys; print("test-newest: Python", platform.python_version(), "" if sys.version_info >= (3, 13) else "(3.13 or 3.14 is not at hand: PYTHON=... names one)")'
+	$(NEWEST) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable '.[dev]'
+	.venv-newest/bin/python -m pip list --disable-pip-version-check | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|dask|zarr|numba) '
+	$(THREADS) .venv-newest/bin/python -m pytest -n 2 --dist worksteal
+
 # The properties of tests/properties with fresh seeds, up to 10,000 examples each, for so many minutes in all (and no more).
 MINUTES ?= 30
 fuzz: $(READY)
@@ -34,6 +56,13 @@ fuzz: $(READY)
 # Do the tests notice 300 small errors in the library? About an hour on two idle cores; stopped, it goes on where it was.
 mutate: $(READY)
 	$(THREADS) $(BIN)/python benchmarks/mutate.py
+
+# The source distribution, unpacked elsewhere, runs its own tests.
+sdist-test: $(READY)
+	rm -rf out/sdist && mkdir -p out/sdist
+	$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("out/sdist")'
+	tar -xzf out/sdist/lapwing-*.tar.gz -C out/sdist --strip-components=1
+	cd out/sdist && $(THREADS) PYTHONPATH=$(CURDIR)/out/sdist/src $(CURDIR)/$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -58,4 +87,4 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-oldest .venv-newest build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

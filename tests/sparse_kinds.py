@@ -27,3 +27,9 @@ SPARSE = {
     "64 bits": long_indices,
     "in parts": in_parts,
 }
+
+
+def random_csr(shape, density, seed=0):
+    """Uniform entries in (0, 1), in random places: SciPy's own changed the name of its seed."""
+    random = np.random.RandomState(seed)
+    return sparse.csr_array(random.uniform(size=shape) * (random.uniform(size=shape) < density))

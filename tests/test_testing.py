@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.utils import check_array
+from sparse_kinds import random_csr
 
 import lapwing
 from lapwing import (
@@ -68,7 +69,7 @@ class GridPlaces(TransformerMixin, BaseEstimator):
 
 
 N = 40
-GIVEN = sparse.random_array((N, N), density=0.2, rng=0)
+GIVEN = random_csr((N, N), 0.2)
 GIVEN = sparse.csr_array(GIVEN + GIVEN.T)
 GRAPHS = [
     KNN(5),

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._checkpoint import checkpoint as checkpoint
     from .devices import to_numpy as to_numpy
     from .inspection import loadings as loadings
     from .inspection import stability as stability
@@ -22,6 +23,7 @@ _ELSEWHERE = {
     "Certificate": "solvers",
     "CertificateWarning": "solvers",
     "UnitsWarning": "reducers",
+    "checkpoint": "_checkpoint",
     "loadings": "inspection",
     "stability": "inspection",
     "to_numpy": "devices",

@@ -1,30 +1,47 @@
-"""Never half a file."""
+"""Never half a file, and nothing left of a run that was killed."""
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import IO
 
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody can say whether a file is still being written
+    fcntl = None  # type: ignore[assignment]
+
+# Of a fixed length, so that a file's name may be as long as the system allows.
+BESIDE = re.compile(r"\.lapwing-[0-9a-f]{16}\.part")
+
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of ``path`` at the end, and leaves nothing behind where something fails."""
+    """A file to write that takes the place of ``path`` at the end, and leaves nothing behind where something fails.
+
+    It keeps the mode of the file whose place it takes. What killed runs left in the folder is removed.
+    """
     target = Path(os.path.realpath(path))  # through a link, which stays
     if target.exists() and not target.is_file():  # a device or a pipe
-        with open(target, "wb") as file:
-            yield file
+        with open(target, "wb") as device:
+            yield device
         return
-    beside = target.with_name(f".{target.name}.{token_hex(4)}.part")
+    _remove_stale(target.parent)
+    beside, file = _begun(target)
     try:
-        with open(beside, "x+b") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, target)
+            if fcntl is not None:
+                os.replace(beside, target)  # while it is locked: afterwards it might be taken for a stale one
+        if fcntl is None:
+            os.replace(beside, target)  # Windows moves no open file
     finally:
         beside.unlink(missing_ok=True)
 
@@ -33,3 +50,52 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
     """All of it, or nothing."""
     with replacing(path) as file:
         file.write(content)
+
+
+def _begun(target: Path) -> tuple[Path, IO[bytes]]:
+    """A new file beside the target, of its mode, and locked for as long as this process lives and writes it."""
+    while True:
+        beside = target.with_name(f".lapwing-{token_hex(8)}.part")
+        file = open(beside, "x+b")  # noqa: SIM115 (its reader closes it)
+        try:
+            if target.exists():
+                os.chmod(beside, stat.S_IMODE(target.stat().st_mode))  # before it holds what others may not read
+            _lock(file.fileno(), wait=True)
+            if beside.exists():
+                return beside, file
+        except BaseException:
+            file.close()
+            beside.unlink(missing_ok=True)
+            raise
+        file.close()  # another run took it for a stale one before it was locked
+
+
+def _lock(file: int, *, wait: bool) -> bool:
+    """Whether the file is locked now; not where another process holds the lock, or the file system has none."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove what killed runs of this user left: files of ours that no process has locked."""
+    if fcntl is None:
+        return
+    with suppress(OSError), os.scandir(folder) as entries:  # a folder that is gone or closed to us: writing will say so
+        for entry in entries:
+            if BESIDE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                _remove_if_stale(entry.path)
+
+
+def _remove_if_stale(path: str) -> None:
+    with suppress(OSError):  # its writer has put it in its place meanwhile, or it is not ours to remove
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if os.fstat(file).st_uid == os.geteuid() and _lock(file, wait=False):
+                os.unlink(path)
+        finally:
+            os.close(file)

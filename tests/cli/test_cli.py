@@ -19,6 +19,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 from sklearn.utils import get_tags
+from sparse_kinds import random_csr
 
 import lapwing
 from lapwing import LPP, MFA, OLPP, TSA, LaplacianScore
@@ -246,8 +247,7 @@ def test_loadings(model):
 @pytest.fixture
 def documents(tmp_path):
     """Sparse data as svmlight, with classes -1 and 1."""
-    rng = np.random.RandomState(0)
-    counts = sparse.random_array((60, 12), density=0.6, rng=rng, format="csr") + sparse.csr_array(np.eye(60, 12))
+    counts = random_csr((60, 12), 0.6) + sparse.csr_array(np.eye(60, 12))
     path = tmp_path / "o.svm"
     dump_svmlight_file(counts, np.where(np.arange(60) % 2, 1, -1), str(path), zero_based=False)
     return path

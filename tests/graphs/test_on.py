@@ -398,3 +398,13 @@ def test_gower_is_saved(tmp_path):
     model = LaplacianEigenmaps(2, graph=On(Gower([4]), KNN(4, metric="manhattan"))).fit(Z)
     save(model, tmp_path / "model.lapwing")
     np.testing.assert_array_equal(load(tmp_path / "model.lapwing").transform(Z + 0.01), model.transform(Z + 0.01))
+
+
+def test_gower_names_its_coordinates():
+    X = np.array([[0.0, 7, 1], [5, 7, 2], [10, 3, 2]])
+    gower = Gower([1]).fit(X)
+    assert list(gower.get_feature_names_out()) == ["x0", "x2", "x1=3", "x1=7", "x1=other"]
+    assert gower.transform(X).shape[1] == 5
+    assert list(gower.get_feature_names_out(["a", "b", "c"]))[2] == "b=3"
+    with pytest.raises(ValueError, match="input_features has 2 names"):
+        gower.get_feature_names_out(["a", "b"])

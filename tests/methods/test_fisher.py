@@ -82,6 +82,15 @@ def test_local_fisher_refuses_links_across_classes(graph):
     LFDA(2, graph=graph & LocalClass(7)).fit(X, Y)
 
 
+@pytest.mark.parametrize("graph", ["supervised", SameClass() + (KNN(5, queries=40) & SameClass())], ids=repr)
+def test_local_fisher_of_rows_in_blocks(graph):
+    """Rows of a class that is added up stand for all of its samples."""
+    dask = pytest.importorskip("dask.array")
+    blocks = dask.from_array(X, chunks=(17, 7))
+    models = [LFDA(2, graph=graph, ridge=0.1, normalize=None).fit(rows, Y).components_ for rows in (X, blocks)]
+    assert o.angle(*models) < 1e-8
+
+
 @pytest.mark.parametrize("alpha", [1.0, -0.1, np.nan, "half", True])
 def test_locality_sensitive_alpha(alpha):
     with pytest.raises(ValueError, match="alpha="):

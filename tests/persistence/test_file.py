@@ -2,17 +2,30 @@
 
 import os
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
-from model_files import X, Y, full_disk, named, packed
+from model_files import X, Y, contents, forge, full_disk, named, packed
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
-from sklearn.neighbors import KNeighborsTransformer
-from sklearn.preprocessing import PowerTransformer
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
+from sklearn.pipeline import make_union
+from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
 
 from lapwing import (
+    GLPCA,
+    L21PCA,
     LPP,
+    TSA,
     KernelLPP,
+    LaplacianEigenmaps,
+    RobustGLPCA,
+    TangentialMaps,
 )
 from lapwing.graphs import KNN
 from lapwing.persistence import ModelFileError, load, save
@@ -92,6 +105,12 @@ def test_nothing_is_left_of_a_failure(step, earlier, monkeypatch, tmp_path):
                 return self
 
             def __exit__(self, *error):
+                self.file.close()
+
+            def fileno(self):
+                return self.file.fileno()
+
+            def close(self):
                 self.file.close()
 
             def write(self, data):
@@ -189,8 +208,189 @@ def test_other_files(data, tmp_path):
         load(tmp_path / "model")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="model' is no file on disk"):
+        load(tmp_path / "model")
+
+
 def test_another_programs_file(tmp_path):
     for metadata in (None, {"format": "pt"}):
         (tmp_path / "model").write_bytes(packed({"components_": X}, metadata=metadata))
         with pytest.raises(ModelFileError, match="another program"):
             load(tmp_path / "model")
+
+
+# Budgets
+
+
+def peak(compute):
+    """Bytes that are allocated at most."""
+    tracemalloc.start()
+    try:
+        compute()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def refused(path, said):
+    with pytest.raises(ModelFileError, match=said) as raised:
+        load(path)
+    assert str(path) in str(raised.value)
+
+
+def test_a_header_has_a_budget_that_is_checked_before_it_is_read(tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(struct.pack("<Q", 90_000_000) + b"{")
+    os.truncate(path, 95_000_000)
+    assert (
+        peak(lambda: refused(path, r"a header of 90,000,000 bytes, above the limit of 16,777,216.*working_mem")) < 1e6
+    )
+
+
+def test_the_budget_is_a_part_of_the_working_memory(file, tmp_path):
+    model = load(file)
+    with config_context(working_memory=0.05):
+        refused(file, "above the limit of 819 ")
+        with pytest.raises(ModelFileError, match=r"new' has a header of .* above the limit of 819 "):
+            save(model, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    load(file)
+
+
+BOMBS = {
+    "texts": (LPP(), ("feature_names_in_",), {"strings": ["a"] * 6, "width": 10**9}),
+    "categories": (
+        OneHotEncoder(),
+        ("categories_",),
+        [{"strings": [str(i) for i in range(20_000)]}, *[{"strings": ["a"]}] * 20_000],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_file_cannot_ask_for_much_memory(name, tmp_path):
+    estimator, (attribute,), node = BOMBS[name]
+    save(estimator.fit(X, Y), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    header["model"]["fitted"][attribute] = node
+    forge(tmp_path / "model", header, arrays)
+    size = (tmp_path / "model").stat().st_size
+    assert peak(lambda: refused(tmp_path / "model", "MiB, above the limit of 1,024 MiB")) < 5e6 + 64 * size
+
+
+def test_clusters_are_read_in_no_time_whatever_a_file_says(tmp_path):
+    """A forged number of starts or steps would never end."""
+    save(KMeans(3, n_init=1, random_state=0).fit(X), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    header["model"]["params"] |= {"n_init": 10**9, "max_iter": 10**9}
+    header["model"]["default"] = []
+    model = load(forge(tmp_path / "model", header, arrays))
+    assert (model.n_init, model.max_iter) == (10**9, 10**9)
+    assert model.predict(X).shape == (40,)
+
+
+def test_no_more_processes_than_cores(tmp_path):
+    save(make_union(LPP(1), LPP(2)).fit(X), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    header["model"]["params"]["n_jobs"] = 10**9
+    assert load(forge(tmp_path / "model", header, arrays)).n_jobs == -1
+    for jobs in (0, 1e300, "all"):
+        header["model"]["params"]["n_jobs"] = jobs
+        refused(forge(tmp_path / "model", header, arrays), "no number of processes")
+
+
+# Whatever is signed
+
+
+FORGED = {
+    "free map, indices": (TangentialMaps(), {"_linked": lambda a: a + 1}, "_linked"),
+    "free map, indices twice": (GLPCA(), {"_linked": np.zeros_like}, "_linked"),
+    "free map, indices of another type": (LaplacianEigenmaps(), {"_linked": lambda a: a.astype(float)}, "_linked"),
+    "free map, NaN": (L21PCA(), {"embedding_": lambda a: a * np.nan}, "embedding_"),
+    "free map, half precision": (GLPCA(), {"X_fit_": lambda a: a.astype(np.float16)}, "X_fit_"),
+    "linear map, infinity": (LPP(), {"components_": lambda a: a + np.inf}, "components_"),
+    "linear map, infinity in single precision": (
+        LPP(),
+        {"components_": lambda a: (a + np.inf).astype(np.float32)},
+        "components_",
+    ),
+    "linear map, out of range": (LPP(), {"mean_": lambda a: a + 1e300}, "mean_"),
+    "images, NaN": (TSA(image_shape=(2, 3)), {"components_.1": lambda a: a * np.nan}, "components_"),
+    "kernel map, NaN": (KernelLPP(), {"X_fit_": lambda a: a * np.nan}, "X_fit_"),
+    "no numbers": (LPP(), {"eigenvalues_": lambda a: a[:0]}, "eigenvalues_"),
+    "divided by 0": (StandardScaler(), {"scale_": lambda a: 0 * a}, "scale_"),
+    "divided by 0 in single precision": (
+        StandardScaler(),
+        {"scale_": lambda a: (0 * a).astype(np.float32)},
+        "scale_",
+    ),
+    "neighbours out of range": (KNeighborsClassifier(2), {"rows": lambda a: a + 1e300}, "rows"),
+    "no variance": (PCA(2), {"explained_variance_": lambda a: -a}, "explained_variance_"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_arrays_that_do_not_fit_are_refused_when_they_are_read(name, tmp_path):
+    estimator, changes, said = FORGED[name]
+    save(clone(estimator).fit(X, Y), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    arrays |= {key: change(arrays[key]) for key, change in changes.items()}
+    refused(forge(tmp_path / "model", header, arrays), rf"{type(estimator).__name__}\.{said}|{said} does not fit")
+
+
+@pytest.mark.parametrize(
+    "rows", [X, X.astype(int), X.astype(np.float32), sparse.csr_matrix(X), sparse.csr_array(X)], ids=type
+)
+def test_neighbours_of_all_kinds(rows, tmp_path):
+    model = KNeighborsClassifier(2).fit(rows, Y)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(rows), model.predict(rows))
+
+
+def graph(**params):
+    return {"class": "KNN", "params": params, "fitted": {}}
+
+
+ATTRIBUTES = {
+    "no graph": (LaplacianEigenmaps(), "graph_", "KNN", "graph_='KNN' is no graph"),
+    "too many neighbours": (TangentialMaps(), "graph_", graph(n_neighbors=40), "more neighbours than the 40 samples"),
+    "no neighbours": (TangentialMaps(), "graph_", graph(n_neighbors="5"), "no model"),
+    "a metric that there is not": (GLPCA(), "graph_", graph(metric="none"), "metric='none'"),
+    "a width of nothing": (LaplacianEigenmaps(), "graph_", graph(t=-1.0), r"t=-1\.0 must be"),
+    "beta": (GLPCA(), "beta_", 2.0, r"GLPCA\.beta_=2\.0 must be a number from 0 to 1"),
+    "scales": (GLPCA(), "scales_", {"tuple": [1.0, 0.0]}, "scales_"),
+    "alpha": (RobustGLPCA(), "alpha_", {"float": "nan"}, r"RobustGLPCA\.alpha_=nan must be"),
+    "width of a kernel": (KernelLPP(), "gamma_", "wide", "kernel='rbf' cannot be evaluated"),
+    "output": (LPP(), "_sklearn_output_config", {"dict": {"transform": "shell"}}, "output .* of LPP is unknown"),
+    "eigenvalues of images": (TSA(image_shape=(2, 3)), "eigenvalues_", [1, 2], "eigenvalues_ is no array"),
+}
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_attributes_that_do_not_fit_are_refused_when_they_are_read(name, tmp_path):
+    estimator, attribute, node, said = ATTRIBUTES[name]
+    save(clone(estimator).fit(X, Y), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    header["model"]["fitted"][attribute] = node
+    refused(forge(tmp_path / "model", header, arrays), said)
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path):
+    model = LPP().fit(X)
+    model.mean_ = model.mean_ * np.nan
+    with pytest.raises(ValueError, match=r"LPP\.mean_"):
+        save(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_file_says_does_not_reach_the_terminal(file):
+    header, arrays = contents(file)
+    header["model"]["class"] = "\x1b[2J\nLPP"
+    refused(forge(file, header, arrays), r"class '\\x1b\[2J\\nLPP' is unknown")
+    header["model"] = {"class": "LPP", "params": {"\x1b": 1}, "fitted": {}}
+    with pytest.raises(ModelFileError) as raised:
+        load(forge(file, header, arrays))
+    assert str(raised.value).isprintable()

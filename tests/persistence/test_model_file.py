@@ -237,7 +237,7 @@ def test_layout(file):
     data = file.read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     container = json.loads(data[8 : 8 + size])
-    assert container.keys() == {"__metadata__", "components_", "eigenvalues_", "mean_"}
+    assert container.keys() == {"__metadata__", "components_", "eigenvalues_", "explained_ratio_", "mean_"}
     begin, end = container["components_"]["data_offsets"]
     stored = np.frombuffer(data[8 + size + begin : 8 + size + end]).reshape(2, 6)
     np.testing.assert_array_equal(stored, model.components_)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sparse_kinds import random_csr
 
 import lapwing
 from lapwing import (
@@ -193,7 +194,7 @@ def test_a_method_of_ones_own():
     ids=str,
 )
 def test_free_maps_take_sparse_rows(estimator, kind):
-    S = sparse.random_array((120, 30), density=0.3, rng=np.random.RandomState(0), format="csr")
+    S = random_csr((120, 30), 0.3)
     dense, new = S.toarray(), S.toarray()[:20] * 1.01
     fitted, expected = clone(estimator).fit(kind(S)), clone(estimator).fit(dense)
     np.testing.assert_allclose(fitted.embedding_, expected.embedding_, atol=1e-8)
@@ -203,7 +204,7 @@ def test_free_maps_take_sparse_rows(estimator, kind):
 
 
 def test_the_normalized_cut_takes_sparse_rows():
-    S = sparse.random_array((120, 30), density=0.3, rng=np.random.RandomState(0), format="csr")
+    S = random_csr((120, 30), 0.3)
     found, expected = (NormalizedCut(3, random_state=0).fit(A) for A in (S, S.toarray()))
     np.testing.assert_array_equal(found.labels_, expected.labels_)
     np.testing.assert_array_equal(found.predict(sparse.csr_matrix(S)), expected.labels_)
@@ -239,7 +240,7 @@ def test_a_graph_is_told_the_dimension_of_the_estimator():
 
 
 class TestDocuments:
-    X = sparse.random_array((80, 40), density=0.3, rng=np.random.RandomState(0), format="csr")
+    X = random_csr((80, 40), 0.3)
 
     def doubled(self):
         """Each entry stored twice, as halves."""

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsTransformer
+from sparse_kinds import random_csr
 from threadpoolctl import threadpool_limits
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
@@ -178,8 +179,7 @@ def test_squares_out_of_range(estimator, scale):
 
 
 def test_truncation_doubles_until_the_energy_is_held(monkeypatch):
-    rng = np.random.RandomState(0)
-    X = sparse.random_array((700, 600), density=0.05, rng=rng, format="csr")
+    X = random_csr((700, 600), 0.05)
     monkeypatch.setattr(SparseMap, "limit", 500)
     asked = []
     eigsh = _map.seeded_eigsh
@@ -196,7 +196,7 @@ def test_truncation_doubles_until_the_energy_is_held(monkeypatch):
 
 
 def test_few_directions_of_sparse_data_are_found_by_lanczos(monkeypatch):
-    X = sparse.random_array((900, 700), density=0.05, rng=np.random.RandomState(0), format="csr")
+    X = random_csr((900, 700), 0.05)
     dense = LPP(3, pca=10).fit(X.toarray())
     monkeypatch.setattr(_map, "leading", None)  # not to be used
     assert o.angle(LPP(3, pca=10).fit(X).components_, dense.components_) < 1e-6

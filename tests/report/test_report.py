@@ -582,14 +582,101 @@ def test_switching_methods_and_dimensions_redraws(browser, digits_page, found):
         np.testing.assert_allclose(browser.execute_script(picked), found.embeddings[method][2][rows, 0], rtol=1e-3)
         drawn.add(tuple(browser.execute_script(picked)))
     assert len(drawn) == len(found.methods)
-    browser.execute_script("document.querySelector('input[value=\"3\"]').click()")
-    wait_until(
-        lambda: browser.execute_script(
-            "return document.querySelectorAll('#plot-embedding .gl-container canvas').length"
-        )
-    )
-    assert browser.find_element("id", "plot-embedding").get_attribute("data-shown") == f"{found.methods[-1]}/3"
     assert errors(browser) == []
+
+
+def test_three_dimensions_can_be_turned(browser, digits_page, digits, found):
+    """They are drawn as SVG, since WebGL would need a policy that lets strings run: distances in the cube tell what is seen."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
+
+    load(browser, digits_page)
+    method = found.methods[-1]
+    Select(browser.find_element("id", "method")).select_by_value(method)
+    browser.execute_script("document.querySelector('input[value=\"3\"]').click()")
+    plot = browser.find_element("id", "plot-embedding")
+    wait_until(lambda: plot.get_attribute("data-shown") == f"{method}/3", 10)
+    places = """return document.getElementById("plot-embedding").data.filter((t) => t.name !== "axes")
+        .flatMap((t) => t.customdata.map((i, j) => [i, t.x[j], t.y[j]])).sort((a, b) => a[0] - b[0]);"""
+    stored = max(d for d in found.embeddings[method] if d >= 3)
+    Z = found.embeddings[method][3 if 3 in found.embeddings[method] else stored][:, :3]
+    Z = 2 * (Z - Z.min(axis=0)) / np.ptp(Z, axis=0) - 1
+    views = []
+    for keys in ("", Keys.ARROW_LEFT * 3, Keys.ARROW_DOWN * 4):
+        before = browser.execute_script(places)
+        if keys:
+            plot.send_keys(keys)
+            wait_until(lambda before=before: browser.execute_script(places) != before, 10)
+            time.sleep(0.2)
+        seen = np.array(browser.execute_script(places))[:, 1:]
+        shadow, rest, *_ = np.linalg.lstsq(Z - Z.mean(axis=0), seen - seen.mean(axis=0), rcond=None)
+        np.testing.assert_allclose(shadow.T @ shadow, np.eye(2), atol=0.02)  # seen from afar, and not distorted
+        assert rest.max() < 1e-2
+        views.append(seen)
+    assert all(np.abs(views[i] - views[i - 1]).max() > 0.1 for i in (1, 2))
+    ActionChains(browser, duration=50).click_and_hold(plot).move_by_offset(60, 20).release().perform()
+    wait_until(lambda: np.abs(np.array(browser.execute_script(places))[:, 1:] - views[-1]).max() > 0.1, 10)
+    assert browser.execute_script("return document.querySelectorAll('#plot-embedding canvas').length") == 0
+    assert errors(browser) == []
+
+
+def test_the_policy_lets_no_other_script_run(browser, digits_page):
+    """Neither a string, nor a script element, nor a handler in the markup; and what it refuses is logged, as a test can see."""
+    html = digits_page.read_text("utf-8")
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="(.*?)"', html)
+    [allowed] = [part for part in policy.split("; ") if part.startswith("script-src")]
+    assert re.fullmatch(r"script-src( 'sha256-[A-Za-z0-9+/]{43}='){2}", allowed)
+    load(browser, digits_page)
+    assert errors(browser) == []
+    tried = """
+        const made = document.createElement("script"), image = document.createElement("div");
+        made.textContent = "window.hacked = 1";
+        document.head.append(made);
+        image.innerHTML = '<button onclick="window.hacked = 2"></button>';
+        document.body.append(image);
+        image.firstChild.click();
+        return window.hacked || "nothing";"""
+    assert browser.execute_script(tried) == "nothing"
+    assert sum("Content Security Policy" in message for message in errors(browser)) >= 2
+
+
+@pytest.fixture(scope="module")
+def evidence_page(digits, tmp_path_factory):
+    """The page of the published experiments, of one that takes a moment, with a hostile name."""
+    from lapwing.papers.experiments import Classification, Method, PerClass, run, write_page
+
+    experiment = Classification(
+        name="digits",
+        source=HOSTILE,
+        protocol=HOSTILE,
+        load=lambda: digits,
+        conditions={"5 a digit": PerClass(5)},
+        methods={"LPP": Method(lambda X, y, d: LPP(d))},
+        dimensions=(2, 4),
+        n_repeats=1,
+    )
+    folder = tmp_path_factory.mktemp("evidence")
+    return write_page([run(experiment, folder, n_jobs=1)], folder)
+
+
+def test_the_page_of_evidence_has_a_policy_that_it_keeps(browser, evidence_page):
+    """No script at all, and pictures from the page itself."""
+    browser.untouched = None
+    browser.get_log("browser")
+    browser.get(evidence_page.as_uri())
+    wait_until(lambda: browser.execute_script("return [...document.images].every((i) => i.complete)"))
+    assert browser.execute_script("return [...document.images].map((i) => i.naturalWidth > 0)") == [True]
+    styled = "return getComputedStyle(document.querySelector('main')).maxWidth"
+    assert browser.execute_script(styled) == "992px"
+    assert browser.execute_script("return window.hacked") is None
+    assert errors(browser) == []
+    browser.execute_script("""
+        const made = document.createElement("script");
+        made.textContent = "window.hacked = 1";
+        document.head.append(made);""")
+    assert browser.execute_script("return window.hacked") is None
+    assert "Content Security Policy" in "".join(errors(browser))
 
 
 def test_dark_and_light(browser, digits_page):

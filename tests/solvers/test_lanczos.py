@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.solvers import LanczosError, seeded_eigsh
+from lapwing.solvers import LanczosError, _lanczos, seeded_eigsh
 from lapwing.solvers._lanczos import krylov, largest
 
 
@@ -13,10 +13,41 @@ def diagonal(values):
 
 
 def test_same_bits_where_a_krylov_space_ends():
-    """The start is an eigenvector or the sum of two, so all else comes from the random vectors that ARPACK goes on with."""
-    for values in (np.ones(600), np.repeat([2.0, 1.0], 300)):
-        first, again = (seeded_eigsh(diagonal(values), 5, start=np.ones(600), ncv=20, tol=1e-12) for _ in range(2))
-        np.testing.assert_array_equal(first[1], again[1])
+    """The start is an eigenvector or the sum of two, so all else comes from the random vectors that ARPACK goes on with, or the
+    same error where it cannot be given a seed.
+    """
+
+    def outcome(values):
+        try:
+            return seeded_eigsh(diagonal(values), 5, start=np.ones(600), ncv=20, tol=1e-12)[1]
+        except LanczosError as error:
+            return str(error)
+
+    for distinct in range(1, 26):
+        first, again = (outcome(1.0 + np.arange(600) % distinct) for _ in range(2))
+        np.testing.assert_array_equal(first, again)
+        if distinct < 3:
+            assert isinstance(first, str) != bool(_lanczos.SEED)
+
+
+@pytest.mark.parametrize("distinct", [2, 7])
+def test_an_arpack_without_a_seed_stops_where_a_krylov_space_ends(distinct, monkeypatch):
+    monkeypatch.setattr(_lanczos, "SEED", {})
+    values = np.repeat(np.linspace(1, 2, distinct), 400 // distinct)
+    with pytest.raises(LanczosError, match=rf"Krylov space of a matrix of {values.size} rows ends"):
+        seeded_eigsh(diagonal(values), 1, ncv=20, tol=0.0)
+
+
+def test_an_arpack_without_a_seed_goes_on_where_none_ends(monkeypatch):
+    """Restarts, a start that is nearly an eigenvector: the same eigenpairs as with one."""
+    for values in (np.linspace(0, 1, 500), np.random.RandomState(0).standard_normal(500) ** 9):
+        start = np.eye(values.size)[values.argmax()] + 1e-7 * np.random.RandomState(1).standard_normal(values.size)
+        with_seed = seeded_eigsh(diagonal(values), 3, start=start)
+        with monkeypatch.context() as patch:
+            patch.setattr(_lanczos, "SEED", {})
+            without = seeded_eigsh(diagonal(values), 3, start=start)
+        for one, other in zip(with_seed, without, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_ends_of_the_spectrum():
@@ -29,7 +60,9 @@ def test_errors_say_what_failed():
     values = np.linspace(0, 1, 2000) ** 4  # crowded at 0
     with pytest.raises(LanczosError, match=r"no 5 eigenvectors of 2000 rows: .*No convergence"):
         seeded_eigsh(diagonal(values), 5, which="SA", maxiter=3)
-    with pytest.raises(LanczosError, match=r"no 2 eigenvectors of 50 rows: .*[Ss]tarting vector is zero"):
+    with pytest.raises(
+        LanczosError, match=r"no 2 eigenvectors of 50 rows: .*[Ss]tarting vector is zero|Krylov space .* ends"
+    ):
         seeded_eigsh(diagonal(np.zeros(50)), 2)
 
 
@@ -45,8 +78,6 @@ def test_what_is_deflated_does_not_leak_where_it_is_huge():
 
 
 def test_vectors_that_are_not_orthogonal_are_refused(monkeypatch):
-    from lapwing.solvers import _lanczos
-
     found = np.ones(3), np.ones((600, 3)) / np.sqrt(600)
     monkeypatch.setattr(_lanczos, "krylov", lambda *args: found)
     with pytest.raises(LanczosError, match="3 vectors of 600 rows that are not orthogonal"):
@@ -54,8 +85,6 @@ def test_vectors_that_are_not_orthogonal_are_refused(monkeypatch):
 
 
 def test_a_search_that_always_finds_more_gives_up(monkeypatch):
-    from lapwing.solvers import _lanczos
-
     axes, count = iter(np.eye(600)), iter(range(1, 100))
 
     def more(apply, start, deflated, k, restarts, tol):

@@ -102,6 +102,16 @@ def test_beside_a_dense_solution(constraint, out, n):
             np.testing.assert_array_equal(part, copy, err_msg=kind)
 
 
+def test_entries_of_a_sparse_matrix_stay_in_their_order():
+    A = graph_laplacian(480)
+    A = A[:, ::-1][::-1]  # the columns of each row descend
+    for part in (A, -A):  # semidefinite or not
+        before = part.data.copy(), part.indices.copy()
+        assert not sparse.csr_array((part.data, part.indices, part.indptr)).has_sorted_indices
+        solve(part, None, 5, semidefinite=part is A)
+        np.testing.assert_array_equal((part.data, part.indices), before)
+
+
 @pytest.mark.parametrize("constraint", ["diagonal", "diagonal with zeros", "matrix", "matrix of low rank"])
 @pytest.mark.parametrize("kind", ["array", "sparse", "operator"])
 @pytest.mark.parametrize("shift", [0.0, 2.0])

@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
+from sparse_kinds import random_csr
 
 from lapwing import tables
 from lapwing._replacing import replacing
@@ -291,7 +292,7 @@ def test_npz(tmp_path, keys):
 
 
 def random_sparse(seed, shape=(40, 15)):
-    X = sparse.random_array(shape, density=0.2, rng=seed, format="lil")
+    X = random_csr(shape, 0.2, seed).tolil()
     X[0, 0] = X[0, shape[1] - 1] = 1.0  # svmlight knows columns by their use
     return X.tocsr()
 

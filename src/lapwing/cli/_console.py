@@ -52,7 +52,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+    if hasattr(value, "tolist") and not isinstance(value, type):  # arrays and scalars of NumPy
         return _plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from inspect import signature
 from typing import Annotated, Any
 
 import typer
@@ -55,7 +57,7 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
         "parameters": estimator.get_params(deep=False),
         "steps": _steps(whole) if whole is not estimator else None,
         "columns": _columns(whole),
-        "features": whole.n_features_in_,
+        "features": _n_features(whole),
         "feature_names": getattr(whole, "feature_names_in_", None),
         "image_shape": getattr(estimator, "image_shape_", None),
         "outputs": n_outputs(whole),
@@ -63,7 +65,7 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
         "eigenvalues": getattr(estimator, "eigenvalues_", None),
         "solver": getattr(estimator, "solver_", None),
         "certificate": _certificates(estimator),
-        "arrays": {name: list(value.shape) for name, value in vars(estimator).items() if hasattr(value, "shape")},
+        "arrays": {name: list(array.shape) for name, array in _arrays(estimator)},
         "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
     }
     if json:
@@ -109,6 +111,26 @@ def _reducer(model: Any) -> Any:
     return ours[-1] if ours else last_step(model)
 
 
+def _n_features(model: Any) -> int | None:
+    """Columns that a model takes; None where its first step is passed through, and the next does not say."""
+    steps = [step for _, step in getattr(model, "steps", [])]
+    found = (getattr(part, "n_features_in_", None) for part in [model, *steps])
+    return next((count for count in found if count is not None), None)
+
+
+def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """What an estimator has learnt that has a shape, one per mode of images."""
+    for name, value in vars(estimator).items():
+        parts = {f"{name}[{i}]": part for i, part in enumerate(value)} if isinstance(value, list) else {name: value}
+        yield from ((place, part) for place, part in parts.items() if isinstance(getattr(part, "shape", None), tuple))
+
+
+def _eigenvalues(values: Any) -> str:
+    """The first of them, of each mode where there are several."""
+    modes = values if isinstance(values, list) else [[] if values is None else values]
+    return "; ".join(some([f"{value:.4g}" for value in mode]) for mode in modes)
+
+
 def _steps(model: Any) -> list[str]:
     parts = [step for _, step in model.steps] if hasattr(model, "steps") else []
     if hasattr(model, "reducer_"):
@@ -120,8 +142,8 @@ def _columns(model: Any) -> dict[str, list[str]] | None:
     """Names of the columns that a model takes, by what they hold."""
     from ..tables import inputs_of
 
-    inputs, names = inputs_of(model), getattr(model, "feature_names_in_", None)
-    if inputs is None or names is None:
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or (inputs := inputs_of(model)) is None:
         return None
     kinds = dict.fromkeys(column.kind for column in inputs)
     return {kind: [str(n) for n, column in zip(names, inputs, strict=True) if column.kind == kind] for kind in kinds}
@@ -135,21 +157,23 @@ def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
 
 
 def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
-    defaults = type(estimator)().get_params(deep=False)
-    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(defaults[key])}
+    known = signature(type(estimator)).parameters
+    changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
     lines = {
         "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
         "steps": " -> ".join(facts["steps"] or []),
         "columns": _kinds_in_words(facts["columns"]),
-        "features": f"{facts['features']:,}" + some(facts["feature_names"], ": {}"),
+        "features": "any"
+        if facts["features"] is None
+        else f"{facts['features']:,}" + some(facts["feature_names"], ": {}"),
         "images": " x ".join(map(str, facts["image_shape"] or ())),
         "outputs": f"{facts['outputs']:,}",
         "rank": facts["rank"],
         "PCA directions": facts["n_pca"],
         "graph": facts["graph"],
         "connected parts": facts["n_connected_components"],
-        "eigenvalues": some([] if facts["eigenvalues"] is None else [f"{v:.4g}" for v in facts["eigenvalues"]]),
+        "eigenvalues": _eigenvalues(facts["eigenvalues"]),
         "solver": facts["solver"],
         "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
         "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class SharedFits:
 
 def shares_rows(model: Any) -> bool:
     """Whether it is a linear method with the one ``fit``, which takes rows that others are fitted to as well."""
-    return isinstance(model, LinearReducer) and type(model).fit is Reducer.fit
+    return isinstance(model, LinearReducer) and getattr_static(model, "fit") is getattr_static(Reducer, "fit")
 
 
 def why_it_failed(error: Exception) -> str:

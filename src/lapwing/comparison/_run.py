@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from .._checkpoint import works
 from .._validation import check_count
 from ..rows import class_codes
 from ._data import Given
@@ -133,13 +134,10 @@ def compare(
         progress(0, report.total, _forecast(X, labels, splits, plans, effective_n_jobs(n_jobs)))
     # Within ``with`` both runs share X on disk; two runs outside it would give that file up twice.
     with Parallel(n_jobs=n_jobs, return_as="generator") as run:
-        tasks = (
-            delayed(score_fold)(given, labels, train, test, unit, n_neighbors, seed, criterion in RETRIEVAL)
-            for train, test in splits
-            for unit in units
-        )
+        settings = n_neighbors, seed, criterion in RETRIEVAL
+        tasks = [(train, test, unit, *settings) for train, test in splits for unit in units]
         names = [f"fold {i + 1}: {_called(unit)}" for i in range(len(splits)) for unit in units]
-        parts = list(report.each(run(tasks), names))
+        parts = list(report.each(_scores(run, given, labels, tasks), names))
         folds = [joined(parts[i : i + len(units)]) for i in range(0, len(parts), len(units))]
         plans, failures = _fitted(*_with_scores(plans, folds))
         chosen = _chosen(plans, folds, criterion, X.shape[1])
@@ -169,6 +167,21 @@ def compare(
         prepare=prepare,
         _plans=plans,
     )
+
+
+def _scores(run: Parallel, given: Given, labels: np.ndarray | None, tasks: list[tuple]) -> Iterator[Fold]:
+    """What each task gives, in their order; what a checkpoint holds is read from there."""
+    begun = works("fold", (given, labels), tasks)
+    kept = [work.last() for work in begun]
+    left = (task for task, last in zip(tasks, kept, strict=True) if last is None)
+    found = run(delayed(score_fold)(given, labels, *task) for task in left)
+    for work, last in zip(begun, kept, strict=True):
+        if last is not None:
+            yield Fold.resumed(last)
+        else:
+            fold = next(found)
+            work.keep(fold.kept, always=True)
+            yield fold
 
 
 def _units(plans: dict[str, Plan]) -> list[dict[str, Plan]]:

@@ -13,7 +13,7 @@ from sklearn import get_config
 from sklearn.base import clone
 
 from ..devices import Links
-from ..neighbors import Search, require_samplable
+from ..neighbors import NoPlaceError, Search, require_samplable
 from ..operators import laplacian
 from ..problem import Term
 from ..rows import Rows
@@ -45,7 +45,8 @@ class Graph:
       ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``searches`` and ``require_blocks``, where rows that are read in blocks can be enough;
-    - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
+    - ``resolved`` and ``new_links``, where a free map shall place new rows by it;
+    - ``learns`` and ``fitted``, where it learns something from the rows, as a transformer does.
 
     **It must not** write to X, y or its own parameters: estimators share graphs, and build them again in every fold. The
     operators, ``signed`` and ``links`` are not its business.
@@ -174,7 +175,7 @@ class Graph:
         """
         found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both)) is not None]
         if not found:
-            raise ValueError(
+            raise NoPlaceError(
                 f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
                 'transform, or use KNN or Radius, without search= and metric="precomputed"'
             )

@@ -65,7 +65,7 @@ class Gower(TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64)
         ranges = np.ptp(X, axis=0)
         self.ranges_ = np.where(ranges > 0, ranges, 1.0)
-        self.categories_ = [np.unique(X[:, j]) for j in self._categorical()]
+        self.categories_ = [np.unique(X[:, j]) for j in self.categorical_columns()]
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -81,14 +81,40 @@ class Gower(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        numbers = np.setdiff1d(np.arange(X.shape[1]), self._categorical())
+        numbers = np.setdiff1d(np.arange(X.shape[1]), self.categorical_columns())
         parts = [X[:, numbers] / self.ranges_[numbers]]
-        for j, names in zip(self._categorical(), self.categories_, strict=True):
+        for j, names in zip(self.categorical_columns(), self.categories_, strict=True):
             own = X[:, j, None] == names
             parts.append(np.column_stack([own, ~own.any(axis=1)]) / 2)
         return np.hstack(parts) / X.shape[1]
 
-    def _categorical(self) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the coordinates: of numbers their columns, of categories ``column=category`` and ``column=other``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns; None takes those that were fitted, or x0, x1, ...
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        fitted = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        names = np.asarray(fitted if input_features is None else input_features, dtype=object)
+        if names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"input_features has {names.size} names, and Gower was fitted to {self.n_features_in_} columns"
+            )
+        chosen = self.categorical_columns()
+        found = [str(name) for name in np.delete(names, chosen)]
+        for j, own in zip(chosen, self.categories_, strict=True):
+            found += [f"{names[j]}={value:g}" for value in own] + [f"{names[j]}=other"]
+        return np.array(found, dtype=object)
+
+    def categorical_columns(self) -> np.ndarray:
+        """Their places."""
         given = np.asarray([] if self.categorical is None else self.categorical)
         d = self.n_features_in_
         chosen = np.flatnonzero(given) if given.dtype == bool and given.shape == (d,) else given.astype(np.intp)

@@ -288,8 +288,9 @@ def local_fisher(data: Rows, graphs: Graphs) -> Problem:
     """
     within, classes = linked("graph", graphs.graph, data, graphs.equal_say), data.classes
     L, sizes = laplacian_sum(within), data.class_sizes
-    across = L @ (classes[:, None] == np.arange(sizes.size)).astype(np.float64)
-    if np.abs(across).max() > 1e-8 * np.abs(L.diagonal()).max():
+    by_sample = L if data.counts is None else L.repeated(data.counts)  # rows may stand for several samples
+    across = by_sample @ (classes[:, None] == np.arange(sizes.size)).astype(np.float64)
+    if np.abs(across).max() > 1e-8 * np.abs(by_sample.diagonal()).max():
         raise ValueError(
             f"graph={graphs.graph!r} links samples of different classes, or of unknown class, and this method takes links within "
             "classes; use LocalClass(7), SameClass(), or (your graph) & SameClass()"

@@ -5,7 +5,7 @@ from ._blocks import BlockRows, ClassRows, require_room
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
 from ._device_rows import DeviceClassRows, DeviceRows, nearest_there
-from ._find import distances_among, find, find_fitted, timed, within
+from ._find import NoPlaceError, distances_among, find, find_fitted, timed, within
 from ._nearest import Nearest
 from ._products import Threads
 from ._requests import AMONG, KERNEL, Edges, Search, is_exact, is_named, require_features, require_samplable
@@ -22,6 +22,7 @@ __all__ = [
     "Edges",
     "NNDescent",
     "Nearest",
+    "NoPlaceError",
     "Search",
     "Threads",
     "chi2_distances",

@@ -107,6 +107,7 @@ class NNDescent(BaseEstimator):
         with warnings.catch_warnings(), compiling(metric, sparse.issparse(X)):
             # Fewer neighbours than asked for may still be enough.
             warnings.filterwarnings("ignore", "Failed to correctly find n_neighbors", UserWarning)
+            warnings.filterwarnings("ignore", "Cannot cache compiled function")  # older Numba, of the outermost one
             index = require("pynndescent", "approximate").NNDescent(
                 prepared(X, self.metric),
                 metric=metric,
@@ -123,7 +124,9 @@ def prepared(X: Array, metric: str) -> Array:
     """X in float32, moved and scaled so that its distances survive that."""
     X = unit_rows(X) if metric == "cosine" else X
     if sparse.issparse(X):
-        return (X / (abs(X).max() or 1.0)).astype(np.float32)
+        return sparse.csr_matrix(
+            (X / (abs(X).max() or 1.0)).astype(np.float32)
+        )  # older pynndescent knows no sparse arrays
     mean = weighted_mean(X)
     spread = max((X.max(axis=0) - mean).max(), (mean - X.min(axis=0)).max()) or 1.0
     moved = np.empty(X.shape, np.float32)

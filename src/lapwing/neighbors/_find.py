@@ -29,6 +29,10 @@ from ._tiled import by_tiles, tiled
 SMALL_CLASS = 64  # rows, all pairs of which are compared where a search per class would take longer
 
 
+class NoPlaceError(ValueError):
+    """A graph by which no new row can be placed among the fitted ones."""
+
+
 def find(data: Rows, search: Search) -> Edges:
     """The nearest rows of each row that is searched for, itself left out, nearest first; of equally distant ones the first.
 
@@ -56,7 +60,7 @@ def timed(data: Rows, found: Callable[[], Any]) -> Any:
 def find_fitted(both: Rows, search: Search) -> Edges:
     """The nearest fitted rows of each row behind them, whatever the classes: new rows have none."""
     if search.n_neighbors > both.n_fitted:
-        raise ValueError(
+        raise NoPlaceError(
             f"n_neighbors={search.n_neighbors} is more than the {both.n_fitted} fitted rows that new ones are placed among; use "
             "fewer neighbours"
         )

@@ -18,6 +18,7 @@ from ._spaces import PARALLEL, TREE_DIMENSIONS, in_double, in_parts, is_by_produ
 from ._streamed import near_on_device
 
 FIRST = 64  # rows compared in full, to get a first k-th distance that later rows are screened by
+PARTS = ("rows", "numbers", "distances", "boundary")  # of candidates
 FOUND = 1 << 20  # the most neighbours that scikit-learn is asked for at a time
 
 
@@ -82,6 +83,23 @@ class Nearest:
     def __getstate__(self) -> dict:
         """What was found: results travel between processes, and the queries are known where they arrive."""
         return {"own": self.own, "groups": self.groups}
+
+    def kept(self, name: str) -> dict[str, np.ndarray]:
+        """What was found, as arrays whose names begin so; of the rows themselves, which can be read again, nothing."""
+        return {f"{name}.{i}.{part}": getattr(found, part) for i, found in enumerate(self.found) for part in PARTS}
+
+    def resume(self, name: str, kept: dict[str, np.ndarray]) -> Nearest:
+        for i, found in enumerate(self.found):
+            for part in PARTS:
+                setattr(found, part, kept[f"{name}.{i}.{part}"])
+            found.slots = np.full(found.rows.size, -1)
+        return self
+
+    def reread(self, block: Array, first: int) -> Nearest:
+        """Keep the rows of a block that was taken in before this search was resumed."""
+        if self.rows is not None:
+            self._keep(canonical(block), first + np.arange(block.shape[0]))
+        return self
 
     @property
     def found(self) -> list[Candidates]:
@@ -204,7 +222,9 @@ class Nearest:
 
     def _keep(self, block: Array, numbers: np.ndarray) -> None:
         """The rows of the candidates that came with this block, in the slots of those that went."""
-        came, old = ([np.flatnonzero((found.slots < 0) == new) for found in self.found] for new in (True, False))
+        low, high = (numbers[0], numbers[-1]) if numbers.size else (0, -1)
+        came = [np.flatnonzero((f.slots < 0) & (f.numbers >= low) & (f.numbers <= high)) for f in self.found]
+        old = [np.flatnonzero(found.slots >= 0) for found in self.found]
         new = self._all("numbers", came)
         free = np.setdiff1d(np.arange(len(self.rows.array) + new.size), self._all("slots", old))[: new.size]
         self.rows.put(free, block, np.searchsorted(numbers, new))

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -198,4 +198,11 @@ def _stepped(X: np.ndarray, F: np.ndarray, G: np.ndarray) -> np.ndarray:
 def _best_weights(X: np.ndarray, F: np.ndarray) -> np.ndarray:
     """G of (1) for a given F: a small problem a row, in coordinates of the space that F spans."""
     Q, R = np.linalg.qr(F)
-    return np.array([nnls(R, x)[0] for x in X @ Q])
+    return np.array([_not_negative(R, x) for x in X @ Q])
+
+
+def _not_negative(R: np.ndarray, x: np.ndarray) -> np.ndarray:
+    try:
+        return nnls(R, x)[0]
+    except RuntimeError:  # SciPy 1.13 goes round in circles where R is wide
+        return lsq_linear(R, x, bounds=(0, np.inf), method="bvls").x

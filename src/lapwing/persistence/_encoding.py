@@ -42,7 +42,8 @@ from ..reducers import KernelReducer, ProjectingReducer, Reducer
 from ..solvers import Certificate
 from ._classes import class_of, is_known, name_of
 from ._fitted import check_fitted
-from ._others import FUNCTIONS, STORABLE, check_parameters, learnt, restore
+from ._held import require_room
+from ._others import FUNCTIONS, STORABLE, check_parameters, learnt, restore, valid
 
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")
@@ -213,7 +214,7 @@ class Decoder:
             "objects": self._objects,
             "slice": lambda node: slice(*map(_index, node["slice"])),
             "dtype": lambda node: DTYPES[node["dtype"]],
-            "function": lambda node: FUNCTIONS[node["function"]],
+            "function": lambda node: FUNCTIONS[node["function"]],  # of which _object knows whether it may be here
             "sparse": self._sparse,
             "sum": self._sum,
             "class": self._object,
@@ -274,7 +275,11 @@ class Decoder:
             raise ValueError(
                 f"{node['class']} has no parameters {sorted(unknown)}; {NEWER[cls in STORABLE]} may have them"
             )
-        value = cls(**self._values(params))
+        given = self._values(params)
+        value = cls(**(valid(cls, given, node["default"]) if cls in STORABLE else given))
+        for name, part in value.get_params(deep=False).items():
+            if callable(part) and name != "score_func" and not isinstance(part, type):
+                raise ValueError(f"{name} of {node['class']} is a function")
         if cls in STORABLE:
             restore(value, self._values(node["fitted"]))
             return value
@@ -368,7 +373,9 @@ def _strings(node: dict) -> np.ndarray:
     width = _index(node.get("width"))
     if width is None:
         return np.array(node["strings"], dtype=object)
-    return np.array(node["strings"], dtype=f"<U{max([width, *map(len, node['strings'])])}")
+    width = max([width, 1, *map(len, node["strings"])])
+    require_room(f"{len(node['strings'])} texts of {width} characters", 4 * width * len(node["strings"]))
+    return np.array(node["strings"], dtype=f"<U{width}")
 
 
 def _index(value: Any) -> int | None:

@@ -20,20 +20,25 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 
 from .._extras import require
 from .._replacing import write_whole
 from ..reducers import Reducer
 from ._classes import is_known
 from ._encoding import ARRAY_NAME, Decoder, Encoder
-from ._fitted import check_learnt
-from ._others import STORABLE
+from ._held import check_learnt
+from ._others import STORABLE, check_all_fitted
 
 FORMAT = 3
 OTHER = "lapwing fit and lapwing.save write such files, and this is another kind"
 DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
+EXPANSION = (
+    64  # of JSON in memory: a header that is nothing but {},{},{} takes 28 times its size, and its values as much
+)
+LONGEST = 400  # characters of a message
 # What reading and decoding raise where a file is not as it should be.
-MALFORMED = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
 
 
 class ModelFileError(ValueError):
@@ -82,7 +87,10 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     encoder = Encoder()
     header = {"format": FORMAT, "lapwing": version("lapwing"), "model": encoder.encode_object(estimator)}
     header["sha256"] = checksum(header, encoder.arrays)
-    write_whole(path, container.save(encoder.arrays, metadata={"lapwing": json.dumps(header, allow_nan=False)}))
+    text = json.dumps(header, allow_nan=False)
+    require_room(path, len(text))
+    _model(strict_json(text), encoder.arrays)  # what could not be read is not written
+    write_whole(path, container.save(encoder.arrays, metadata={"lapwing": text}))
 
 
 def can_save(estimator: Any) -> bool:
@@ -138,22 +146,49 @@ def load(path: str | os.PathLike[str]) -> Any:
     safetensors = require("safetensors", "model")
     if os.path.isdir(path):
         raise ModelFileError(f"{os.fspath(path)!r} is a folder, not a model file")
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, which nobody may ever write to
+        raise ModelFileError(f"{os.fspath(path)!r} is no file on disk, which a model file must be")
     with open(path, "rb") as file:
-        if file.read(9)[8:] != b"{":  # a length, and then JSON
-            raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {OTHER}")
+        start = file.read(9)
+    if start[8:] != b"{":  # a length, and then JSON
+        raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {OTHER}")
+    require_room(path, min(int.from_bytes(start[:8], "little"), os.path.getsize(path)))
     try:
         with safetensors.safe_open(os.fspath(path), framework="numpy") as file:
             header = read_header(path)
             arrays = {name: _array(file, name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         if header.get("sha256") != checksum(header, arrays):
             raise ValueError("its content does not match its checksum")
+        return _model(header, arrays)
+    except (safetensors.SafetensorError, *MALFORMED) as error:
+        raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {in_a_line(error)}") from error
+
+
+def _model(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
+    """The fitted estimator that a header and arrays describe."""
+    with np.errstate(all="ignore"):  # of what a file says, and nobody here has computed
         model = Decoder(arrays, header["format"]).decode(header["model"])
         if not _is_model(model):
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
-        check_learnt(model)
-    except (safetensors.SafetensorError, *MALFORMED) as error:
-        raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {error}") from error
+        check_all_fitted(model)
     return model
+
+
+def require_room(path: str | os.PathLike[str], size: int) -> None:
+    """Raise, before it is read, where a header would take more than scikit-learn's ``working_memory``."""
+    limit = int(get_config()["working_memory"] * 2**20) // EXPANSION
+    if size > limit:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} has a header of {size:,} bytes, above the limit of {limit:,} (working_memory / {EXPANSION}); "
+            "where you trust the file, raise it by sklearn.set_config(working_memory=...)"
+        )
+
+
+def in_a_line(error: Exception) -> str:
+    """What an error says, in one line of plain characters: it may quote what the file holds."""
+    said = " ".join(str(error).split())
+    said = said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said) or type(error).__name__
 
 
 def read_header(path: str | os.PathLike[str]) -> dict:

@@ -1,69 +1,123 @@
-"""What a fitted model of each map holds, by the sizes that its arrays share."""
+"""What a fitted model of each map holds."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from operator import attrgetter
+from string import ascii_letters
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
 
-from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer
+from ..graphs import Graph
+from ..methods import GLPCA, L21PCA, RobustGLPCA
+from ..reducers import (
+    FeatureSelector,
+    FreeReducer,
+    KernelReducer,
+    LinearReducer,
+    MultilinearReducer,
+    ProjectingReducer,
+)
+from ._classes import NAMES
+from ._held import LARGEST, Held, check_features, check_held, check_learnt, check_number, check_output
 
-KINDS = {"support_": "b", "feature_names_in_": "O"}  # of arrays that hold no floats
-
-
-def check_learnt(model: Any) -> None:
-    """Raise unless the model is fitted, or has the sums of rows that did not suffice, and to which ``partial_fit`` adds more."""
-    if getattr(model, "moments_", None) is None:
-        check_is_fitted(model)
+# Sides: d features, n samples, k components, m landmarks, l samples with links.
+EVERY = {"feature_names_in_": Held("d", "names", optional=True), "scale_": Held("d", "divisors", optional=True)}
+LINEAR = {"components_": Held("kd"), "mean_": Held("d"), "eigenvalues_": Held("k")}
+FREE = {
+    "X_fit_": Held("nd", may_be_sparse=True),
+    "embedding_": Held("nk"),
+    "eigenvalues_": Held("k"),
+    "_linked": Held("l", "places"),
+}
+REPRESENTED = {"components_": Held("kd"), "mean_": Held("d")}
+SCORES = {"support_": Held("d", "flags"), "scores_": Held("d", "scores")}
+KERNEL = {"intercept_": Held("k"), "eigenvalues_": Held("k")}
+LANDMARKS = {
+    "nystroem_.components_": Held("md", may_be_sparse=True),
+    "nystroem_.normalization_": Held("mm"),
+    "components_": Held("km"),
+    "mean_": Held("m"),
+    "eigenvalues_": Held("k"),
+}
 
 
 def check_fitted(model: Any) -> None:
     """Raise unless the arrays of the model fit each other, and ``n_features_in_``."""
     check_learnt(model)
-    moments = getattr(model, "moments_", None)
-    if type(model.n_features_in_) is not int or model.n_features_in_ < 1:
-        raise ValueError(f"n_features_in_={model.n_features_in_!r} must be a whole number, 1 or more")
-    if moments is not None:
-        _check_moments(moments, model.n_features_in_)
+    sizes = check_features(model, getattr(model, "n_features_in_", None))
+    if getattr(model, "moments_", None) is not None:
+        _check_moments(model.moments_, model.n_features_in_)
         if not model.__sklearn_is_fitted__():
-            return
-    sizes = {"d": model.n_features_in_}
-    names = {"feature_names_in_": "d"} if hasattr(model, "feature_names_in_") else {}
-    scales = {"scale_": "d"} if getattr(model, "scale_", None) is not None else {}
-    for name, letters in {**_arrays(model), **names, **scales}.items():
-        array = attrgetter(name)(model)
-        expected = tuple(sizes.setdefault(letter, size) for letter, size in zip(letters, array.shape, strict=False))
-        if len(array.shape) != len(letters) or array.shape != expected or array.dtype.kind != KINDS.get(name, "f"):
-            raise ValueError(
-                f"{name}, of shape {array.shape} and {array.dtype}, does not fit n_features_in_ or the other arrays"
-            )
+            return  # more rows are to come
+    declared = {**_declared(model), **EVERY}
+    sizes = check_held(model, _values(model, declared), declared, sizes)
+    if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
+        raise ValueError(f"{type(model).__name__} has no scale_, not even None")
+    check_output(model, vars(model).get("_sklearn_output_config", {}))
+    if not isinstance(getattr(model, "graph_", None), Graph | None):
+        raise ValueError(f"graph_={model.graph_!r:.60} is no graph")
+    if isinstance(model, FreeReducer):
+        _check_places(model, vars(model)["_linked"], sizes["n"])
     if isinstance(model, MultilinearReducer):
         _check_modes(model)
+    if is_own(model):
+        model.try_out()
     if hasattr(model, "image_shape_"):
         _check_image_shape(model)
 
 
-def _arrays(model: Any) -> dict[str, str]:
-    """Attributes that say what the map is; a letter stands for one size: d features, n samples, k components, m landmarks."""
+def is_own(model: Any) -> bool:
+    """Whether the model and its graph are of classes of lapwing; what others write may refuse rows as it likes."""
+    graph = getattr(model, "graph_", None)
+    return {type(model), *(type(leaf) for _, leaf in (graph.signed() if graph is not None else ()))} <= NAMES.keys()
+
+
+def _values(model: Any, names: Mapping[str, Held]) -> dict[str, Any]:
+    """Of the model, or of a part of it, where there are such."""
+    found: dict[str, Any] = {}
+    for name in names:
+        try:
+            found[name] = attrgetter(name)(model)
+        except AttributeError:
+            continue  # which check_held says, unless it is optional
+    return found
+
+
+def _declared(model: Any) -> Mapping[str, Held]:
+    """Attributes that say what the map is."""
     if isinstance(model, KernelReducer):
-        return _kernel_arrays(model)
+        return _of_kernel(model)
     if isinstance(model, FreeReducer):
-        represented = {"components_": "kd", "mean_": "d"} if hasattr(model, "inverse_transform") else {}
-        return {"X_fit_": "nd", "embedding_": "nk", "eigenvalues_": "k", **represented}
+        return FREE | REPRESENTED if hasattr(model, "inverse_transform") else FREE
     if isinstance(model, LinearReducer):
-        return {"components_": "kd", "mean_": "d", "eigenvalues_": "k"}
-    return {"support_": "d", "scores_": "d"} if isinstance(model, FeatureSelector) else {}
+        return LINEAR
+    return SCORES if isinstance(model, FeatureSelector) else {}
 
 
-def _kernel_arrays(model: KernelReducer) -> dict[str, str]:
+def _of_kernel(model: KernelReducer) -> Mapping[str, Held]:
     if model.landmarks is not None:
-        landmarks = {"nystroem_.components_": "md", "nystroem_.normalization_": "mm"}
-        return {**landmarks, "components_": "km", "mean_": "m", "eigenvalues_": "k"}
-    if model.X_fit_ is None:  # the kernel between new and fitted samples is what transform is given
-        return {"dual_coef_": "kd", "intercept_": "k", "eigenvalues_": "k"}
-    return {"X_fit_": "nd", "dual_coef_": "kn", "intercept_": "k", "eigenvalues_": "k"}
+        return LANDMARKS
+    if getattr(model, "X_fit_", None) is None:  # the kernel between new and fitted samples is what transform is given
+        return {"dual_coef_": Held("kd"), **KERNEL}
+    return {"X_fit_": Held("nd", may_be_sparse=True), "dual_coef_": Held("kn"), **KERNEL}
+
+
+def _check_places(model: Any, linked: np.ndarray, n: int) -> None:
+    """Rows, neighbours and weights by which new samples are placed."""
+    if linked[-1] >= n:
+        raise ValueError(f"_linked does not fit: it names row {linked[-1]} of {n}")
+    if any(getattr(leaf, "n_neighbors", 0) >= n for _, leaf in model.graph_.signed()):
+        raise ValueError(f"graph_={model.graph_!r:.60} has more neighbours than the {n} samples leave")
+    if isinstance(model, GLPCA):
+        check_number(model, "beta_", 0, 1)
+        check_number(model, "_median_degree", 0)
+        if type(model.scales_) is not tuple or not all(1 / LARGEST < scale < LARGEST for scale in model.scales_):
+            raise ValueError(f"scales_={model.scales_!r:.60} must be two numbers above 0")
+    elif isinstance(model, RobustGLPCA | L21PCA):
+        check_number(model, "alpha_", 0)
 
 
 def _check_moments(moments: Any, d: int) -> None:
@@ -83,13 +137,21 @@ def _check_moments(moments: Any, d: int) -> None:
 def _check_image_shape(model: Any) -> None:
     shape = model.image_shape_
     if not (isinstance(shape, tuple) and len(shape) > 1 and all(type(side) is int for side in shape)):
-        raise ValueError(f"image_shape_={shape!r} must be sides of images")
+        raise ValueError(f"image_shape_={shape!r:.60} must be sides of images")
     if prod(shape) != model.n_features_in_:
         raise ValueError(f"image_shape_={shape} does not fit n_features_in_={model.n_features_in_}")
 
 
 def _check_modes(model: MultilinearReducer) -> None:
-    shapes = [P.shape for P in model.components_]
-    expected = list(zip(model.n_components_, model.mean_.shape, strict=True))
-    if shapes != expected or prod(model.mean_.shape) != model.n_features_in_:
-        raise ValueError(f"components_ have the shapes {shapes}, which do not fit n_components_ and mean_")
+    """One matrix and one row of eigenvalues per side of the images."""
+    check_held(model, vars(model), {"mean_": Held(ascii_letters[: np.ndim(model.mean_)])})
+    if prod(model.mean_.shape) != model.n_features_in_:
+        raise ValueError(f"mean_, of shape {model.mean_.shape}, does not fit n_features_in_={model.n_features_in_}")
+    parts = (model.components_, model.eigenvalues_, model.n_components_)
+    if not all(isinstance(part, list | tuple) and len(part) == model.mean_.ndim for part in parts):
+        raise ValueError(f"components_, eigenvalues_ and n_components_ do not fit images of {model.mean_.ndim} sides")
+    for P, values, k, side in zip(*parts, model.mean_.shape, strict=True):
+        declared = {"components_": Held("kd"), "eigenvalues_": Held("k")}
+        check_held(model, {"components_": P, "eigenvalues_": values}, declared, {"k": k, "d": side})
+        if k > side:
+            raise ValueError(f"components_, of shape {P.shape}, does not fit: more directions than there are")

@@ -170,6 +170,9 @@ class Reducer(TransformerMixin, BaseEstimator):
         _, X, y = entered(self, X, y)
         return clone(self)._prepared(X, y)[0]
 
+    def try_out(self) -> None:
+        """Raise where a fitted estimator could not be used, as one that was read from a forged file; most cannot be such."""
+
     def samples_rows(self, n: int, most: int | None = None) -> bool:
         """Whether the default graph of n rows in memory searches for a sample of them.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from ..blocks import stacked
 from ..devices import host, to_numpy
 from ..graphs import Graph, On, affine_extension, barycentric_weights
 from ..maps import FreeMap, in_range
-from ..neighbors import Search, find_fitted, is_named
+from ..neighbors import NoPlaceError, Search, find_fitted, is_named
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, laplacian_sum
 from ..rows import Rows, alike, row_bytes
@@ -25,6 +26,8 @@ from ..solvers import Solution, fix_signs, solve
 from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside, with_equal_say
 from ._places import shared_place
+
+TRIED = 50  # fitted samples that are enough to try whether a new one can be placed
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -183,6 +186,16 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             Y[new] = self._extended(X[new])
         return Y
 
+    def try_out(self) -> None:
+        """Raise where a new sample, equal to a fitted one, could not be placed among a few of them; not where none ever can."""
+        few = copy(self)
+        most = max((getattr(leaf, "n_neighbors", 0) for _, leaf in self.graph_.signed()), default=0)
+        few._linked = self._linked[: TRIED + most]
+        try:
+            few._extended(self.X_fit_[self._linked[:1]])
+        except NoPlaceError:
+            return
+
     def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
         W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
         if W.shape != (n, len(self.embedding_)) or (W.nnz and W.data.min() < 0):
@@ -202,7 +215,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         pulling = [graph for coefficient, graph in self.graph_.signed() if coefficient > 0]
         searching = [graph for graph in pulling if _searches_features(graph)]
         if not searching:
-            raise ValueError(
+            raise NoPlaceError(
                 f"X has {X.shape[0]} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour "
                 "search among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
             )

@@ -107,6 +107,12 @@ class KernelReducer(ProjectingReducer):
         """Not with landmarks drawn anew each time."""
         return self.landmarks is None or self.random_state is not None
 
+    def try_out(self) -> None:
+        """Raise where the kernel cannot be evaluated on what is held of the fitted samples."""
+        held = self.X_fit_ if self.landmarks is None else self.nystroem_.components_
+        if held is not None:
+            self._kernel(held[:1], held[:2])
+
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         n, d = blocks.shape
         if n * d * blocks.dtype.itemsize > working_memory():

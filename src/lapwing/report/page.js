@@ -3,14 +3,14 @@
   const $ = (id) => document.getElementById(id);
   const content = JSON.parse($("content").textContent);
   const methods = content.summary.map((row) => row.method);
-  const state = { method: content.choice.method, axes: 2, colour: "class", picked: null, marked: [], hidden: new Set() };
+  const state = { method: content.choice.method, axes: 2, colour: "class", picked: null, marked: [], hidden: new Set(), turn: { azimuth: 0.6, elevation: 0.45 }, waiting: false, dragged: false };
 
   // Colours of Okabe and Ito, told apart by colour-blind readers; two are changed where they would vanish on the ground.
   const COLOURS = {
     light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a7a00", "#2b2b2b"],
     dark: ["#4aa3df", "#ff7f2a", "#16c795", "#e298c3", "#8fd3ff", "#ffb733", "#f0e442", "#e4e4e4"],
   };
-  const SYMBOLS = ["circle", "diamond-open", "square", "circle-open", "diamond", "square-open"];  // those that 3-D can draw in any font
+  const SYMBOLS = ["circle", "diamond-open", "square", "circle-open", "diamond", "square-open"];  // told apart where they are small
   const DASHES = ["solid", "dash", "dot", "dashdot"];
   const isNarrow = () => window.innerWidth < 700;
   const BELOW = { orientation: "h", x: 0, xanchor: "left", y: -0.22, yanchor: "top" };  // on a phone a legend beside a plot leaves no plot
@@ -105,17 +105,40 @@
     return code + 0.7 * (((i + 1) * 0.618034) % 1 - 0.5);
   }
 
-  function place(axes, dimensions, members) {
+  // Three dimensions are turned and drawn flat: Plotly's own 3-D evaluates strings, which the policy of this page forbids.
+  function turned([x, y, z]) {  // of a point of the cube from -1 to 1, what lies to the right and above
+    const { azimuth, elevation } = state.turn, deep = x * Math.cos(azimuth) + y * Math.sin(azimuth);
+    return [y * Math.cos(azimuth) - x * Math.sin(azimuth), z * Math.cos(elevation) - deep * Math.sin(elevation)];
+  }
+
+  function intoCube(values) {
+    const finite = values.filter((v) => v !== null), least = Math.min(...finite), most = Math.max(...finite);
+    return values.map((v) => (v === null ? null : most > least ? (2 * (v - least)) / (most - least) - 1 : 0));
+  }
+
+  function cube(axes) {
+    const [x, y, z] = axes.map(intoCube);
+    const seen = x.map((_, i) => ([x[i], y[i], z[i]].includes(null) ? [null, null] : turned([x[i], y[i], z[i]])));
+    return [seen.map((point) => point[0]), seen.map((point) => point[1])];
+  }
+
+  function cubeAxes() {  // from one corner, each with its name at its end
+    const corner = [-1, -1, -1], ends = [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]];
+    const points = ends.flatMap((end) => [turned(corner), turned(end), [null, null]]);
     return {
-      x: members.map((i) => axes[0][i]), y: members.map((i) => (dimensions === 1 ? spreadOut(i) : axes[1][i])),
-      ...(dimensions === 3 ? { z: members.map((i) => axes[2][i]) } : {}),
+      type: "scatter", mode: "lines+text", x: points.map((p) => p[0]), y: points.map((p) => p[1]), hoverinfo: "skip", showlegend: false, name: "axes",
+      text: ends.flatMap((_, k) => ["", `dimension ${k + 1}`, ""]), textposition: "top center", textfont: { size: 11, color: variable("--soft") }, line: { color: variable("--line"), width: 1.5 },
     };
   }
 
+  function place(axes, dimensions, members) {
+    return { x: members.map((i) => axes[0][i]), y: members.map((i) => (dimensions === 1 ? spreadOut(i) : axes[1][i])) };
+  }
+
   function pointTraces(axes, dimensions) {
-    const type = dimensions === 3 ? "scatter3d" : "scatter", size = (ALL.length > 800 ? 5 : 7) - (dimensions === 3 ? 2 : 0);
+    const size = ALL.length > 800 ? 5 : 7;
     const j = featureShown();
-    const base = (members) => ({ type, mode: "markers", hoverinfo: "none", customdata: members, showlegend: false, ...place(axes, dimensions, members) });
+    const base = (members) => ({ type: "scatter", mode: "markers", hoverinfo: "none", customdata: members, showlegend: false, ...place(axes, dimensions, members) });
     const traces = j !== null
       ? [{ ...base(ALL), marker: { size, opacity: 0.85, color: ALL.map((i) => content.samples.values[i][j]), colorscale: "Viridis", line: { width: 0 }, colorbar: { thickness: 9, outlinewidth: 0, len: 0.6, tickfont: { size: 10, color: variable("--soft") } } } }]
       : groups().map(({ name, code, members }) => ({
@@ -125,12 +148,12 @@
           size: size + (code >= 8 ? 1 : 0), opacity: code < 0 ? 0.45 : 0.8, line: { width: 0 },
         },
       }));
-    return [...traces, ...marks(base, dimensions)];
+    return [...traces, ...marks(base)];
   }
 
-  function marks(base, dimensions) {  // rings around what was clicked, its neighbours before and after, and what was found
+  function marks(base) {  // rings around what was clicked, its neighbours before and after, and what was found
     const ring = (members, name, tone, size, shape) => ({
-      ...base(members), name, marker: { color: tone, symbol: dimensions === 3 ? "circle-open" : shape, size: dimensions === 3 ? size - 4 : size, line: { width: 2.2, color: tone } },
+      ...base(members), name, marker: { color: tone, symbol: shape, size, line: { width: 2.2, color: tone } },
     });
     const found = [];
     if (state.marked.length) found.push(ring(state.marked, "found", variable("--accent"), 13, "square-open"));
@@ -143,7 +166,7 @@
     return found;
   }
 
-  const BUTTONS = { flat: ["toImage", "zoom2d", "pan2d", "select2d", "lasso2d", "resetScale2d"], deep: ["toImage", "orbitRotation", "pan3d", "resetCameraDefault3d"] };
+  const BUTTONS = { flat: ["toImage", "zoom2d", "pan2d", "select2d", "lasso2d", "resetScale2d"], deep: ["toImage"] };
   const flatLayout = (x, y) => ({ xaxis: x, yaxis: y, hovermode: "closest", hoverdistance: 12, margin: { l: 45, r: 10, t: 34, b: 42 } });
 
   function drawMap() {
@@ -161,16 +184,40 @@
     const names = (k) => `dimension ${k}`;
     $("axes-title").textContent = `${state.method}: axes`;
     const flat = flatLayout(axis(names(1)), dimensions === 1 ? axis("", { visible: false }) : axis(names(2)));
-    const scene = (k) => axis(names(k), { backgroundcolor: "rgba(0,0,0,0)", showspikes: false, tickfont: { size: 10, color: variable("--soft") } });
-    const deep = { scene: { xaxis: scene(1), yaxis: scene(2), zaxis: scene(3), aspectmode: "cube", camera: { eye: { x: 1.05, y: 1.05, z: 0.8 } } }, margin: { l: 0, r: 0, t: 34, b: 0 } };
-    draw("plot-embedding", pointTraces(axes, dimensions), {
-      ...(dimensions === 3 ? deep : flat), uirevision: state.method + dimensions,
-    }, dimensions === 3 ? BUTTONS.deep : BUTTONS.flat);
+    const bare = (more) => axis("", { visible: false, fixedrange: true, range: [-1.9, 1.9], ...more });
+    const deep = { ...flatLayout(bare(), bare({ scaleanchor: "x" })), margin: { l: 5, r: 5, t: 34, b: 5 }, dragmode: false };
+    const traces = dimensions === 3 ? [...pointTraces(cube(axes), 2), cubeAxes()] : pointTraces(axes, dimensions);
+    draw("plot-embedding", traces, { ...(dimensions === 3 ? deep : flat), uirevision: state.method + dimensions }, dimensions === 3 ? BUTTONS.deep : BUTTONS.flat);
     const few = dimensions < state.axes || dimensions === 1;
     $("embedding-note").textContent = few
       ? `${state.method} has ${dimensions} dimension${dimensions === 1 ? " here; points are spread across it by class" : "s at most here"}.`
-      : `The first ${dimensions} dimensions alone, fitted to all rows and scaled separately.`;
+      : `The first ${dimensions} dimensions alone, fitted to all rows and scaled separately.${dimensions === 3 ? " Drag, or press the arrow keys, to turn them." : ""}`;
     $("plot-embedding").dataset.shown = `${state.method}/${dimensions}`;
+  }
+
+  function turn(across, up) {
+    state.turn = { azimuth: state.turn.azimuth - across, elevation: Math.max(-1.5, Math.min(1.5, state.turn.elevation + up)) };
+    if (!state.waiting) requestAnimationFrame(() => { state.waiting = false; drawEmbedding(); });
+    state.waiting = true;
+  }
+
+  function letTurn(plot) {  // by the pointer and by the keyboard
+    const isDeep = () => plot.dataset.shown.endsWith("/3");
+    let held = null;
+    plot.addEventListener("pointerdown", (event) => { held = isDeep() ? [event.clientX, event.clientY] : null; state.dragged = false; });
+    addEventListener("pointermove", (event) => {
+      if (!held) return;
+      state.dragged = true;
+      turn((event.clientX - held[0]) / 150, (event.clientY - held[1]) / 150);
+      held = [event.clientX, event.clientY];
+    });
+    ["pointerup", "pointercancel"].forEach((name) => addEventListener(name, () => { held = null; }));
+    plot.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] }[event.key];
+      if (!step || !isDeep()) return;
+      event.preventDefault();
+      turn(...step);
+    });
   }
 
   function drawLegend() {
@@ -506,7 +553,7 @@
   showSample(0);
   ["plot-map", "plot-embedding"].forEach((id) => {
     $(id).on("plotly_hover", (event) => showSample(event.points[0].customdata));
-    $(id).on("plotly_click", (event) => pick(event.points[0].customdata));
+    $(id).on("plotly_click", (event) => { if (!state.dragged) pick(event.points[0].customdata); });
     $(id).on("plotly_selected", (event) => {
       if (event) select([...new Set(event.points.map((point) => point.customdata))].sort((a, b) => a - b), "in the lasso");
     });
@@ -523,6 +570,7 @@
   $("component").addEventListener("change", drawBars);
   document.querySelectorAll('input[name="axes"]').forEach((radio) =>
     radio.addEventListener("change", () => { state.axes = Number(radio.value); drawEmbedding(); }));
+  letTurn($("plot-embedding"));
   state.narrow = isNarrow();
   $("row").addEventListener("input", (event) => {
     const i = event.target.valueAsNumber - 1;

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 Apply = Callable[[np.ndarray], np.ndarray]
 ORTHONORMAL = 1e-8
 # Where a Krylov space ends, ARPACK goes on from a random vector: since SciPy 1.17 from one of the operating system's entropy,
-# unless it is told otherwise.
+# unless it is told otherwise; before, from the next one of the process, which nothing can set back.
 SEED = {"rng": 0} if "rng" in signature(eigsh).parameters else {}
 
 
@@ -36,11 +36,31 @@ def seeded_eigsh(
     Raises :class:`LanczosError` where ARPACK gives up.
     """
     start = np.random.RandomState(0).standard_normal(A.shape[0]) if start is None else start
+    A = A if SEED else _refusing_to_go_on(A)
     try:
         with single_blas_thread():
             return eigsh(A, k=k, which=which, v0=start, **SEED, **options)
     except ArpackError as error:
         raise LanczosError(f"Lanczos found no {k} eigenvectors of {A.shape[0]} rows: {error}") from error
+
+
+def _refusing_to_go_on(A: Any) -> LinearOperator:
+    """A, which raises :class:`LanczosError` where it is multiplied by a vector that does not follow from the last product.
+
+    The next vector of a Krylov space is what the last product adds to the space, so that their inner product is its length; a
+    random one is orthogonal to the space, which holds the last product.
+    """
+    last, n = np.empty(0), A.shape[0]
+
+    def matvec(v: np.ndarray) -> np.ndarray:
+        nonlocal last
+        v = np.ravel(v)
+        if last.size and abs(v @ last) <= 10 * np.finfo(float).eps * np.sqrt(n) * np.linalg.norm(last):
+            raise LanczosError(f"the Krylov space of a matrix of {n} rows ends, since its eigenvalues repeat")
+        last = np.array(A @ v)
+        return last
+
+    return LinearOperator(A.shape, matvec=matvec, dtype=np.float64)
 
 
 def largest(

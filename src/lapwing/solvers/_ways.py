@@ -40,7 +40,9 @@ class Standard:
 
     @cached_property
     def bound(self) -> float:
-        return float(abs(self.M).sum(axis=1).max() if self._bound is None else self._bound)
+        if self._bound is not None:
+            return float(self._bound)
+        return float(abs(self.M.copy()).sum(axis=1).max())  # of a copy: SciPy sorts the entries of what it takes abs of
 
     @cached_property
     def invariant(self) -> bool:

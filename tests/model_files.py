@@ -131,7 +131,12 @@ def contents(path):
 def forge(path, header, arrays):
     """A file with a true checksum, whatever it holds."""
     header["sha256"] = checksum(header, arrays)
-    path.write_bytes(packed(arrays, metadata={"lapwing": json.dumps(header)}))
+    try:
+        path.write_bytes(packed(arrays, metadata={"lapwing": json.dumps(header)}))
+    except safetensors.SafetensorError as error:
+        if "is not covered" not in str(error):
+            raise
+        pytest.skip(f"this release of safetensors writes no such file: {error}")
     return path
 
 
