@@ -314,3 +314,25 @@ def test_balanced_heat():
     np.testing.assert_allclose(totals, plain.diag.sum() / 3)
     with pytest.raises(ValueError, match="balance"):
         SameClass(balance="yes").build(X, y)
+
+
+@pytest.mark.parametrize("name", lapwing.methods.METHODS)
+def test_weights_equal_repetition_or_are_refused(name):
+    """Whatever the method, with the class graph: never are weights passed over."""
+    X, y, weights = drawn()
+    y = np.abs(y)
+    estimator = getattr(lapwing, name)(2)
+    given = {"graph": "supervised", "background": 0, "pca": 5}
+    estimator.set_params(**{key: value for key, value in given.items() if key in estimator.get_params()})
+    if estimator.why_unweighted() is not None:
+        with pytest.raises((ValueError, TypeError), match="sample_weight"):
+            estimator.fit(X, y, sample_weight=weights)
+        assert not hasattr(estimator, "partial_fit")
+        return
+    copies = np.repeat(np.arange(len(X)), weights)
+    try:
+        expected = clone(estimator).fit(X[copies], y[copies])
+    except ValueError:
+        assert name == "LSDA"  # which splits a graph of neighbours
+        return
+    assert_same(estimator.fit(X, y, sample_weight=weights), expected, X, 1e-8)

@@ -81,6 +81,7 @@ class SpectralRegression(LinearReducer):
     about = About("neighbours", NEIGHBORS, "D")
     _takes_blocks: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False
+    may_weigh: ClassVar[bool] = False  # rows are read one by one
     _samples_rows: ClassVar[bool] = False
     _taken_as_it_is: ClassVar[tuple[str, ...]] = (
         "the eigenvectors of the graph are not in a model of a regression: they were found anew, and the model's directions were "

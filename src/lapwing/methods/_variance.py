@@ -35,6 +35,7 @@ class _Variance(LinearReducer):
     _rules: ClassVar[Rules] = Rules(energies=(1.0, 1.0))
     _takes_blocks: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False
+    may_weigh: ClassVar[bool] = False  # rows are read one by one
     _samples_rows: ClassVar[bool] = False
 
     def default_graph(self, n_neighbors: int) -> Graph:
