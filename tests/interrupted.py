@@ -79,9 +79,11 @@ def main(kills, seed):
             pid = as_child(WORKS[name], folder, out)
             time.sleep(random.uniform(0.2, 1.5) * seconds[name])
             os.kill(pid, signal.SIGKILL)
-            if os.waitpid(pid, 0)[1]:
+            status = os.waitpid(pid, 0)[1]
+            if os.WIFSIGNALED(status):
                 killed += 1
                 continue
+            assert status == 0, f"{name} failed"
             assert equal(out, expected[name]), name
             assert not list(folder.iterdir()), name
             done += 1
