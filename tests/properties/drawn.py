@@ -16,35 +16,51 @@ import oracles as o
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.decomposition import PCA
 
 from lapwing import (
     DNE,
     GLPCA,
     L21PCA,
+    LFDA,
     LPCA,
     LPDP,
     LPP,
+    LSDA,
     MFA,
     MMC,
+    MULTISPATI,
     NPE,
     OLPP,
     ONPP,
+    ContrastivePCA,
+    DiffusionMaps,
+    GraphPCA,
+    KernelLDA,
+    KernelLFDA,
     KernelLPP,
     KernelNPE,
     LaplacianEigenmaps,
     RobustGLPCA,
+    SpectralRegression,
     TangentialMaps,
 )
 from lapwing.graphs import (
     KNN,
+    Chain,
     ClosestPairs,
     CodingLength,
     Complete,
+    DensityCorrected,
+    LocalClass,
+    On,
     OtherClass,
     Radius,
     Reconstruction,
     Repulsion,
     SameClass,
+    Similarity,
+    Target,
 )
 
 MINUTES = float(os.environ.get("LAPWING_FUZZ_MINUTES", "0"))  # of a fuzz; 0 in ``make test``
@@ -200,6 +216,18 @@ def leaves_of(graph):
 
 PROJECTIONS = [LPP, OLPP, NPE, ONPP, MMC, LPDP, MFA, DNE, LPCA, KernelLPP, KernelNPE]
 FREE = [LaplacianEigenmaps, TangentialMaps, GLPCA, RobustGLPCA, L21PCA]
+NAMED = [LFDA, LSDA, KernelLDA, KernelLFDA, GraphPCA, MULTISPATI, ContrastivePCA, SpectralRegression, DiffusionMaps]
+WORDS = [
+    Target(2),
+    Chain(),
+    Similarity(KNN(3)),
+    KNN(2) | Chain(),
+    DensityCorrected(KNN(4)),
+    LocalClass(3),
+    KNN(3, weights="self-tuning"),
+    On([0], KNN(2)),
+    On(PCA(1), KNN(2)),
+]
 FREE_PROBLEMS = [
     LaplacianEigenmaps(),
     LaplacianEigenmaps(constraint="identity"),
@@ -224,11 +252,11 @@ def literal(method, k, **options):
 
 
 @st.composite
-def estimators(draw, methods=(*PROJECTIONS, *FREE)):
+def estimators(draw, methods=(*PROJECTIONS, *FREE, *NAMED)):
     """A method with a graph and the parameters that it has."""
     estimator = draw(st.sampled_from(methods))(draw(st.integers(1, 4)))
     choices = {
-        "graph": st.one_of(st.none(), st.integers(1, 8), GRAPHS),
+        "graph": st.one_of(st.none(), st.integers(1, 8), GRAPHS, st.sampled_from(WORDS)),
         "pca": st.sampled_from(["auto", None, 2, 0.9]),
         "normalize": st.sampled_from(["auto", None, "degree", "trace"]),
         "ridge": st.sampled_from(["auto", 0.0, 0.5]),

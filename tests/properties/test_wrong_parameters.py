@@ -3,14 +3,14 @@
 import re
 
 import numpy as np
-from drawn import FREE, LEAVES, PROJECTIONS, quietly, tried
+from drawn import FREE, LEAVES, NAMED, PROJECTIONS, quietly, tried
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
 from lapwing import LPI, TSA, FisherScore, LaplacianScore
 
-ESTIMATORS = [method() for method in (*PROJECTIONS, *FREE, LPI, LaplacianScore, FisherScore)]
+ESTIMATORS = [method() for method in (*PROJECTIONS, *FREE, *NAMED, LPI, LaplacianScore, FisherScore)]
 rng = np.random.RandomState(0)
 X, Y = rng.exponential(size=(24, 5)), np.arange(24) % 3
 VALUES = [
