@@ -255,8 +255,8 @@ def test_cross_validation_and_grids():
     [LPP(2), OLPP(2, standardize=True), KernelLPP(2, gamma=1.0), KernelLPP(2, gamma=1.0, landmarks=9, random_state=0)],
     ids=named,
 )
-def test_columns_beside_the_features(estimator, make):
-    """The map is that of the other columns, for fitted and for new rows."""
+def test_columns_beside_the_features(estimator, make, tmp_path):
+    """The map is that of the other columns, for fitted and for new rows, also from a file."""
     coordinates = 100 * np.random.RandomState(1).rand(N, 2)
     both, new = np.hstack([X, coordinates]), np.hstack([X, 7 * coordinates]) + 0.1
     model = clone(estimator).set_params(graph=On([4, 5], KNN(4), beside=True)).fit(make(both))
@@ -264,6 +264,8 @@ def test_columns_beside_the_features(estimator, make):
     np.testing.assert_allclose(abs(model.transform(make(new))), abs(other.transform(make(new[:, :4]))), atol=1e-8)
     if hasattr(model, "components_") and not hasattr(model, "nystroem_"):
         assert not model.components_[:, 4:].any()
+    save(model, tmp_path / "model.lapwing")
+    np.testing.assert_array_equal(load(tmp_path / "model.lapwing").transform(make(new)), model.transform(make(new)))
 
 
 def test_other_maps_of_columns_beside_the_features():
