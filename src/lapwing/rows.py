@@ -45,6 +45,7 @@ class Rows:
     frame: Any = None  # X as it was passed, where it was a data frame
     ids: Any = None  # the names of rows: its index
     beside: np.ndarray | None = None  # places of columns that graphs read and maps do not
+    is_learnt = False  # whether graphs have learnt from these rows what they learn
     recall = 0.95  # that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
@@ -77,6 +78,12 @@ class Rows:
     def without(self, columns: np.ndarray) -> Rows:
         """The same rows, with 0 in some columns, which graphs still read."""
         return RowsWithout(self, columns)
+
+    def fitted(self) -> Rows:
+        """The rows before the new ones, from which nothing is learnt again."""
+        rows = Rows(self.X[: self.n_fitted])
+        rows.is_learnt = True
+        return rows
 
     @property
     def given(self) -> Array:

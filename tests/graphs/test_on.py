@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +24,7 @@ from lapwing import GLPCA, LPP, OLPP, TSA, KernelLPP, LaplacianEigenmaps, Laplac
 from lapwing.graphs import (
     KNN,
     Chain,
+    DensityCorrected,
     Gower,
     On,
     Pairs,
@@ -234,6 +236,16 @@ def test_new_rows_of_free_maps_are_linked_on_the_view():
     d = np.sqrt(((pca.transform(new)[:, None] - pca.transform(X)) ** 2).sum(axis=2))
     links = np.where(np.argsort(np.argsort(d, axis=1), axis=1) < 4, np.exp(-(d**2)), 0)
     np.testing.assert_allclose(model.transform(new), model.transform(new, links=links), atol=1e-9)
+
+
+@pytest.mark.parametrize("inner", [KNN(4), On(Counting(1), KNN(4))], ids=["one", "nested"])
+def test_new_rows_of_corrected_weights_fit_nothing_again(inner):
+    """The degrees of fitted rows are those on the transformer that was fitted, also where fits are drawn by chance."""
+    random = GaussianRandomProjection(2)
+    model = LaplacianEigenmaps(2, graph=DensityCorrected(On(random, inner))).fit(X)
+    Counting.fits = 0
+    np.testing.assert_array_equal(model.transform(X[:7] + 0.02), model.transform(X[:7] + 0.02))
+    assert Counting.fits == 0
 
 
 def test_cross_validation_and_grids():

@@ -96,7 +96,7 @@ class On(Graph):
         if not data.has_features:
             raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
         if self._is_learnt:
-            learnt = self.what if data.n_fitted < data.n else clone(self.what).fit(data.given)
+            learnt = self.what if data.is_learnt or data.n_fitted < data.n else clone(self.what).fit(data.given)
             made = learnt.transform(data.given)
             X = check_array(made, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"{learnt!r}")
             if X.shape[0] != data.n:
@@ -106,6 +106,7 @@ class On(Graph):
             X = taken(data, learnt)
         view = Rows(X, host(data.y) if is_foreign(data.y) else data.y, n_fitted=data.n_fitted)
         view.recall, view.times, view.measured, view.ids = data.recall, data.times, data.measured, data.ids
+        view.is_learnt = data.is_learnt
         if not self._is_learnt and data.frame is not None:
             view.frame = data.frame.iloc[:, learnt]
         if not self._is_learnt and learnt.size == 1:
