@@ -8,9 +8,10 @@ from helpers import check_term, close, literal, named
 from oracles import toy
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import make_column_selector
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -246,6 +247,26 @@ def test_new_rows_of_corrected_weights_fit_nothing_again(inner):
     Counting.fits = 0
     np.testing.assert_array_equal(model.transform(X[:7] + 0.02), model.transform(X[:7] + 0.02))
     assert Counting.fits == 0
+
+
+@pytest.mark.parametrize("frame", [FRAME, FRAME.astype(pd.SparseDtype(float, 0))], ids=["dense", "sparse"])
+def test_transformers_of_named_columns(frame):
+    """They are given the data frame, and new rows as one."""
+    named_columns = ColumnTransformer([("scale", StandardScaler(with_mean=False), ["a", "b"])])
+    view = X[:, :2] / X[:, :2].std(axis=0)
+    check_term(On(named_columns, KNN(4)).build(frame)[0], o.knn_weights(view, None, 4))
+    model = LaplacianEigenmaps(2, graph=On(named_columns, KNN(4, t=1.0))).fit(frame)
+    by_places = ColumnTransformer([("scale", StandardScaler(with_mean=False), [0, 1])])
+    other = LaplacianEigenmaps(2, graph=On(by_places, KNN(4, t=1.0))).fit(X)
+    np.testing.assert_allclose(model.transform(FRAME + 0.01), other.transform(X + 0.01), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "what", [LinearDiscriminantAnalysis(), make_pipeline(PCA(2), LinearDiscriminantAnalysis())], ids=["alone", "last"]
+)
+def test_transformers_that_learn_from_labels_are_refused(what):
+    with pytest.raises(ValueError, match="learns from y, and On fits transformers without it"):
+        LPP(1, graph=On(what, KNN(4))).fit(X, Y)
 
 
 def test_cross_validation_and_grids():
