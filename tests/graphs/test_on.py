@@ -90,7 +90,7 @@ def test_one_column():
         (On([True, False], KNN(3)), X, "a mask of 2 columns, and X has 4"),
         (On([0], 7), X, r"graph=7 must be a graph, such as KNN\(5\)"),
         (On(FunctionTransformer(lambda X: X[1:]), KNN(3)), X, f"made {N - 1} rows of {N}"),
-        (On(PCA(2), KNN(3), beside=True), X, "beside=True is for columns, and .* is a transformer"),
+        (On(PCA(2), KNN(3), beside=True), X, "beside=True is for columns of X, and .* is a transformer"),
         (On([0, 1, 2, 3], KNN(3), beside=True), X, "leaves no column of X to the map"),
     ],
 )
@@ -299,6 +299,19 @@ def test_columns_beside_the_features(estimator, make, tmp_path):
         assert not model.components_[:, 4:].any()
     save(model, tmp_path / "model.lapwing")
     np.testing.assert_array_equal(load(tmp_path / "model.lapwing").transform(make(new)), model.transform(make(new)))
+
+
+@pytest.mark.parametrize("rows", [X, FRAME], ids=["array", "frame"])
+def test_columns_of_columns_beside_the_features(rows):
+    """Places within those that the outer graph takes are places of X."""
+    inner = On(1 if rows is X else "a", KNN(4), beside=True)
+    model = LPP(2, graph=On([3, 0, 1], inner + KNN(3))).fit(rows)
+    assert not model.components_[:, 0].any()
+    assert model.components_[:, 1:].all()
+    other = LPP(2, graph=On(0, KNN(4), beside=True) + On([3, 0, 1], KNN(3))).fit(X)
+    np.testing.assert_allclose(model.components_, other.components_)
+    with pytest.raises(ValueError, match="beside=True is for columns of X"):
+        LPP(1, graph=On(PCA(2), KNN(3) + On(0, KNN(4), beside=True))).fit(X)
 
 
 def test_other_maps_of_columns_beside_the_features():

@@ -125,13 +125,15 @@ class On(Graph):
         return On(what, self.graph.fitted(view), beside=self.beside)
 
     def beside_columns(self, data: Rows) -> np.ndarray:
-        if not self.beside:
+        parts = [self, *self._inner.get_params().values(), self._inner]
+        if not any(isinstance(part, On) and part.beside for part in parts):
             return super().beside_columns(data)
         if self._is_learnt:
             raise ValueError(
-                f"beside={self.beside!r} is for columns, and {self.what!r} is a transformer of all of them; leave it out"
+                f"beside=True is for columns of X, and {self.what!r} is a transformer of all of them; leave it out"
             )
-        return places(data, "what", self.what)
+        chosen = places(data, "what", self.what)
+        return chosen if self.beside else chosen[self._inner.beside_columns(self.view(data))]
 
     def terms(self, data: Rows) -> list[Term]:
         return super().terms(data) if self._parts() is not None else self.graph.terms(self.view(data))
