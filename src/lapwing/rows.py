@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from ._validation import equal_within
+from ._validation import equal_within, of_numbers
 from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
 from .operators import Array, canonical, row_blocks
 
@@ -61,7 +61,8 @@ class Rows:
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
-        rows = cls(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2), y)
+        with of_numbers():
+            rows = cls(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2), y)
         return rows.named(X)
 
     def named(self, X: Any) -> Rows:

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
@@ -277,6 +277,16 @@ def test_cross_validation_and_grids():
     train = np.arange(N) % 2 == 0
     fold = clone(model).fit(X[train], np.maximum(Y, 0)[train])
     np.testing.assert_allclose(fold[0].graph_.what.mean_, X[train].mean(axis=0))  # of the fold alone
+
+
+def test_text_is_refused_by_an_error_that_says_what_to_do():
+    text = FRAME.assign(kind=np.array(list("xyz"))[np.arange(N) % 3])
+    graph = On(Gower([4]), KNN(4, metric="manhattan"))
+    for attempt in (Gower([4]).fit, graph.build, LPP(2, graph=graph).fit):
+        with pytest.raises(ValueError, match=r"X holds text .*'x'.*write categories as numbers, as OrdinalEncoder"):
+            attempt(text)
+    numbered = text.assign(kind=OrdinalEncoder().fit_transform(text[["kind"]])[:, 0])
+    assert LPP(2, graph=graph).fit(numbered).components_.shape == (2, 5)
 
 
 # Columns beside the features
