@@ -69,6 +69,33 @@ def test_retrieval_against_scikit_learn():
         retrieval_scores(queries, labels[:-1], indexed, others)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_rows_that_are_equally_near_have_no_order(k):
+    """Average precision as scikit-learn has it of ties, and the recall as the mean over all orders of the index."""
+    rng = np.random.RandomState(0)
+    queries, labels = rng.randint(0, 2, (8, 1)), rng.randint(0, 3, 8)
+    indexed, others = rng.randint(0, 3, (6, 1)), np.array([0, 1, 1, 2, 0, 1])
+    distances, relevant = abs(queries - indexed.T), labels[:, None] == others
+    orders = np.array(list(permutations(range(6))))
+    for_orders = [
+        relevant[:, order][np.arange(8)[:, None], np.argsort(distances[:, order], axis=1, kind="stable")[:, :k]].any(
+            axis=1
+        )
+        for order in orders
+    ]
+    found = retrieval_scores(queries, labels, indexed, others, n_neighbors=k)
+    expected = np.mean([average_precision_score(r, -d) for r, d in zip(relevant, distances, strict=True)])
+    assert found == (pytest.approx(expected), pytest.approx(np.mean(for_orders)))
+    collapsed = np.zeros((2, 2)), [0, 1], np.zeros((4, 2)), [0, 0, 1, 1]
+    assert retrieval_scores(*collapsed, n_neighbors=1) == (0.5, pytest.approx(0.5))
+
+
+def test_labels_of_two_kinds_are_refused():
+    with pytest.raises(ValueError, match="labels are like 0, and indexed_labels like '0'"):
+        mean_average_precision([[0.0]], [0], [[0.0], [1.0]], ["0", "1"])
+    assert mean_average_precision([[0.0]], np.array([0], dtype=object), [[0.0], [1.0]], [0, 1]) == 1
+
+
 def test_parts_of_retrieval():
     rng = np.random.RandomState(1)
     given = rng.standard_normal((20, 3)), rng.randint(0, 4, 20), rng.standard_normal((50, 3)), rng.randint(0, 4, 50)

@@ -130,6 +130,8 @@ GRAPHS = [
     Chain(time=0),
     KNN(3) | Chain(),
     (2 * KNN(3) + KNN(4)) | Radius(0.4),
+    Grid(),
+    On([0, 1], Grid(0.1, corners=True)) + SameClass(),
 ]
 
 

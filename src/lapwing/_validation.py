@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -35,6 +37,20 @@ def check_not_negative(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name}={value!r} must be a finite number, 0 or more")
     return float(value)
+
+
+@contextmanager
+def of_numbers() -> Iterator[None]:
+    """Where rows that hold text are refused, say what to do with categories."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as "
+            "OrdinalEncoder of scikit-learn does, which Gower compares as categories"
+        ) from error
 
 
 def equal_within(dtype: Any) -> float:

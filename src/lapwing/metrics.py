@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import hypergeom
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
@@ -306,7 +307,8 @@ def retrieval_scores(
     """How well the nearest rows of an index answer queries: :func:`mean_average_precision` and :func:`recall_at_k` at once.
 
     A row of the index is relevant to a query of the same class. Queries without a relevant row are left out of the first, and the
-    second counts them as failures.
+    second counts them as failures. The order of rows does not count: rows that are equally near come in at once, and where the k
+    nearest end among such rows, a query counts by the share of their orders that put a relevant row among the k.
 
     Parameters
     ----------
@@ -337,19 +339,51 @@ def retrieval_scores(
     labels, indexed_labels = column_or_1d(labels), column_or_1d(indexed_labels)
     check_consistent_length(queries, labels)
     check_consistent_length(indexed, indexed_labels)
+    if _are_words(labels) != _are_words(indexed_labels):
+        raise ValueError(
+            f"labels are like {labels.tolist()[0]!r}, and indexed_labels like {indexed_labels.tolist()[0]!r}, so that none are "
+            "equal; use one kind"
+        )
     asked, n = spread_rows(queries.shape[0], most), indexed.shape[0]
-    average, found = np.full(asked.size, np.nan), np.zeros(asked.size, dtype=bool)
+    average, found = np.full(asked.size, np.nan), np.zeros(asked.size)
     for part in row_blocks(asked.size, 4 * n):
         some = asked[part]
-        order = np.argsort(pairwise_distances(queries[some], indexed), axis=1, kind="stable")
+        distances = pairwise_distances(queries[some], indexed)
+        order = np.argsort(distances, axis=1)
         relevant = indexed_labels[order] == labels[some, None]
-        precision = np.cumsum(relevant, axis=1) / np.arange(1, n + 1)
-        counts = relevant.sum(axis=1)
+        first, last = _ties(np.take_along_axis(distances, order, axis=1))
+        hits = np.cumsum(relevant, axis=1)
+        precision = np.take_along_axis(hits, last, axis=1) / (last + 1)
         total = (precision * relevant).sum(axis=1)
-        average[part] = np.divide(total, counts, out=np.full(some.size, np.nan), where=counts > 0)
-        found[part] = relevant[:, :k].any(axis=1)
+        average[part] = np.divide(total, hits[:, -1], out=np.full(some.size, np.nan), where=hits[:, -1] > 0)
+        found[part] = _found(hits, first[:, min(k, n) - 1], last[:, min(k, n) - 1], min(k, n))
     answered = average[~np.isnan(average)]
     return float(answered.mean()) if answered.size else 0.0, float(found.mean())
+
+
+def _ties(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each entry of sorted rows, the first and the last place that has the same value."""
+    n = distances.shape[1]
+    places, differs = np.arange(n), np.diff(distances, axis=1) > 0
+    edge = np.ones((len(distances), 1), dtype=bool)
+    first = np.maximum.accumulate(np.where(np.hstack([edge, differs]), places, 0), axis=1)
+    last = np.minimum.accumulate(np.where(np.hstack([differs, edge]), places, n)[:, ::-1], axis=1)[:, ::-1]
+    return first, last
+
+
+def _found(hits: np.ndarray, first: np.ndarray, last: np.ndarray, k: int) -> np.ndarray:
+    """Whether one of the first k is a hit; where the k-th is as near as some behind it, in what share of their orders."""
+    found = (hits[:, k - 1] > 0).astype(np.float64)
+    rows = np.arange(len(hits))
+    before = np.where(first > 0, hits[rows, first - 1], 0)
+    open_ = (last >= k) & (before == 0)
+    tied, relevant, drawn = last - first + 1, hits[rows, last] - before, k - first
+    found[open_] = 1 - hypergeom.pmf(0, tied[open_], relevant[open_], drawn[open_])
+    return found
+
+
+def _are_words(labels: np.ndarray) -> bool:
+    return labels.dtype.kind in "US" or (labels.dtype == object and any(isinstance(label, str) for label in labels))
 
 
 def standard_error(values: np.ndarray) -> float:

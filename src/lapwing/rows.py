@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from ._validation import equal_within
+from ._validation import equal_within, of_numbers
 from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
 from .operators import Array, canonical, row_blocks
 
@@ -45,6 +45,7 @@ class Rows:
     frame: Any = None  # X as it was passed, where it was a data frame
     ids: Any = None  # the names of rows: its index
     beside: np.ndarray | None = None  # places of columns that graphs read and maps do not
+    is_learnt = False  # whether graphs have learnt from these rows what they learn
     recall = 0.95  # that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
@@ -60,7 +61,8 @@ class Rows:
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
-        rows = cls(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2), y)
+        with of_numbers():
+            rows = cls(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2), y)
         return rows.named(X)
 
     def named(self, X: Any) -> Rows:
@@ -77,6 +79,12 @@ class Rows:
     def without(self, columns: np.ndarray) -> Rows:
         """The same rows, with 0 in some columns, which graphs still read."""
         return RowsWithout(self, columns)
+
+    def fitted(self) -> Rows:
+        """The rows before the new ones, from which nothing is learnt again."""
+        rows = Rows(self.X[: self.n_fitted])
+        rows.is_learnt = True
+        return rows
 
     @property
     def given(self) -> Array:

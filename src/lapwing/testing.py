@@ -48,8 +48,8 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
     ----------
     graph : Graph
     X : array-like of shape (n_samples, n_features), default=None
-        Rows without ties; None is 40 random ones of 5 features. Give your own where the graph indexes rows or asks for a
-        special kind.
+        Rows without ties; None is 40 random ones of 5 features, which are whole steps for ``Grid``. Give your own where the graph
+        indexes rows or asks for a special kind.
     y : array-like of shape (n_samples,), default=None
         Labels of three classes or more, all known; None is three classes, or numbers for graphs that read y as such alone.
 
@@ -58,6 +58,7 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
     AssertionError
         Where something does not hold.
     """
+    X = _places(graph, 40, 5) if X is None else X
     X, labels = _data(X, y, 40, 5, is_kernel=bool(graph.reads_kernel))
     numbers = y is None and _reads_targets_alone(graph)
     _run(GRAPH_CHECKS, graph, X, np.random.RandomState(2).rand(len(labels)) if numbers else labels)
@@ -113,6 +114,19 @@ def _data(X: Any, y: Any, n: int, d: int, is_kernel: bool = False) -> tuple[Any,
         X = rng.rand(n, d) + 0.3 * rng.rand(3, d)[np.arange(n) % 3]
         X = X @ X.T if is_kernel else X
     return X, np.arange(len(X)) % 3 if y is None else np.asarray(y)
+
+
+def _places(graph: Graph, n: int, d: int) -> np.ndarray | None:
+    """Rows that are cells of a grid, where the graph has one of X itself; None where it has none."""
+    open_: list[Any] = [graph]
+    while open_:
+        part = open_.pop()
+        if isinstance(part, graphs.Grid):
+            cells = np.indices((3,) * d).reshape(d, -1).T
+            return part.step * cells[np.random.RandomState(0).permutation(len(cells))[:n]]
+        if isinstance(part, Graph) and not hasattr(getattr(part, "what", None), "transform"):
+            open_ += vars(part).values()
+    return None
 
 
 def _reads_targets_alone(graph: Graph) -> bool:

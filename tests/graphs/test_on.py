@@ -8,14 +8,16 @@ from helpers import check_term, close, literal, named
 from oracles import toy
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import make_column_selector
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +25,7 @@ from lapwing import GLPCA, LPP, OLPP, TSA, KernelLPP, LaplacianEigenmaps, Laplac
 from lapwing.graphs import (
     KNN,
     Chain,
+    DensityCorrected,
     Gower,
     On,
     Pairs,
@@ -87,7 +90,7 @@ def test_one_column():
         (On([True, False], KNN(3)), X, "a mask of 2 columns, and X has 4"),
         (On([0], 7), X, r"graph=7 must be a graph, such as KNN\(5\)"),
         (On(FunctionTransformer(lambda X: X[1:]), KNN(3)), X, f"made {N - 1} rows of {N}"),
-        (On(PCA(2), KNN(3), beside=True), X, "beside=True is for columns, and .* is a transformer"),
+        (On(PCA(2), KNN(3), beside=True), X, "beside=True is for columns of X, and .* is a transformer"),
         (On([0, 1, 2, 3], KNN(3), beside=True), X, "leaves no column of X to the map"),
     ],
 )
@@ -236,6 +239,36 @@ def test_new_rows_of_free_maps_are_linked_on_the_view():
     np.testing.assert_allclose(model.transform(new), model.transform(new, links=links), atol=1e-9)
 
 
+@pytest.mark.parametrize("inner", [KNN(4), On(Counting(1), KNN(4))], ids=["one", "nested"])
+def test_new_rows_of_corrected_weights_fit_nothing_again(inner):
+    """The degrees of fitted rows are those on the transformer that was fitted, also where fits are drawn by chance."""
+    random = GaussianRandomProjection(2)
+    model = LaplacianEigenmaps(2, graph=DensityCorrected(On(random, inner))).fit(X)
+    Counting.fits = 0
+    np.testing.assert_array_equal(model.transform(X[:7] + 0.02), model.transform(X[:7] + 0.02))
+    assert Counting.fits == 0
+
+
+@pytest.mark.parametrize("frame", [FRAME, FRAME.astype(pd.SparseDtype(float, 0))], ids=["dense", "sparse"])
+def test_transformers_of_named_columns(frame):
+    """They are given the data frame, and new rows as one."""
+    named_columns = ColumnTransformer([("scale", StandardScaler(with_mean=False), ["a", "b"])])
+    view = X[:, :2] / X[:, :2].std(axis=0)
+    check_term(On(named_columns, KNN(4)).build(frame)[0], o.knn_weights(view, None, 4))
+    model = LaplacianEigenmaps(2, graph=On(named_columns, KNN(4, t=1.0))).fit(frame)
+    by_places = ColumnTransformer([("scale", StandardScaler(with_mean=False), [0, 1])])
+    other = LaplacianEigenmaps(2, graph=On(by_places, KNN(4, t=1.0))).fit(X)
+    np.testing.assert_allclose(model.transform(FRAME + 0.01), other.transform(X + 0.01), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "what", [LinearDiscriminantAnalysis(), make_pipeline(PCA(2), LinearDiscriminantAnalysis())], ids=["alone", "last"]
+)
+def test_transformers_that_learn_from_labels_are_refused(what):
+    with pytest.raises(ValueError, match="learns from y, and On fits transformers without it"):
+        LPP(1, graph=On(what, KNN(4))).fit(X, Y)
+
+
 def test_cross_validation_and_grids():
     grid = {"lpp__graph__what__n_components": [1, 2], "lpp__graph__graph__n_neighbors": [3, 5]}
     model = make_pipeline(LPP(2, graph=On(PCA(2), KNN(4))), KNeighborsClassifier(1))
@@ -244,6 +277,16 @@ def test_cross_validation_and_grids():
     train = np.arange(N) % 2 == 0
     fold = clone(model).fit(X[train], np.maximum(Y, 0)[train])
     np.testing.assert_allclose(fold[0].graph_.what.mean_, X[train].mean(axis=0))  # of the fold alone
+
+
+def test_text_is_refused_by_an_error_that_says_what_to_do():
+    text = FRAME.assign(kind=np.array(list("xyz"))[np.arange(N) % 3])
+    graph = On(Gower([4]), KNN(4, metric="manhattan"))
+    for attempt in (Gower([4]).fit, graph.build, LPP(2, graph=graph).fit):
+        with pytest.raises(ValueError, match=r"X holds text .*'x'.*write categories as numbers, as OrdinalEncoder"):
+            attempt(text)
+    numbered = text.assign(kind=OrdinalEncoder().fit_transform(text[["kind"]])[:, 0])
+    assert LPP(2, graph=graph).fit(numbered).components_.shape == (2, 5)
 
 
 # Columns beside the features
@@ -255,8 +298,8 @@ def test_cross_validation_and_grids():
     [LPP(2), OLPP(2, standardize=True), KernelLPP(2, gamma=1.0), KernelLPP(2, gamma=1.0, landmarks=9, random_state=0)],
     ids=named,
 )
-def test_columns_beside_the_features(estimator, make):
-    """The map is that of the other columns, for fitted and for new rows."""
+def test_columns_beside_the_features(estimator, make, tmp_path):
+    """The map is that of the other columns, for fitted and for new rows, also from a file."""
     coordinates = 100 * np.random.RandomState(1).rand(N, 2)
     both, new = np.hstack([X, coordinates]), np.hstack([X, 7 * coordinates]) + 0.1
     model = clone(estimator).set_params(graph=On([4, 5], KNN(4), beside=True)).fit(make(both))
@@ -264,6 +307,21 @@ def test_columns_beside_the_features(estimator, make):
     np.testing.assert_allclose(abs(model.transform(make(new))), abs(other.transform(make(new[:, :4]))), atol=1e-8)
     if hasattr(model, "components_") and not hasattr(model, "nystroem_"):
         assert not model.components_[:, 4:].any()
+    save(model, tmp_path / "model.lapwing")
+    np.testing.assert_array_equal(load(tmp_path / "model.lapwing").transform(make(new)), model.transform(make(new)))
+
+
+@pytest.mark.parametrize("rows", [X, FRAME], ids=["array", "frame"])
+def test_columns_of_columns_beside_the_features(rows):
+    """Places within those that the outer graph takes are places of X."""
+    inner = On(1 if rows is X else "a", KNN(4), beside=True)
+    model = LPP(2, graph=On([3, 0, 1], inner + KNN(3))).fit(rows)
+    assert not model.components_[:, 0].any()
+    assert model.components_[:, 1:].all()
+    other = LPP(2, graph=On(0, KNN(4), beside=True) + On([3, 0, 1], KNN(3))).fit(X)
+    np.testing.assert_allclose(model.components_, other.components_)
+    with pytest.raises(ValueError, match="beside=True is for columns of X"):
+        LPP(1, graph=On(PCA(2), KNN(3) + On(0, KNN(4), beside=True))).fit(X)
 
 
 def test_other_maps_of_columns_beside_the_features():

@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lapwing
-from lapwing import LPP, MMC, KernelLDA
+from lapwing import LPP, MMC, TSA, KernelLDA
+from lapwing.graphs import KNN
 from lapwing.inspection import _stability
 
 RNG = np.random.RandomState(0)
@@ -98,6 +99,17 @@ def test_kernels_and_unknown_labels():
     found = lapwing.stability(KernelLDA(2), X, y, n_draws=3, n_permutations=50)
     assert found.score > 0.9
     assert found.components == ["kernellda0", "kernellda1"]
+
+
+@pytest.mark.parametrize("labels", [np.arange(60) % 3, None], ids=["classes", "none"])
+def test_images(labels):
+    """Each coordinate of a matrix is a component, as where images are passed as rows."""
+    images = np.random.RandomState(0).rand(60, 4, 5) + (np.arange(60) % 3)[:, None, None] * np.eye(4, 5)
+    found = lapwing.stability(TSA((2, 1), graph=KNN(5)), images, labels, n_draws=3)
+    rows = lapwing.stability(TSA((2, 1), graph=KNN(5), image_shape=(4, 5)), images.reshape(60, -1), labels, n_draws=3)
+    assert_allclose(found.angles, rows.angles)
+    assert (found.measure, found.score, found.pca_score) == (rows.measure, rows.score, rows.pca_score)
+    assert len(found.components) == found.angles.shape[1] == 2
 
 
 def test_printed():

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from lapwing import LFDA, LSDA, KernelLDA, KernelLFDA
-from lapwing.graphs import KNN, Complete, LocalClass, SameClass
+from lapwing.graphs import KNN, Complete, LocalClass, OtherClass, Reconstruction, SameClass
 from lapwing.rows import Rows
 
 X, Y = o.blobs(60, 7)
@@ -95,6 +95,16 @@ def test_local_fisher_of_rows_in_blocks(graph):
 def test_locality_sensitive_alpha(alpha):
     with pytest.raises(ValueError, match="alpha="):
         LSDA(2, alpha=alpha).fit(X, Y)
+
+
+@pytest.mark.parametrize("graph", [Complete(), "supervised", "semi", KNN(4) + OtherClass(), Reconstruction(4)], ids=str)
+def test_graphs_that_have_no_links_to_split_are_named(graph):
+    with pytest.raises(
+        ValueError, match=r"graph=.*: LSDA splits the links of its graph by class, and \w+\(.*KNN\(5\)"
+    ) as said:
+        LSDA(2, graph=graph).fit(X, Y)
+    assert repr(graph) in str(said.value)
+    assert "&" not in str(said.value)
 
 
 def test_locality_sensitive_is_the_maximum_of_its_paper():

@@ -70,5 +70,5 @@ class DensityCorrected(OfOne):
         links = None if graph.reads_labels else total_links(graph, both)
         if links is None:
             return None
-        fitted = total_weights(self, graph, Rows(both.X[: both.n_fitted]))
+        fitted = total_weights(self, graph, both.fitted())
         return sparse.csr_array(self._share(links) @ links @ self._share(fitted))

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._validation import of_numbers
+
 
 class Gower(TransformerMixin, BaseEstimator):
     r"""Coordinates whose Manhattan distances are Gower's distances of numbers and categories.
@@ -21,7 +23,8 @@ class Gower(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     categorical : list of int or mask, default=None
-        The columns that hold categories, as numbers without an order; None is none.
+        The columns that hold categories, as numbers without an order; None is none. Text has to be numbered first, as
+        :class:`sklearn.preprocessing.OrdinalEncoder` does.
 
     Attributes
     ----------
@@ -62,7 +65,8 @@ class Gower(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=np.float64)
+        with of_numbers():
+            X = validate_data(self, X, dtype=np.float64)
         ranges = np.ptp(X, axis=0)
         self.ranges_ = np.where(ranges > 0, ranges, 1.0)
         self.categories_ = [np.unique(X[:, j]) for j in self.categorical_columns()]

@@ -229,7 +229,7 @@ class KNN(_Weighted):
         if not sees_reach(self.weights) or self._search.is_sampled(data.n_samples):
             return self._heat
         if data.n_fitted < data.n:  # fitted rows reach as far as they did
-            fitted = Rows(data.X[: data.n_fitted])
+            fitted = data.fitted()
             edges = Edges.joined([find(fitted, self._search._replace(among="all")), edges])
         return self._heat._replace(reach=reach_of(edges, data.n))
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from copy import copy
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import check_array
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, get_tags
 
 from ..devices import host, is_foreign
 from ..neighbors import Search
@@ -32,8 +35,9 @@ class On(Graph):
     ----------
     what : columns, function or transformer
         Columns by place or name (of a data frame), one or a list of them, a slice or a mask; a function of X that returns
-        columns, such as :func:`sklearn.compose.make_column_selector`; or any transformer of scikit-learn. The transformer that
-        you pass stays as it is: the fitted one is ``graph_.what`` of the estimator.
+        columns, such as :func:`sklearn.compose.make_column_selector`; or any transformer of scikit-learn that needs no y; it is
+        given the data frame, if X is one. The transformer that you pass stays as it is: the fitted one is ``graph_.what`` of
+        the estimator.
     graph : Graph
         Built on them. ``metric="precomputed"`` takes columns for the distances of rows.
     beside : bool, default=False
@@ -96,8 +100,8 @@ class On(Graph):
         if not data.has_features:
             raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
         if self._is_learnt:
-            learnt = self.what if data.n_fitted < data.n else clone(self.what).fit(data.given)
-            made = learnt.transform(data.given)
+            learnt = self.what if data.is_learnt or data.n_fitted < data.n else _fitted(self.what, data)
+            made = learnt.transform(_as_fitted(learnt, data))
             X = check_array(made, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"{learnt!r}")
             if X.shape[0] != data.n:
                 raise ValueError(f"{learnt!r} made {X.shape[0]} rows of {data.n}; On needs one per row")
@@ -106,6 +110,7 @@ class On(Graph):
             X = taken(data, learnt)
         view = Rows(X, host(data.y) if is_foreign(data.y) else data.y, n_fitted=data.n_fitted)
         view.recall, view.times, view.measured, view.ids = data.recall, data.times, data.measured, data.ids
+        view.is_learnt = data.is_learnt
         if not self._is_learnt and data.frame is not None:
             view.frame = data.frame.iloc[:, learnt]
         if not self._is_learnt and learnt.size == 1:
@@ -120,13 +125,15 @@ class On(Graph):
         return On(what, self.graph.fitted(view), beside=self.beside)
 
     def beside_columns(self, data: Rows) -> np.ndarray:
-        if not self.beside:
+        parts = [self, *self._inner.get_params().values(), self._inner]
+        if not any(isinstance(part, On) and part.beside for part in parts):
             return super().beside_columns(data)
         if self._is_learnt:
             raise ValueError(
-                f"beside={self.beside!r} is for columns, and {self.what!r} is a transformer of all of them; leave it out"
+                f"beside=True is for columns of X, and {self.what!r} is a transformer of all of them; leave it out"
             )
-        return places(data, "what", self.what)
+        chosen = places(data, "what", self.what)
+        return chosen if self.beside else chosen[self._inner.beside_columns(self.view(data))]
 
     def terms(self, data: Rows) -> list[Term]:
         return super().terms(data) if self._parts() is not None else self.graph.terms(self.view(data))
@@ -153,3 +160,25 @@ class On(Graph):
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         return self.graph.new_links(self.view(both))
+
+
+def _fitted(transformer: Any, data: Rows) -> Any:
+    """A copy, fitted to the rows as they were passed: a data frame has the names that a ColumnTransformer asks for."""
+    steps = [step for _, step in transformer.steps] if isinstance(transformer, Pipeline) else [transformer]
+    if any(get_tags(step).target_tags.required for step in steps if hasattr(step, "__sklearn_tags__")):
+        raise ValueError(
+            f"what={transformer!r} learns from y, and On fits transformers without it; use one that needs no y, such as PCA, or "
+            "put this one before the estimator in a pipeline"
+        )
+    return clone(transformer).fit(data.given if data.frame is None else data.frame)
+
+
+def _as_fitted(transformer: Any, data: Rows) -> Any:
+    """The rows as the transformer was fitted to them: with names where it knows some."""
+    names = getattr(transformer, "feature_names_in_", None)
+    if data.frame is not None:
+        return data.frame
+    if names is None or find_spec("pandas") is None:
+        return data.given
+    frames: Any = import_module("pandas").DataFrame
+    return (frames.sparse.from_spmatrix if sparse.issparse(data.given) else frames)(data.given, columns=names)

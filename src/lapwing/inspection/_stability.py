@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import check_random_state, indexable
 
 from .._validation import check_count
@@ -105,6 +105,7 @@ def stability(
     estimator : estimator, or Pipeline that ends in one
         With ``transform`` for new rows. It need not be fitted, and stays as it is.
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        Or images, for methods of them, whose coordinates are then the components, one by one.
     y : array-like of shape (n_samples,), default=None
         Labels, -1 where unknown.
     n_draws : int, default=100
@@ -158,10 +159,19 @@ def stability(
 
 def _coordinates(model: Any, X: Any) -> np.ndarray:
     """One row of unit length per component: the coordinates of all samples about their mean."""
-    Z = np.asarray(model.transform(X), dtype=np.float64).T
+    Z = _transformed(model, X).T
     Z = Z - Z.mean(axis=1, keepdims=True)
     lengths = np.linalg.norm(Z, axis=1, keepdims=True)
     return Z / np.where(lengths > 0, lengths, 1.0)
+
+
+def _transformed(model: Any, X: Any) -> np.ndarray:
+    """One row per sample, also where a sample is mapped to a matrix."""
+    return _flat(np.asarray(model.transform(X), dtype=np.float64))
+
+
+def _flat(X: Any) -> np.ndarray:
+    return np.reshape(X, (len(X), -1))
 
 
 def _principal(model: Any, X: Any, k: int) -> Any:
@@ -169,7 +179,8 @@ def _principal(model: Any, X: Any, k: int) -> Any:
     *before, last = steps(model)
     solver = "arpack" if sparse.issparse(X) else "auto"
     scaled = [StandardScaler(with_mean=False)] if getattr(last, "scale_", None) is not None else []
-    return make_pipeline(*map(clone, before), *scaled, PCA(k, svd_solver=solver, random_state=0))
+    flat = [FunctionTransformer(_flat)] if np.ndim(X) > 2 else []
+    return make_pipeline(*map(clone, before), *flat, *scaled, PCA(k, svd_solver=solver, random_state=0))
 
 
 def _held_out(estimator: Any, other: Any, X: Any, y: Any, random: Any) -> tuple[str, np.ndarray, np.ndarray]:
@@ -188,10 +199,10 @@ def _held_out(estimator: Any, other: Any, X: Any, y: Any, random: Any) -> tuple[
         fits = [clone(method).fit(rows, None if y is None else taken(y, train)) for method in (estimator, other)]
         if classes is None:
             A, B = (fits[1][:-1].transform(part) if len(fits[1]) > 1 else part for part in (rows, new))
-            found.append([_recalls(A, B, fit.transform(rows), fit.transform(new)) for fit in fits])
+            found.append([_recalls(A, B, _transformed(fit, rows), _transformed(fit, new)) for fit in fits])
         else:
             found.append(
-                [_hits(fit.transform(rows), fit.transform(new), classes[train], classes[test]) for fit in fits]
+                [_hits(_transformed(fit, rows), _transformed(fit, new), classes[train], classes[test]) for fit in fits]
             )
     ours, theirs = np.concatenate(found, axis=1)
     return "recall" if classes is None else "accuracy", ours, theirs

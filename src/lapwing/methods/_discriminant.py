@@ -397,7 +397,8 @@ class LSDA(Supervised, LinearReducer):
     ----------
     n_components : int or None, default=2
     graph : None, int, graph or matrix, default=None
-        The graph that is split. None is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
+        The graph that is split, of neighbours: not ``Complete()`` or a graph of classes, whose links are too many to list. None
+        is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
     alpha : float, default=0.1
         From 0, where nothing is kept apart, to less than 1: the say of links across classes. Where many samples have no neighbour
         of their own class, as where classes have few samples, a large one leaves little that attracts.
@@ -453,6 +454,12 @@ class LSDA(Supervised, LinearReducer):
         if isinstance(self.alpha, bool) or not (isinstance(self.alpha, Real) and 0 <= float(self.alpha) < 1):
             raise ValueError(f"alpha={self.alpha!r} must be a number from 0 to less than 1")
         near, alpha = graphs.graph, float(self.alpha)
+        unlisted = [leaf for _, leaf in near.signed() if leaf.adjacency(data) is None]
+        if unlisted:
+            raise ValueError(
+                f"graph={self.graph!r}: LSDA splits the links of its graph by class, and {unlisted[0]!r} has no list of "
+                "links, or too many; use a graph of neighbours, such as graph=KNN(5), or LPP or MMC for graphs of classes alone"
+            )
         split = (1 - alpha) * (near & SameClass()) - alpha * (near & OtherClass())
         terms = linked("graph", split, data)
         return Problem(terms, degree_sum(terms) * (1 / (1 - alpha)))  # (2)

@@ -34,6 +34,8 @@ FREE = {
 }
 REPRESENTED = {"components_": Held("kd"), "mean_": Held("d")}
 SCORES = {"support_": Held("d", "flags"), "scores_": Held("d", "scores")}
+# Columns that graphs alone read are divided by infinity, and so are 0 to the kernel.
+UNITS = {"scale_": Held("d", "divisors or infinity", optional=True)}
 KERNEL = {"intercept_": Held("k"), "eigenvalues_": Held("k")}
 LANDMARKS = {
     "nystroem_.components_": Held("md", may_be_sparse=True),
@@ -52,7 +54,7 @@ def check_fitted(model: Any) -> None:
         _check_moments(model.moments_, model.n_features_in_)
         if not model.__sklearn_is_fitted__():
             return  # more rows are to come
-    declared = {**_declared(model), **EVERY}
+    declared = {**_declared(model), **EVERY, **(UNITS if isinstance(model, KernelReducer) else {})}
     sizes = check_held(model, _values(model, declared), declared, sizes)
     if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
         raise ValueError(f"{type(model).__name__} has no scale_, not even None")

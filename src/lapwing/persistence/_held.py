@@ -30,6 +30,7 @@ def _are_places(array: np.ndarray) -> bool:
 KINDS: dict[str, Callable[[np.ndarray], bool]] = {
     "numbers": _are_numbers,
     "divisors": lambda array: _are_numbers(array, 1 / LARGEST),
+    "divisors or infinity": lambda array: KINDS["divisors"](np.where(np.isposinf(array), array.dtype.type(1), array)),
     "not negative": lambda array: _are_numbers(array, 0.0),
     "rows": lambda array: array.dtype.kind in "biu" or _are_numbers(array),
     "scores": lambda array: array.dtype.kind == "f",  # NaN and infinity included

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
+from .._validation import of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..devices import is_tensor
 from ..graphs import Graph, Repulsion
@@ -297,7 +298,8 @@ class Reducer(TransformerMixin, BaseEstimator):
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
         else:
             accept = "csr" if self._takes_sparse else False
-            X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
+            with of_numbers():
+                X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
         if weights is not None:
             weights = checked_weights(weights, X.shape[0] if blocks is None else blocks.shape[0])
