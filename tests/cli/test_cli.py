@@ -345,6 +345,17 @@ def test_quantities_are_targets(tmp_path):
     assert "are words, and the graph reads numbers" in said
 
 
+@pytest.mark.parametrize("target", [X[:, 0] - 6, np.round(X[:, 0]) - 5], ids=["both signs", "grades from -1"])
+def test_missing_targets_are_unknown_and_minus_one_is_a_number(tmp_path, target):
+    path, target = tmp_path / "some.csv", np.where(np.arange(len(X)) % 5, target, np.nan)
+    rows = [",".join(map(str, row)) + f",{'' if np.isnan(t) else t}" for row, t in zip(X, target, strict=True)]
+    path.write_text("\n".join([",".join([*NAMES, "size"]), *rows]))
+    said = run("fit", path, "-l", "size", "-g", "KNN(5) + Target(5)", "-d", 1, "-o", tmp_path / "m.lapwing").stderr
+    assert "30 targets of 150 unknown" in said
+    model = LPP(1, graph=KNN(5) + Target(5)).fit(X, target)
+    np.testing.assert_allclose(load(tmp_path / "m.lapwing").components_, model.components_, rtol=1e-6)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_transform_needs_no_labels(tmp_path, model, suffix):
     path = tmp_path / "some.csv"
