@@ -962,6 +962,16 @@ def test_verify_finds_what_was_changed(iris_model, tmp_path):
     assert "requires y" in run("verify", model, data, code=1).stderr
 
 
+def test_verify_reads_targets_as_numbers(tmp_path):
+    data, model = tmp_path / "some.csv", tmp_path / "m.lapwing"
+    columns = [*IRIS.data.T, np.where(np.arange(150) % 5, IRIS.data[:, 0] - 6, np.nan)]
+    rows = [",".join("" if cell != cell else str(cell) for cell in row) for row in zip(*columns, strict=True)]
+    data.write_text("\n".join(["a,b,c,d,age", *rows]) + "\n")
+    run("fit", data, "-l", "age", "-g", "KNN(5) + Target(5)", "-d", 1, "-o", model)
+    assert "LPP solves the problem that 150 rows pose" in run("verify", model, data, "-l", "age").stderr
+    assert "(--label)" in run("verify", model, data, "--drop", "age", code=1).stderr
+
+
 def test_verify_with_a_graph_and_of_modes(tmp_path):
     X = load_digits().data[:90]
     np.save(tmp_path / "X.npy", X)
