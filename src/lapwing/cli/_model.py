@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ._columns import placed
 from ._console import Progress, counted, progress, say, size, visible
 from ._methods import to_fit
 from ._options import (
@@ -132,7 +133,9 @@ def fit(
     blocks = None if predict else in_blocks(estimator, data, options)
     if blocks is None:
         prepared = read_prepared(data, options, targets=not predict and reads_targets(estimator))
-        model = _fitted(prepared.settled(estimator), prepared, choice, data, options, predict)
+        estimator = prepared.settled(estimator)
+        prepared = placed(estimator, prepared)
+        model = _fitted(estimator, prepared, choice, data, options, predict)
         shape = prepared.table.X.shape
     else:
         settle_graph(estimator, choice, label is not None)
