@@ -30,7 +30,7 @@ from lapwing.comparison._data import Given
 from lapwing.comparison._estimate import estimated_seconds
 from lapwing.comparison._plan import planned
 from lapwing.comparison._run import _worthwhile
-from lapwing.graphs import KNN
+from lapwing.graphs import KNN, Target
 from lapwing.metrics import clustering_accuracy, retrieval_scores
 from lapwing.neighbors import _find
 from lapwing.report._code import program
@@ -706,3 +706,13 @@ def test_a_class_graph_has_one_dimension_less_than_classes():
     assert found.dimensions("LPP + classes") == found.dimensions("KernelLPP + classes") == [1, 2]
     assert found.dimensions("LPP") == [1, 2, 5]
     assert not any(found.warnings.values())
+
+
+def test_targets_are_no_classes():
+    X, y = load_wine(return_X_y=True)
+    methods = {"t": LPP(2, graph=KNN(5) + Target(5))}
+    with pytest.raises(ValueError, match=r"y is continuous, and compare scores .* classes .* GridSearchCV") as raised:
+        compare(X, X[:, 0], methods=methods)
+    assert "Target" not in str(raised.value)
+    with pytest.raises(ValueError, match=r"methods\['t'\]=.* reads y as numbers, and compare passes it as classes"):
+        compare(X, y, methods=methods)

@@ -164,6 +164,11 @@ def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[s
             raise ValueError(
                 f"methods[{name!r}]={estimator!r} must have n_components (in its last step) and transform, for held-out rows"
             )
+        if any(getattr(part, "reads_targets", False) for part in estimator.get_params().values()):
+            raise ValueError(
+                f"methods[{name!r}]={estimator!r} has a graph that reads y as numbers, and compare passes it as classes, whose "
+                "numbers mean nothing; use GridSearchCV with a pipeline that ends in a regressor, or leave Target out"
+            )
     return {str(name): clone(estimator) for name, estimator in found.items()}
 
 
