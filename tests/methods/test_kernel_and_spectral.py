@@ -7,7 +7,7 @@ from helpers import literal
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_swiss_roll
+from sklearn.datasets import load_digits, load_iris, make_swiss_roll
 from sklearn.exceptions import NotFittedError
 from sklearn.manifold import SpectralEmbedding
 from sklearn.metrics.pairwise import chi2_kernel, pairwise_kernels, rbf_kernel
@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from lapwing import LPP, NPE, KernelLPP, KernelNPE, LaplacianEigenmaps
+from lapwing import LPP, NPE, KernelLDA, KernelLFDA, KernelLPP, KernelNPE, LaplacianEigenmaps
 from lapwing.graphs import (
     KNN,
     ClosestPairs,
@@ -434,3 +434,21 @@ def test_threads():
             )
     assert subspace_angles(fits[0][0], fits[1][0]).max() < 1e-8
     np.testing.assert_allclose(fits[0][1], fits[1][1], atol=1e-8 * np.abs(fits[0][1]).max())
+
+
+@pytest.mark.parametrize("name", ["KernelLDA", "KernelLPP", "KernelLFDA"])
+def test_directions_near_rounding_do_not_move_the_origin(name):
+    """Of a kernel matrix that is nearly singular, as that of iris is, most directions are rounding."""
+    A, y = load_iris(return_X_y=True)
+    make = {
+        "KernelLDA": KernelLDA,
+        "KernelLPP": lambda k: KernelLPP(k, graph="supervised"),
+        "KernelLFDA": lambda k: KernelLFDA(k, graph="supervised"),
+    }[name]
+    order = np.random.RandomState(0).permutation(len(A))
+    fitted = make(2).fit(A, y)
+    np.testing.assert_allclose(fitted.dual_coef_.sum(axis=1), 0, atol=1e-9 * np.abs(fitted.dual_coef_).max())
+    Z, other = fitted.transform(A), make(2).fit(A[order], y[order]).transform(A)
+    np.testing.assert_allclose(np.abs(other), np.abs(Z), atol=1e-8 * np.abs(Z).max())
+    if name != "KernelLFDA":  # whose constraint is no diagonal matrix, so that the objective has no shares
+        assert make(0.9).fit(A, y).eigenvalues_.size == 2

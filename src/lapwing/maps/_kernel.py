@@ -166,6 +166,8 @@ class KernelMap(Map):
         gram = gram if self.counts is None else roots * gram * roots.T
         values, U, _ = leading(*np.linalg.eigh(gram), self._floor(gram), preprojection.count)
         F, dual = _like(U * np.sqrt(values) / roots, self.counts), roots * U / np.sqrt(values)
+        if not about_origin:  # as all would in exact arithmetic, those of directions near rounding too sum to 0
+            dual -= dual.sum(axis=0) * (1.0 if self.counts is None else self.counts[:, None]) / self.n_samples
         shift = np.zeros(F.shape[1])
         if centre.at_origin:
             shift = (overall - means) @ dual  # where the origin of the features is, seen from their mean

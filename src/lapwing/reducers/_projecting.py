@@ -275,7 +275,8 @@ def holding(share: float, solution: Solution, problem: Problem) -> Solution:
     """The first directions, as many as hold this share of the objective.
 
     What a direction gains is the negative of its eigenvalue, or, under a diagonal constraint D of A = D - W, what it keeps of W:
-    1 minus its eigenvalue. All gains above 0 add up to the best objective of any number of directions.
+    1 minus its eigenvalue. With a ridge, directions that the data do not have end at the mean eigenvalue of the graph, which
+    takes the place of 1. All gains above 0 add up to the best objective of any number of directions.
     """
     orthogonal = problem.subject_to is ORTHOGONAL
     if not orthogonal and (problem.degrees is None or problem.ratio):
@@ -283,7 +284,9 @@ def holding(share: float, solution: Solution, problem: Problem) -> Solution:
             f"n_components={share} is a share of the objective, and a ratio of two graphs, as with penalty=, has no total to "
             "take it of; give a number of components"
         )
-    gains = -solution.values if orthogonal else 1 - solution.values
+    ridged = solution.pencil.shift if solution.pencil is not None and solution.pencil.rho else 0.0
+    gains = -solution.values if orthogonal else (ridged or 1) - solution.values
+    gains[np.abs(gains) <= 1e-10 * np.abs(gains).max()] = 0.0
     total = gains[gains > 0].sum()
     if total <= 1e-10 * np.abs(gains).sum():
         raise ValueError(
