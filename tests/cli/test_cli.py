@@ -345,6 +345,17 @@ def test_quantities_are_targets(tmp_path):
     assert "are words, and the graph reads numbers" in said
 
 
+@pytest.mark.parametrize("target", [X[:, 0] - 6, np.round(X[:, 0]) - 5], ids=["both signs", "grades from -1"])
+def test_missing_targets_are_unknown_and_minus_one_is_a_number(tmp_path, target):
+    path, target = tmp_path / "some.csv", np.where(np.arange(len(X)) % 5, target, np.nan)
+    rows = [",".join(map(str, row)) + f",{'' if np.isnan(t) else t}" for row, t in zip(X, target, strict=True)]
+    path.write_text("\n".join([",".join([*NAMES, "size"]), *rows]))
+    said = run("fit", path, "-l", "size", "-g", "KNN(5) + Target(5)", "-d", 1, "-o", tmp_path / "m.lapwing").stderr
+    assert "30 targets of 150 unknown" in said
+    model = LPP(1, graph=KNN(5) + Target(5)).fit(X, target)
+    np.testing.assert_allclose(load(tmp_path / "m.lapwing").components_, model.components_, rtol=1e-6)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_transform_needs_no_labels(tmp_path, model, suffix):
     path = tmp_path / "some.csv"
@@ -949,6 +960,16 @@ def test_verify_finds_what_was_changed(iris_model, tmp_path):
     # Labels by another column, and none.
     assert "does NOT hold" in run("verify", model, data, "--label", "site", code=1).stdout
     assert "requires y" in run("verify", model, data, code=1).stderr
+
+
+def test_verify_reads_targets_as_numbers(tmp_path):
+    data, model = tmp_path / "some.csv", tmp_path / "m.lapwing"
+    columns = [*IRIS.data.T, np.where(np.arange(150) % 5, IRIS.data[:, 0] - 6, np.nan)]
+    rows = [",".join("" if cell != cell else str(cell) for cell in row) for row in zip(*columns, strict=True)]
+    data.write_text("\n".join(["a,b,c,d,age", *rows]) + "\n")
+    run("fit", data, "-l", "age", "-g", "KNN(5) + Target(5)", "-d", 1, "-o", model)
+    assert "LPP solves the problem that 150 rows pose" in run("verify", model, data, "-l", "age").stderr
+    assert "(--label)" in run("verify", model, data, "--drop", "age", code=1).stderr
 
 
 def test_verify_with_a_graph_and_of_modes(tmp_path):

@@ -22,7 +22,7 @@ from sklearn.metrics import confusion_matrix, normalized_mutual_info_score
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 
 from lapwing import LPP, KernelLPP
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, left_out, neighborhood_preservation
@@ -30,7 +30,7 @@ from lapwing.comparison._data import Given
 from lapwing.comparison._estimate import estimated_seconds
 from lapwing.comparison._plan import planned
 from lapwing.comparison._run import _worthwhile
-from lapwing.graphs import KNN
+from lapwing.graphs import KNN, Target
 from lapwing.metrics import clustering_accuracy, retrieval_scores
 from lapwing.neighbors import _find
 from lapwing.report._code import program
@@ -706,3 +706,23 @@ def test_a_class_graph_has_one_dimension_less_than_classes():
     assert found.dimensions("LPP + classes") == found.dimensions("KernelLPP + classes") == [1, 2]
     assert found.dimensions("LPP") == [1, 2, 5]
     assert not any(found.warnings.values())
+
+
+def test_targets_are_no_classes():
+    X, y = load_wine(return_X_y=True)
+    methods = {"t": LPP(2, graph=KNN(5) + Target(5))}
+    with pytest.raises(ValueError, match=r"y is continuous, and compare scores .* classes .* GridSearchCV") as raised:
+        compare(X, X[:, 0], methods=methods)
+    assert "Target" not in str(raised.value)
+    with pytest.raises(ValueError, match=r"methods\['t'\]=.* reads y as numbers, and compare passes it as classes"):
+        compare(X, y, methods=methods)
+
+
+def test_kernel_methods_and_free_maps_are_known_by_name():
+    X, y = load_wine(return_X_y=True)
+    names = ["kernellda", "KernelLFDA", "KernelNPE", "diffusionmaps", "LaplacianEigenmaps", "GLPCA"]
+    found = compare(scale(X), y, methods=names, dimensions=[1, 2, 5], cv=3)
+    assert not found.failures
+    assert not any(found.warnings.values())
+    assert found.dimensions("KernelLDA") == [1, 2]
+    assert {row["method"] for row in found.summary() if row["mean"] > 0.9} >= {"KernelLDA", "DiffusionMaps"}

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lapwing
-from lapwing import GLPCA, L21PCA, LPI, LPP, NPE, OLPP, TSA, KernelLPP, LaplacianEigenmaps, RobustGLPCA
+from lapwing import GLPCA, L21PCA, LPI, LPP, MMC, NPE, OLPP, TSA, KernelLPP, LaplacianEigenmaps, RobustGLPCA
 from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass
 from lapwing.methods import METHODS
 from lapwing.reducers import _free, _projecting
@@ -251,6 +251,27 @@ def test_other_data_and_labels():
 
 
 # Kinds of models and data
+
+
+@pytest.mark.parametrize(
+    "model", [LPP(2, graph="supervised"), MMC(2), KernelLPP(2, graph="supervised")], ids=lambda m: type(m).__name__
+)
+def test_weights(model):
+    weights = np.random.default_rng(0).uniform(1, 4, 120)
+    model.fit(X, Y, sample_weight=weights)
+    assert lapwing.verify(model, X, Y, sample_weight=weights).holds
+    assert not lapwing.verify(model, X, Y).holds
+    weights[:40] = 0
+    model.fit(X, Y, sample_weight=weights)
+    assert lapwing.verify(model, X, Y, sample_weight=weights).holds
+
+
+def test_batches_with_weights():
+    weights, model = np.arange(1.0, 121), MMC(2)
+    for rows in (slice(0, 70), slice(70, 120)):
+        model.partial_fit(X[rows], Y[rows], weights[rows])
+    assert lapwing.verify(model, X, Y, sample_weight=weights).holds
+    assert not lapwing.verify(model, X, Y).holds
 
 
 def test_graphs_that_are_given():

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ._columns import placed
 from ._console import Progress, counted, progress, say, size, visible
 from ._methods import to_fit
 from ._options import (
@@ -38,7 +39,7 @@ from ._options import (
     writing,
 )
 from ._settings import Choice, configure, settle_graph
-from ._tables import are_quantities, check_classes, read_prepared
+from ._tables import are_quantities, check_classes, read_prepared, reads_targets
 
 SHOWN = 8  # eigenvalues and names that are printed
 DATA_FILES = (
@@ -131,8 +132,10 @@ def fit(
     start = time.perf_counter()
     blocks = None if predict else in_blocks(estimator, data, options)
     if blocks is None:
-        prepared = read_prepared(data, options)
-        model = _fitted(prepared.settled(estimator), prepared, choice, data, options, predict)
+        prepared = read_prepared(data, options, targets=not predict and reads_targets(estimator))
+        estimator = prepared.settled(estimator)
+        prepared = placed(estimator, prepared)
+        model = _fitted(estimator, prepared, choice, data, options, predict)
         shape = prepared.table.X.shape
     else:
         settle_graph(estimator, choice, label is not None)
@@ -212,7 +215,7 @@ def _fitted(
 
     if predict:
         _require_classes(prepared.table, data)
-    table = _with_known_labels(estimator, prepared.table, choice, data, options)
+    table = _with_known_labels(estimator, prepared.table, choice, data, options, predict)
     _require_label(estimator, table.y)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
         raise ValueError(
@@ -243,18 +246,27 @@ def _require_classes(table: Any, data: str) -> None:
     check_classes(table, data)
 
 
-def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, options: dict[str, Any]) -> Any:
+def _with_known_labels(
+    estimator: Any, table: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool
+) -> Any:
     """The rows and labels to fit: the graph is told of them, or the user that they are not used."""
     from sklearn.utils import get_tags
 
     if table.y is None:
         return table
     column = f"labels of {options['label']!r}" if options["label"] else "labels"
+    if reads_targets(last_step(estimator)):
+        if predict and (table.y == -1).any():
+            raise typer.BadParameter(
+                "some classes are unknown, which Target cannot tell from numbers", param_hint="--predict"
+            )
+        unknown = table.y != table.y
+        if unknown.any():
+            say(f"{counted(int(unknown.sum()), 'target')} of {len(table):,} unknown")
+        return table
     if are_quantities(table.y) and not get_tags(estimator).target_tags.required:
         say(f"the {column} are quantities, not classes, and are NOT USED")
         return replace(table, y=None)
-    if getattr(last_step(estimator).get_params().get("graph"), "reads_targets", False):
-        return _with_known_targets(table, column)
     check_classes(table, data)
     unknown = table.y == ("-1" if table.y.dtype.kind == "U" else -1)
     if unknown.any():
@@ -264,19 +276,6 @@ def _with_known_labels(estimator: Any, table: Any, choice: Choice, data: str, op
         say(f"{_method_name(estimator)} is fitted to the {counted(int((~unknown).sum()), 'row')} whose label is known")
         return table.take(~unknown)
     return table
-
-
-def _with_known_targets(table: Any, column: str) -> Any:
-    """Labels as numbers, NaN where the file has none, which reading has made -1."""
-    import numpy as np
-
-    if table.y.dtype.kind not in "iuf":
-        raise ValueError(f"the {column} are words, and the graph reads numbers; leave Target out of --graph")
-    unknown = table.y == -1
-    if not unknown.any() or ((table.y < 0) & ~unknown).any():  # -1 is a number among others below 0
-        return table
-    say(f"{counted(int(unknown.sum()), 'target')} of {len(table):,} unknown (missing, or -1)")
-    return replace(table, y=np.where(unknown, np.nan, table.y))
 
 
 def is_ours(estimator: Any) -> bool:

@@ -7,13 +7,16 @@ from typing import Any
 from ._console import say
 
 
-def read_prepared(data: str, options: dict[str, Any], sample: int | None = None, seed: int = 0) -> Any:
+def read_prepared(
+    data: str, options: dict[str, Any], sample: int | None = None, seed: int = 0, targets: bool = False
+) -> Any:
     """The data, its columns prepared; what was done is said."""
     from ..tables import prepare, read
 
     preparing = options["prepare"]
     given = {name: value for name, value in options.items() if name != "prepare"}
-    table = read(data, sample=sample, random_state=seed, mixed=True, categories=preparing["categories"], **given)
+    how = {"mixed": True, "categories": preparing["categories"], "targets": targets}
+    table = read(data, sample=sample, random_state=seed, **how, **given)
     for note in table.notes:
         say(note)
     try:
@@ -42,3 +45,9 @@ def check_classes(table: Any, data: str) -> None:
 def are_quantities(y: Any) -> bool:
     """Whether labels are numbers with fractions."""
     return y is not None and y.dtype.kind == "f"
+
+
+def reads_targets(estimator: Any) -> bool:
+    """Whether a graph of the estimator reads labels as numbers."""
+    given = estimator.get_params(deep=False)
+    return any(getattr(given.get(name), "reads_targets", False) for name in ("graph", "penalty"))

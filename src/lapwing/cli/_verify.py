@@ -12,7 +12,7 @@ from ._console import print_json, print_table, say
 from ._inspect import certificate_lines
 from ._model import Import, Model, imported, in_blocks, last_step, loaded
 from ._options import Data, Drop, Grey, Header, Id, Json, Label, NoLabel, Resize, ZeroBased, reading
-from ._tables import are_quantities, check_classes
+from ._tables import are_quantities, check_classes, reads_targets
 
 
 def verify(
@@ -91,12 +91,20 @@ def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
         if column.kind == "text"
     ]
     columns = {"features": names, "n_features": estimator.n_features_in_}
-    table = read(data, mixed=True, categories=text, **given, **columns)
+    own = last_step(estimator)
+    table = read(data, mixed=True, categories=text, targets=reads_targets(own), **given, **columns)
     if table.kinds is not None:
         import numpy as np
 
         table = replace(table, X=np.asarray(table.X, dtype=None if hasattr(estimator, "steps") else np.float64))
-    if are_quantities(table.y) and not get_tags(last_step(estimator)).target_tags.required:
+    needed = get_tags(own).target_tags.required
+    if needed and table.y is None:
+        raise ValueError(
+            f"{data}: {type(own).__name__} requires y; name the column of labels that it was fitted to (--label)"
+        )
+    if reads_targets(own):
+        return table
+    if are_quantities(table.y) and not needed:
         return replace(table, y=None)  # as a fit does, which says so
     check_classes(table, data)
     return table

@@ -35,13 +35,14 @@ def _shrinkage_lda() -> LinearDiscriminantAnalysis:
 
 
 _LINEAR = {name: cls for name, cls in NAMED.items() if issubclass(cls, LinearReducer)}
+_CURVED = {name: cls for name, cls in NAMED.items() if issubclass(cls, KernelReducer | FreeReducer)}
 _ESTIMATORS: dict[str, Any] = {
     "PCA": PCA(svd_solver="full"),
     "TruncatedSVD": TruncatedSVD(random_state=0),
     "LDA": LinearDiscriminantAnalysis(),
     "shrinkage LDA": _shrinkage_lda(),
     **{name: cls() for name, cls in _LINEAR.items()},
-    "KernelLPP": KernelLPP(),
+    **{name: cls() for name, cls in _CURVED.items()},
     "LPP + classes": LPP(graph="supervised"),
     "LPP + repulsion": LPP(graph=KNN(5) + SameClass() - 0.5 * Repulsion(15)),
     "OLPP + repulsion": OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
@@ -49,8 +50,8 @@ _ESTIMATORS: dict[str, Any] = {
     "KernelLPP + classes": KernelLPP(graph="supervised"),
     "kernel PCA + LDA": make_pipeline(StandardScaler(), KernelPCA(100, kernel="rbf", random_state=0), _shrinkage_lda()),
 }
-#: The methods that :func:`compare` knows by name: all linear ones, some that are curved, and some to hold them to. Those that
-#: need labels are last. ``"UMAP"`` is known as well where umap-learn is installed.
+#: The methods that :func:`compare` knows by name: all that have components and take rows of features, and some to hold them to.
+#: Those that need labels are last. ``"UMAP"`` is known as well where umap-learn is installed.
 METHODS = dict(sorted(_ESTIMATORS.items(), key=lambda item: _needs_labels(item[1])))
 UMAP = "UMAP"
 TRIED_ON: dict[str, tuple[str, ...]] = {
@@ -163,6 +164,11 @@ def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[s
         if not (hasattr(estimator, "transform") and hasattr(reducer_of(estimator), "n_components")):
             raise ValueError(
                 f"methods[{name!r}]={estimator!r} must have n_components (in its last step) and transform, for held-out rows"
+            )
+        if any(getattr(part, "reads_targets", False) for part in estimator.get_params().values()):
+            raise ValueError(
+                f"methods[{name!r}]={estimator!r} has a graph that reads y as numbers, and compare passes it as classes, whose "
+                "numbers mean nothing; use GridSearchCV with a pipeline that ends in a regressor, or leave Target out"
             )
     return {str(name): clone(estimator) for name, estimator in found.items()}
 

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from .._validation import check_count
 from ..graphs import Graph, SameClass
 from ..maps import as_map
+from ..methods import KernelLDA
 from ..operators import Array
 from ..reducers import LinearReducer, Reducer
 from ..rows import Rows
@@ -103,7 +104,7 @@ def _counts_classes(reducer: Any) -> bool:
     graph = SameClass() if isinstance(graph, str) and graph == "supervised" else graph
     by_classes = isinstance(graph, Graph) and graph.is_of_classes and len(graph.attracting()) == len(graph.signed())
     constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
-    return isinstance(reducer, LinearDiscriminantAnalysis) or (by_classes and constrained)
+    return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
 
 
 def _is_slow(estimator: Any) -> bool:

@@ -113,7 +113,7 @@ def compare(
     if X.shape[0] < 4:
         raise ValueError(f"X has {X.shape[0]} samples; a comparison needs 4 or more, to hold some out")
     given = given if prepare is not None else Given(X, None)
-    labels, classes = (None, None) if y is None else class_codes(y, X.shape[0])
+    labels, classes = (None, None) if y is None else class_codes(_checked_classes(y), X.shape[0])
     seed = check_count("random_state", random_state, 0)
     criterion = checked_criterion(scoring, labels)
     estimators = checked_methods(methods, X, labels)
@@ -196,6 +196,16 @@ def _units(plans: dict[str, Plan]) -> list[dict[str, Plan]]:
 
 def _called(unit: dict[str, Plan]) -> str:
     return next(iter(unit)) if len(unit) == 1 else f"{len(unit)} methods"
+
+
+def _checked_classes(y: Any) -> Any:
+    values = np.asarray(y)
+    if values.dtype.kind == "f" and (values[np.isfinite(values)] % 1 != 0).any():
+        raise ValueError(
+            "y is continuous, and compare scores how well spaces tell classes apart, whatever graphs read; put y into a few "
+            "bins, leave it out (neighbourhoods are then compared), or use GridSearchCV with a pipeline that ends in a regressor"
+        )
+    return y
 
 
 def _forecast(X: Any, labels: np.ndarray | None, splits: list, plans: dict[str, Plan], n_jobs: int) -> str:

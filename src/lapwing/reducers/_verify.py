@@ -45,7 +45,7 @@ class Verification:
         return not self.failures
 
 
-def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None) -> Verification:
+def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None) -> Verification:
     """Check a fitted model against the data that it was fitted to.
 
     The graph, A, B and the coordinates are found anew from the parameters of the model and the data. What the model learnt is put
@@ -56,12 +56,14 @@ def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None) -> Verificat
     model : estimator of lapwing, fitted
         Or a pipeline with one: the steps before it are applied as they are.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The data that it was fitted to, the rows in the same order.
+        The data that it was fitted to, the rows in the same order; of ``partial_fit`` those of all batches.
     y : array-like of shape (n_samples,), default=None
         The labels, where the fit had some.
     graph : graph or matrix, default=None
         What the fit had as ``graph=``, in the place of what the model says: a matrix of weights, say, where the search of
         neighbours cannot be repeated.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weights, where the fit had some.
 
     Returns
     -------
@@ -80,12 +82,12 @@ def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None) -> Verificat
     >>> lapwing.verify(model, X).holds
     False
     """
-    X, y = (host(part) if is_foreign(part) else part for part in (X, y))
+    X, y, sample_weight = (host(part) if is_foreign(part) else part for part in (X, y, sample_weight))
     check_is_fitted(model)
     own, X, before = _innermost(to_numpy(model), X)
     fresh = _unfitted(own, graph, X.shape[0] if hasattr(X, "shape") else 0)
     with warnings.catch_warnings(action="ignore"):  # the fit has said it
-        learnt = fresh._learnt(X, y)
+        learnt = fresh._learnt(X, y, sample_weight)
     solved = fresh._solved_problems(learnt.solution)
     if solved is None:
         raise ValueError(f"{type(own).__name__} solves no eigenproblem, so there is nothing to verify")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -64,6 +66,33 @@ class Prepared:
         copy = clone(estimator)
         own = [name for name in copy.get_params() if name == "standardize" or name.endswith("__standardize")]
         return copy.set_params(**dict.fromkeys(own, False)) if self.decided else copy
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether some columns were standardised."""
+        return any(_scalers(self.steps))
+
+    def unscaled(self, columns: Sequence[int]) -> Prepared:
+        """The same, with some of the prepared columns, such as places in space, in the units of the table.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Their places among the columns of ``table.X``.
+        """
+        steps, first = deepcopy(self.steps), 0
+        for scaler in _scalers(steps):
+            own = [j - first for j in columns if first <= j < first + scaler.n_features_in_]
+            scaler.scale_[own] = scaler.var_[own] = 1.0
+            if scaler.with_mean:
+                scaler.mean_[own] = 0.0
+            first += scaler.n_features_in_
+        X = self.given
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are these
+            for _, step in steps:
+                X = step.transform(X)
+        return replace(self, steps=steps, table=replace(self.table, X=X))
 
     def model(self, estimator: Any) -> Any:
         """The estimator behind the steps, as one model that takes the table as it was read; the estimator stays as it is.
@@ -147,6 +176,15 @@ def prepare(
     decided = standardize != "auto" or steps is _mixed_steps or "columns standardised" in done
     given = np.asarray(table.X) if fitted else None
     return Prepared(replace(table, X=X, feature_names=names, kinds=None), fitted, lines, decided, given)
+
+
+def _scalers(steps: list[tuple[str, Any]]) -> Iterator[StandardScaler]:
+    """Those of the steps and of their parts, in the order of the columns that they make."""
+    for _, step in steps:
+        if isinstance(step, StandardScaler):
+            yield step
+        for _, part, _ in getattr(step, "transformers_", ()):
+            yield from _scalers(getattr(part, "steps", []))
 
 
 def _name(step: Any, names: np.ndarray) -> None:

@@ -47,6 +47,7 @@ def read(
     random_state: Any = 0,
     mixed: bool = False,
     categories: Sequence[str] = (),
+    targets: bool = False,
     **options: Any,
 ) -> Table:
     r"""Read a data set whole, or a random sample of its rows.
@@ -64,6 +65,9 @@ def read(
         error. Numbers with decimal commas are numbers in both cases.
     categories : sequence of str, default=()
         With ``mixed``, columns to be read as text though they hold numbers or dates.
+    targets : bool, default=False
+        Whether labels are numbers, as the graph :class:`~lapwing.graphs.Target` reads them, and not names of classes: they are
+        float64, NaN where missing, and -1 is a number like others.
     **options
         As in :func:`batches`.
 
@@ -88,7 +92,7 @@ def read(
     path = os.fspath(path)
     choice = None if sample is None else check_count("sample", sample)
     if not mixed:
-        return _finished(_gathered(path, batches(path, **options), choice, random_state), path)
+        return _finished(_gathered(path, batches(path, **options), choice, random_state), path, targets)
     kinds, held = dict.fromkeys(categories, "text"), standard_input() if path == "-" else None
     while True:
         try:
@@ -98,7 +102,7 @@ def read(
                 raise
             kinds |= dict.fromkeys(error.names, "text")
         else:
-            return _finished(table if table.kinds is None else recognised(table, path, categories), path)
+            return _finished(table if table.kinds is None else recognised(table, path, categories), path, targets)
 
 
 def _gathered(path: str, tables: Iterator[Table], sample: int | None, random_state: Any) -> Table:
@@ -119,12 +123,13 @@ def _check_memory(path: str, needed: int, what: str) -> None:
         check_memory(path, needed, sum(map(os.path.getsize, files_of(path))), what)
 
 
-def _finished(table: Table, path: str) -> Table:
+def _finished(table: Table, path: str, targets: bool = False) -> Table:
     for values in (table.y, *table.aside.values()):
         if values is not None and values.dtype == object:  # text, which becomes as wide as the longest
             longest = max((len(cell) for cell in values.tolist() if isinstance(cell, str)), default=0)
             _check_memory(path, 4 * longest * len(values), f"a column of labels as long as {longest:,} characters")
-    return _with_classes(_with_keys(table, path), path)
+    keyed = _with_keys(table, path)
+    return _with_targets(keyed, path) if targets else _with_classes(keyed, path)
 
 
 def _with_keys(table: Table, path: str) -> Table:
@@ -151,6 +156,23 @@ def _keys(values: np.ndarray) -> np.ndarray:
     return (
         classes(values) if form is None else DatesAsNumbers([form]).fit_transform(values.astype(str)[:, None]).ravel()
     )
+
+
+def _with_targets(table: Table, path: str) -> Table:
+    if table.y is None:
+        return table
+    missing = unknown(table.y)
+    y = np.full(len(table.y), np.nan)
+    try:
+        y[~missing] = [float(label) for label in table.y[~missing].tolist()]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path}: the labels are words, and the graph reads numbers ({error}); name a column of numbers, or leave Target "
+            "out of the graph"
+        ) from error
+    if missing.all():
+        raise ValueError(f"{path}: all targets are missing; name a column that has some")
+    return replace(table, y=y)
 
 
 def _with_classes(table: Table, path: str) -> Table:
