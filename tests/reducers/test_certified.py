@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lapwing
-from lapwing import GLPCA, L21PCA, LPI, LPP, NPE, OLPP, TSA, KernelLPP, LaplacianEigenmaps, RobustGLPCA
+from lapwing import GLPCA, L21PCA, LPI, LPP, NPE, OLPP, TSA, DiffusionMaps, KernelLPP, LaplacianEigenmaps, RobustGLPCA
 from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass
 from lapwing.methods import METHODS
 from lapwing.reducers import _free, _projecting
@@ -192,6 +192,17 @@ CHANGES = {
     "fitted rows of a kernel": (KernelLPP(2), lambda m: m.X_fit_.__setitem__(0, 7.0), "transform gives other numbers"),
     "an embedding": (LaplacianEigenmaps(2), lambda m: m.embedding_.__setitem__((5, 1), 0.5), "do not solve|constraint"),
     "fitted rows": (LaplacianEigenmaps(2), lambda m: m.X_fit_.__setitem__(0, 99.0), "transform gives other numbers"),
+    "densities": (
+        DiffusionMaps(2),
+        lambda m: setattr(m, "density_", m.density_**2 + 1),
+        "transform gives other numbers for rows near the data",
+    ),
+    "densities of given weights": (
+        DiffusionMaps(2, graph=Precomputed(o.knn_weights(X, None, 5))),
+        lambda m: setattr(m, "density_", m.density_**2 + 1),
+        "transform gives other numbers for rows near the data",
+    ),
+    "a width": (LaplacianEigenmaps(2), lambda m: m.graph_.set_params(t=m.graph_.t / 50), "for rows near the data"),
     "a representation": (GLPCA(2), lambda m: doubled(m, "components_"), "inverse_transform gives other numbers"),
     "documents": (LPI(2, graph=5), lambda m: m.components_.__setitem__((0, 0), 1.0), "not those that follow"),
     "mean of documents": (LPI(2, graph=5), lambda m: doubled(m, "mean_"), "transform gives other numbers"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..devices import host, is_foreign, to_numpy
 from ..graphs import Graph
+from ..neighbors import NoPlaceError
 from ..solvers import Certificate, Solution
 from ._base import Learnt, Reducer, TakenOver
 from ._free import FreeReducer
 
 SHOWN = 3  # eigenvalues in a sentence
 SOME = 1000  # rows that are projected to compare two models
+ASIDE = 0.01  # how far new rows are from fitted ones, as a share of the way to another
 
 
 @dataclass(frozen=True)
@@ -190,17 +193,44 @@ def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: floa
         found.append(
             f"the directions leave the space that the data span and pca= keeps, by a share of {taken.outside:.1e} of their length"
         )
-    maps = {} if (rows := _some(X)) is None else {"transform": rows}
-    if isinstance(own, FreeReducer) and hasattr(own, "inverse_transform"):
-        maps["inverse_transform"] = own.embedding_[:SOME]
-    for name, rows in maps.items():
-        share = _share_apart(getattr(own, name)(rows), getattr(fresh, name)(rows))
+    for name, one, other in _given(own, fresh, X):
+        share = _share_apart(one, other)
         if not share <= tolerance:
             found.append(
-                f"{name} gives other numbers for the data than the directions do, by a share of {share:.1e}: the mean, the "
-                "lengths, the scales or the fitted rows in the model are others, or so large that rounding drowns the rest"
+                f"{name} than the directions do, by a share of {share:.1e}: the mean, the lengths, the scales, the densities or "
+                "the fitted rows in the model are others, or so large that rounding drowns the rest"
             )
     return found
+
+
+def _given(own: Any, fresh: Any, X: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What a model gives, what another gives, and what to say where they differ."""
+    if (rows := _some(X)) is not None:
+        yield "transform gives other numbers for the data", own.transform(rows), fresh.transform(rows)
+    if not isinstance(own, FreeReducer):
+        return
+    yield "transform gives other numbers for rows near the data", *_of_new_rows(own, fresh)
+    if hasattr(own, "inverse_transform"):
+        Y = own.embedding_[:SOME]
+        yield (
+            "inverse_transform gives other numbers for the data",
+            own.inverse_transform(Y),
+            fresh.inverse_transform(Y),
+        )
+
+
+def _of_new_rows(own: Any, fresh: Any) -> list[np.ndarray]:
+    """Where both models place rows that were not fitted, each a little off a fitted one, towards another."""
+    X, n = fresh.X_fit_, fresh.X_fit_.shape[0]
+    some = np.random.RandomState(0).permutation(n)[:SOME]
+    others = np.roll(some, 1)
+    rows = X[some] * (1 - ASIDE) + X[others] * ASIDE
+    try:
+        return [model.transform(rows) for model in (own, fresh)]
+    except NoPlaceError:  # the graph has no search among features
+        links = sparse.eye_array(n, format="csr")
+        links = (1 - ASIDE) * links[some] + ASIDE * links[others]
+        return [model.transform(rows, links=links) for model in (own, fresh)]
 
 
 def _some(X: Any) -> Any:
