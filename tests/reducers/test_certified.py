@@ -224,6 +224,37 @@ def test_changes_are_found(method, change, message):
     assert any(re.search(message, why) for why in found.failures), found.failures
 
 
+def cut(model):
+    model.components_, model.eigenvalues_ = model.components_[1:], model.eigenvalues_[1:]
+
+
+NOT_FITTING = {
+    "cut": (LPP(3), cut, r"components_ of the model has shape \(2, 32\), and its parameters ask for \(3, 32\)"),
+    "fitted rows": (LaplacianEigenmaps(2), lambda m: m.X_fit_.__setitem__(0, np.nan), "X_fit_.* not finite"),
+    "an embedding": (LaplacianEigenmaps(2), lambda m: m.embedding_.__setitem__(0, np.inf), "embedding_.* not finite"),
+    "documents": (LPI(2), lambda m: m.components_.__setitem__((0, 0), np.nan), "components_.* not finite"),
+    "a mean": (LPP(2), lambda m: m.mean_.__setitem__(0, np.nan), "mean_.* not finite"),
+    "a kernel": (KernelLPP(2), lambda m: m.dual_coef_.__setitem__(0, np.nan), "dual_coef_.* not finite"),
+}
+
+
+@pytest.mark.parametrize(("method", "change", "message"), NOT_FITTING.values(), ids=NOT_FITTING)
+def test_what_cannot_be_put_into_the_problem(method, change, message):
+    """It is said of the model; an error would be taken for one of the data."""
+    model = deepcopy(method).fit(X.copy())
+    change(model)
+    found = lapwing.verify(model, X)
+    assert not found.holds
+    assert found.certificate is None
+    assert re.search(message, found.failures[0])
+
+
+def test_a_mode_that_was_cut():
+    model, data = fitted("TSA")
+    model.components_[1] = model.components_[1][:1]
+    assert "has shape (2, 8) and (1, 4)" in lapwing.verify(model, data, Y).failures[0]
+
+
 def test_a_mode_that_was_changed():
     model, data = fitted("TSA")
     model.components_[1] = model.components_[1][:, ::-1].copy()

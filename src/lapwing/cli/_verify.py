@@ -60,7 +60,7 @@ def verify(
     many = isinstance(found.certificate, list)
     certificates = found.certificate if many else [found.certificate]
     if json:
-        facts = [asdict(certificate) for certificate in certificates]
+        facts = [certificate and asdict(certificate) for certificate in certificates]
         shown = {"certificate": facts if many else facts[0], "failures": found.failures, "unknown": found.unknown}
         print_json({"holds": found.holds, **shown})
     else:

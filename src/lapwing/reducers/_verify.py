@@ -21,6 +21,7 @@ from ._free import FreeReducer
 
 SHOWN = 3  # eigenvalues in a sentence
 SOME = 1000  # rows that are projected to compare two models
+HELD = ("components_", "dual_coef_", "embedding_", "eigenvalues_", "mean_", "intercept_", "X_fit_")
 ASIDE = 0.01  # how far new rows are from fitted ones, as a share of the way to another
 
 
@@ -30,8 +31,9 @@ class Verification:
 
     Attributes
     ----------
-    certificate : Certificate or list of Certificate
-        Of what the model holds, against the problem that the data pose; of each mode for tensors.
+    certificate : Certificate, list of Certificate or None
+        Of what the model holds, against the problem that the data pose; of each mode for tensors. None where what it holds cannot
+        be put into that problem, because its shape is another or because it is not finite.
     failures : tuple of str
         What does not hold, in sentences.
     unknown : tuple of str
@@ -163,6 +165,8 @@ def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[st
     """The certificate of what the model holds, and what does not hold."""
     if own._n_rows is not None and own._n_rows != learnt.data.n:
         raise ValueError(f"X has {learnt.data.n} rows, but the model was fitted to {own._n_rows}; pass the same data")
+    if misfits := _misfits(own, fresh):
+        return None, misfits
     solved = fresh._solved_problems(learnt.solution)
     solutions, modes = (solved, True) if isinstance(solved, list) else ([solved], False)
     graph = {
@@ -180,6 +184,24 @@ def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[st
     tolerance = max(certificate.tolerance for certificate in found)
     failures += _differences(own, fresh, X, taken, tolerance)
     return found if modes else found[0], failures
+
+
+def _misfits(own: Any, fresh: Any) -> list[str]:
+    """What the model holds that is of another shape than what these data give, or not finite."""
+    found = []
+    for name in HELD:
+        held, expected = (_arrays(getattr(model, name, None)) for model in (own, fresh))
+        shapes = [[np.shape(part) for part in arrays] for arrays in (held, expected)]
+        if shapes[0] != shapes[1]:
+            one, other = (" and ".join(map(str, part)) or "none" for part in shapes)
+            found.append(f"{name} of the model has shape {one}, and its parameters ask for {other} on these data")
+        elif not all(np.isfinite(part.data if sparse.issparse(part) else part).all() for part in held):
+            found.append(f"{name} of the model holds numbers that are not finite")
+    return found
+
+
+def _arrays(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: float) -> list[str]:
@@ -219,18 +241,18 @@ def _given(own: Any, fresh: Any, X: Any) -> Iterator[tuple[str, Any, Any]]:
         )
 
 
-def _of_new_rows(own: Any, fresh: Any) -> list[np.ndarray]:
+def _of_new_rows(own: Any, fresh: Any) -> tuple[np.ndarray, np.ndarray]:
     """Where both models place rows that were not fitted, each a little off a fitted one, towards another."""
     X, n = fresh.X_fit_, fresh.X_fit_.shape[0]
     some = np.random.RandomState(0).permutation(n)[:SOME]
     others = np.roll(some, 1)
     rows = X[some] * (1 - ASIDE) + X[others] * ASIDE
     try:
-        return [model.transform(rows) for model in (own, fresh)]
+        return own.transform(rows), fresh.transform(rows)
     except NoPlaceError:  # the graph has no search among features
         links = sparse.eye_array(n, format="csr")
         links = (1 - ASIDE) * links[some] + ASIDE * links[others]
-        return [model.transform(rows, links=links) for model in (own, fresh)]
+        return own.transform(rows, links=links), fresh.transform(rows, links=links)
 
 
 def _some(X: Any) -> Any:
@@ -282,7 +304,7 @@ def _unknown(own: Any, fresh: Any, found: Any, graph: Any) -> list[str]:
         said.append(
             "the rows that were searched for were drawn at random without a seed (random_state), and are others now"
         )
-    if any(certificate.gap is None for certificate in (found if isinstance(found, list) else [found])):
+    if any(certificate and certificate.gap is None for certificate in (found if isinstance(found, list) else [found])):
         said.append("the gap and the angle are not known: the solver stops at the last direction that is asked for")
     if not hasattr(own, "certificate_"):
         said.append("the model has no certificate of its own: it was fitted before there were any")
