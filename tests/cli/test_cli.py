@@ -18,6 +18,8 @@ from messy import customers
 from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sparse_kinds import random_csr
 
@@ -949,6 +951,15 @@ def test_verify_finds_what_was_changed(iris_model, tmp_path):
     # Labels by another column, and none.
     assert "does NOT hold" in run("verify", model, data, "--label", "site", code=1).stdout
     assert "requires y" in run("verify", model, data, code=1).stderr
+
+
+def test_verify_names_the_method_before_a_classifier(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    model = make_pipeline(LPP(2), KNeighborsClassifier()).fit(X, Y)
+    lapwing.save(model, tmp_path / "model")
+    result = run("verify", tmp_path / "model", tmp_path / "X.npy", "--label", tmp_path / "y.npy")
+    assert "LPP solves the problem that 150 rows pose" in result.stderr
 
 
 def test_verify_with_a_graph_and_of_modes(tmp_path):

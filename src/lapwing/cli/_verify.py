@@ -69,7 +69,7 @@ def verify(
         lines += certificate_lines(certificates)
         print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
     verdict = "solves" if found.holds else "does NOT solve"
-    said = f"{type(last_step(estimator)).__name__} {verdict} the problem that {X.shape[0]:,} rows pose"
+    said = f"{found.method} {verdict} the problem that {X.shape[0]:,} rows pose"
     say(f"{said} ({time.perf_counter() - start:.1f} s)")
     if not found.holds:
         raise typer.Exit(1)

@@ -38,11 +38,14 @@ class Verification:
         What does not hold, in sentences.
     unknown : tuple of str
         What could not be found anew, and was taken from the model or left out.
+    method : str
+        The name of the estimator that was checked, as of a pipeline that ends in a classifier.
     """
 
     certificate: Any
     failures: tuple[str, ...]
     unknown: tuple[str, ...]
+    method: str
 
     @property
     def holds(self) -> bool:
@@ -108,7 +111,8 @@ def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None) -> Verificat
         if _some(X) is not None
         else ["the rows are not in memory, so what the model gives for them was not compared"]
     )
-    return Verification(found, tuple(failures), (*before, *unseen, *_unknown(own, fresh, found, graph)))
+    unknown = (*before, *unseen, *_unknown(own, fresh, found, graph))
+    return Verification(found, tuple(failures), unknown, type(own).__name__)
 
 
 def _innermost(model: Any, X: Any) -> tuple[Reducer, Any, list[str]]:
