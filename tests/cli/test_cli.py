@@ -139,7 +139,7 @@ def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
     assert "what the model gives for them was not compared" in run("verify", *checking).stdout
     model.components_[0] += 0.01
     lapwing.save(model, tmp_path / "model")
-    run("verify", *checking, code=1)
+    run("verify", *checking, code=3)
     run(*arguments, "-m", "mmc")
     np.testing.assert_allclose(load(tmp_path / "model").components_, lapwing.MMC(3).fit(Z, y).components_, atol=1e-8)
 
@@ -941,15 +941,15 @@ def test_verify_finds_what_was_changed(iris_model, tmp_path):
     changed = load(model)
     changed[-1].mean_[1] += 1
     lapwing.save(changed, tmp_path / "changed.lapwing")
-    result = run("verify", tmp_path / "changed.lapwing", data, "--label", "species", code=1)
+    result = run("verify", tmp_path / "changed.lapwing", data, "--label", "species", code=3)
     assert "does NOT hold" in result.stdout
     assert "transform gives other numbers for the data" in " ".join(result.stdout.split())
     assert "does NOT solve the problem" in result.stderr
-    facts = json.loads(run("verify", tmp_path / "changed.lapwing", data, "--label", "species", "--json", code=1).stdout)
+    facts = json.loads(run("verify", tmp_path / "changed.lapwing", data, "--label", "species", "--json", code=3).stdout)
     assert facts["holds"] is False
     assert len(facts["failures"]) == 1
     # Labels by another column, and none.
-    assert "does NOT hold" in run("verify", model, data, "--label", "site", code=1).stdout
+    assert "does NOT hold" in run("verify", model, data, "--label", "site", code=3).stdout
     assert "requires y" in run("verify", model, data, code=1).stderr
 
 
@@ -972,7 +972,7 @@ def test_verify_with_a_graph_and_of_modes(tmp_path):
     sparse.save_npz(tmp_path / "W.npz", sparse.csr_matrix(W + np.roll(np.roll(W, 3, axis=0), 3, axis=1)))
     assert (
         "does NOT hold"
-        in run("verify", tmp_path / "model", tmp_path / "X.npy", "-g", tmp_path / "W.npz", code=1).stdout
+        in run("verify", tmp_path / "model", tmp_path / "X.npy", "-g", tmp_path / "W.npz", code=3).stdout
     )
     lapwing.save(TSA(2, image_shape=(8, 8)).fit(X), tmp_path / "tsa")
     assert "certificate, mode 2" in run("verify", tmp_path / "tsa", tmp_path / "X.npy").stdout

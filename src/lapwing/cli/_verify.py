@@ -14,6 +14,8 @@ from ._model import Import, Model, imported, in_blocks, last_step, loaded
 from ._options import Data, Drop, Grey, Header, Id, Json, Label, NoLabel, Resize, ZeroBased, reading
 from ._tables import are_quantities, check_classes
 
+DOES_NOT_HOLD = 3  # 1 and 2 are errors, of the data and of usage
+
 
 def verify(
     model: Model,
@@ -40,7 +42,7 @@ def verify(
 ) -> None:
     """Check a model against the data it was fitted to: pose the problem anew, and put the model into it.
 
-    The exit code is 1 where it does not hold.
+    The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
     """
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     imported(import_)
@@ -72,7 +74,7 @@ def verify(
     said = f"{found.method} {verdict} the problem that {X.shape[0]:,} rows pose"
     say(f"{said} ({time.perf_counter() - start:.1f} s)")
     if not found.holds:
-        raise typer.Exit(1)
+        raise typer.Exit(DOES_NOT_HOLD)
 
 
 def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
