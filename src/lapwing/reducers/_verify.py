@@ -22,6 +22,8 @@ from ._free import FreeReducer
 SHOWN = 3  # eigenvalues in a sentence
 SOME = 1000  # rows that are projected to compare two models
 HELD = ("components_", "dual_coef_", "embedding_", "eigenvalues_", "mean_", "intercept_", "X_fit_")
+COUNTS = ("rank_", "n_pca_")
+REPORTED = (*COUNTS, "explained_ratio_", "errors_", "reconstruction_error_")
 ASIDE = 0.01  # how far new rows are from fitted ones, as a share of the way to another
 
 
@@ -226,6 +228,21 @@ def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: floa
                 f"{name} than the directions do, by a share of {share:.1e}: the mean, the lengths, the scales, the densities or "
                 "the fitted rows in the model are others, or so large that rounding drowns the rest"
             )
+    return [*found, *_misreported(own, fresh, tolerance)]
+
+
+def _misreported(own: Any, fresh: Any, tolerance: float) -> list[str]:
+    """What the model says of itself beside its map, where the data give another answer."""
+    found = []
+    for name in REPORTED:
+        said, given = (getattr(model, name, None) for model in (own, fresh))
+        if said is None or given is None:  # not known where rows went by in blocks
+            continue
+        one, other = (np.asarray(part, dtype=np.float64) for part in (said, given))
+        allowed = 0.0 if name in COUNTS else tolerance * (np.linalg.norm(other) or 1.0)
+        if one.shape != other.shape or not np.linalg.norm(one - other) <= allowed:
+            shown = f": {said}, and they give {given}" if one.size <= SHOWN else ""
+            found.append(f"{name} of the model is not what the data give{shown}")
     return found
 
 
