@@ -66,21 +66,24 @@ def main(kills, seed):
     random, killed, resumed, done = np.random.RandomState(seed), 0, 0, 0
     expected, seconds = {}, {}
     for name, work in WORKS.items():
-        work()
-        start = time.perf_counter()
         expected[name] = work()
-        seconds[name] = time.perf_counter() - start
+        with tempfile.TemporaryDirectory() as place, checkpoint(place, every=0):
+            start = time.perf_counter()
+            work()
+            seconds[name] = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as place:
-        while killed < kills or done % len(WORKS):
+        while killed < kills or not done or done % len(WORKS):
             name = list(WORKS)[done % len(WORKS)]
             folder, out = Path(place, str(done)), Path(place, f"{done}.npz")
             resumed += any(folder.glob("*.npz"))
             pid = as_child(WORKS[name], folder, out)
             time.sleep(random.uniform(0.2, 1.5) * seconds[name])
             os.kill(pid, signal.SIGKILL)
-            if os.waitpid(pid, 0)[1]:
+            status = os.waitpid(pid, 0)[1]
+            if os.WIFSIGNALED(status):
                 killed += 1
                 continue
+            assert status == 0, f"{name} failed"
             assert equal(out, expected[name]), name
             assert not list(folder.iterdir()), name
             done += 1

@@ -77,7 +77,7 @@ def checkpoint(folder: str | os.PathLike, *, every: float = EVERY) -> Iterator[P
     -----
     An entry is named after a hash of the data, the parameters and the releases of lapwing, NumPy, SciPy and scikit-learn; if any
     of them changes, the work starts anew. Entries hold arrays and no code, and one that is damaged is ignored. A search takes
-    about 32 bytes per neighbour of a row that is searched for, a robust fit as much as X in float64.
+    about 32 bytes per neighbour of a row that is searched for, a robust fit twice as much as X in float64.
 
     What is not kept, and is done again: passes over the blocks of a dask array; searches by trees, by another program or on a
     GPU; the fits of a comparison to all rows, after its folds; and whatever depends on code that is not lapwing's or

@@ -159,7 +159,7 @@ def test_printing_never_fails():
 
 def test_all_parameters_are_printed_where_scikit_learn_is_told_to():
     with config_context(print_changed_only=False):
-        assert repr(SameClass() + OtherClass()) == "SameClass('uniform', t='auto') + OtherClass()"
+        assert repr(SameClass() + OtherClass()) == "SameClass('uniform', t='auto', balance=False) + OtherClass()"
 
 
 def test_notebooks():

@@ -436,9 +436,7 @@ def test_threads():
     np.testing.assert_allclose(fits[0][1], fits[1][1], atol=1e-8 * np.abs(fits[0][1]).max())
 
 
-@pytest.mark.parametrize(
-    "make", [KernelLDA, lambda k: KernelLPP(k, graph="supervised"), lambda k: KernelLFDA(k, graph="supervised")]
-)
+@pytest.mark.parametrize("name", ["KernelLDA", "KernelLPP", "KernelLFDA"])
 def test_directions_near_rounding_do_not_move_the_origin(name):
     """Of a kernel matrix that is nearly singular, as that of iris is, most directions are rounding."""
     A, y = load_iris(return_X_y=True)

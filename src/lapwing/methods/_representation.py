@@ -404,7 +404,7 @@ class _Multipliers:
     centre ``moves``, the offset is fitted beside U: it is what the constant, which Q never has, would represent.
     """
 
-    CHANGED = ("offset", "a", "s", "mu", "Q", "U", "values", "violation", "n_steps")
+    CHANGED = ("offset", "a", "s", "mu", "represented", "Q", "U", "values", "violation", "n_steps")
 
     def __init__(self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float, mu: float, moves: bool):
         self.X, self.L, self.alpha, self.moves = X, L, alpha, moves
@@ -428,8 +428,8 @@ class _Multipliers:
         if self.moves:
             self.offset = A.mean(axis=0)
             A -= self.offset
-        self.represented, self.matrix = A, self._matrix(A, mu)
-        self._rotate(self.matrix)
+        self.represented = A
+        self._rotate(self._matrix(A, mu))
         self.U = A.T @ self.Q
         residual = self.residual
         self.a = residual - multiplier * self.a
@@ -464,7 +464,8 @@ class _Multipliers:
         """The problem of the last step."""
         n, A = len(self.X), self.represented
         scale = size(lambda V: A @ (A.T @ V), n)
-        return Pencil(self._minimised(self.matrix), deflated=np.full((n, 1), n**-0.5), rank=n - 1, scale=scale)
+        matrix = self._matrix(A, self.mu)
+        return Pencil(self._minimised(matrix), deflated=np.full((n, 1), n**-0.5), rank=n - 1, scale=scale)
 
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
         """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
