@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._replacing import replacing
+from ._replacing import remove_stale, replacing
 from ._validation import check_not_negative, outside
 
 EVERY = 10.0  # seconds
@@ -103,8 +103,7 @@ def checkpoint(folder: str | os.PathLike, *, every: float = EVERY) -> Iterator[P
         _ACTIVE.reset(token)
     for entry in active.entries:
         entry.unlink(missing_ok=True)
-        for half in path.glob(f".{entry.name}.*.part"):  # of a process that was killed
-            half.unlink(missing_ok=True)
+    remove_stale(path)
 
 
 class Work:

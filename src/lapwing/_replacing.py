@@ -31,7 +31,7 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
         with open(target, "wb") as device:
             yield device
         return
-    _remove_stale(target.parent)
+    remove_stale(target.parent)
     beside, file = _begun(target)
     try:
         with file:
@@ -81,7 +81,7 @@ def _lock(file: int, *, wait: bool) -> bool:
     return True
 
 
-def _remove_stale(folder: Path) -> None:
+def remove_stale(folder: Path) -> None:
     """Remove what killed runs of this user left: files of ours that no process has locked."""
     if fcntl is None:
         return

@@ -18,6 +18,8 @@ from messy import customers
 from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sparse_kinds import random_csr
 
@@ -137,7 +139,7 @@ def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
     assert "what the model gives for them was not compared" in run("verify", *checking).stdout
     model.components_[0] += 0.01
     lapwing.save(model, tmp_path / "model")
-    run("verify", *checking, code=1)
+    run("verify", *checking, code=3)
     run(*arguments, "-m", "mmc")
     np.testing.assert_allclose(load(tmp_path / "model").components_, lapwing.MMC(3).fit(Z, y).components_, atol=1e-8)
 
@@ -950,15 +952,15 @@ def test_verify_finds_what_was_changed(iris_model, tmp_path):
     changed = load(model)
     changed[-1].mean_[1] += 1
     lapwing.save(changed, tmp_path / "changed.lapwing")
-    result = run("verify", tmp_path / "changed.lapwing", data, "--label", "species", code=1)
+    result = run("verify", tmp_path / "changed.lapwing", data, "--label", "species", code=3)
     assert "does NOT hold" in result.stdout
     assert "transform gives other numbers for the data" in " ".join(result.stdout.split())
     assert "does NOT solve the problem" in result.stderr
-    facts = json.loads(run("verify", tmp_path / "changed.lapwing", data, "--label", "species", "--json", code=1).stdout)
+    facts = json.loads(run("verify", tmp_path / "changed.lapwing", data, "--label", "species", "--json", code=3).stdout)
     assert facts["holds"] is False
     assert len(facts["failures"]) == 1
     # Labels by another column, and none.
-    assert "does NOT hold" in run("verify", model, data, "--label", "site", code=1).stdout
+    assert "does NOT hold" in run("verify", model, data, "--label", "site", code=3).stdout
     assert "requires y" in run("verify", model, data, code=1).stderr
 
 
@@ -972,6 +974,28 @@ def test_verify_reads_targets_as_numbers(tmp_path):
     assert "(--label)" in run("verify", model, data, "--drop", "age", code=1).stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with a name are POSIX's")
+def test_outputs_that_are_pipes_are_refused(iris, model, tmp_path):
+    """The first in a process of its own, since it would wait for a reader for ever."""
+    pipe = tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "lapwing", "fit", str(iris), "-o", str(pipe)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "is a pipe or a device, not a file" in " ".join(done.stderr.replace("│", " ").split())
+    assert "is a pipe or a device" in unfolded(run("transform", model, iris, "-o", pipe, code=2))
+    run("fit", iris, "-l", "species", "-o", os.devnull)  # a device that takes whatever comes
+
+
+def test_verify_names_the_method_before_a_classifier(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    model = make_pipeline(LPP(2), KNeighborsClassifier()).fit(X, Y)
+    lapwing.save(model, tmp_path / "model")
+    result = run("verify", tmp_path / "model", tmp_path / "X.npy", "--label", tmp_path / "y.npy")
+    assert "LPP solves the problem that 150 rows pose" in result.stderr
+
+
 def test_verify_with_a_graph_and_of_modes(tmp_path):
     X = load_digits().data[:90]
     np.save(tmp_path / "X.npy", X)
@@ -982,7 +1006,7 @@ def test_verify_with_a_graph_and_of_modes(tmp_path):
     sparse.save_npz(tmp_path / "W.npz", sparse.csr_matrix(W + np.roll(np.roll(W, 3, axis=0), 3, axis=1)))
     assert (
         "does NOT hold"
-        in run("verify", tmp_path / "model", tmp_path / "X.npy", "-g", tmp_path / "W.npz", code=1).stdout
+        in run("verify", tmp_path / "model", tmp_path / "X.npy", "-g", tmp_path / "W.npz", code=3).stdout
     )
     lapwing.save(TSA(2, image_shape=(8, 8)).fit(X), tmp_path / "tsa")
     assert "certificate, mode 2" in run("verify", tmp_path / "tsa", tmp_path / "X.npy").stdout

@@ -15,7 +15,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lapwing
-from lapwing import GLPCA, L21PCA, LPI, LPP, MMC, NPE, OLPP, TSA, KernelLPP, LaplacianEigenmaps, RobustGLPCA
+from lapwing import (
+    GLPCA,
+    L21PCA,
+    LPI,
+    LPP,
+    MMC,
+    NPE,
+    OLPP,
+    TSA,
+    DiffusionMaps,
+    KernelLPP,
+    LaplacianEigenmaps,
+    RobustGLPCA,
+)
 from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass
 from lapwing.methods import METHODS
 from lapwing.reducers import _free, _projecting
@@ -192,6 +205,30 @@ CHANGES = {
     "fitted rows of a kernel": (KernelLPP(2), lambda m: m.X_fit_.__setitem__(0, 7.0), "transform gives other numbers"),
     "an embedding": (LaplacianEigenmaps(2), lambda m: m.embedding_.__setitem__((5, 1), 0.5), "do not solve|constraint"),
     "fitted rows": (LaplacianEigenmaps(2), lambda m: m.X_fit_.__setitem__(0, 99.0), "transform gives other numbers"),
+    "densities": (
+        DiffusionMaps(2),
+        lambda m: setattr(m, "density_", m.density_**2 + 1),
+        "transform gives other numbers for rows near the data",
+    ),
+    "densities of given weights": (
+        DiffusionMaps(2, graph=Precomputed(o.knn_weights(X, None, 5))),
+        lambda m: setattr(m, "density_", m.density_**2 + 1),
+        "transform gives other numbers for rows near the data",
+    ),
+    "a width": (LaplacianEigenmaps(2), lambda m: m.graph_.set_params(t=m.graph_.t / 50), "for rows near the data"),
+    "a rank": (
+        LPP(2),
+        lambda m: setattr(m, "rank_", m.rank_ - 1),
+        r"rank_ of the model is not.*: \d+, and they give \d+",
+    ),
+    "a number of directions": (
+        LPP(2, pca=0.9),
+        lambda m: setattr(m, "n_pca_", m.n_pca_ + 1),
+        "n_pca_ of the model is not",
+    ),
+    "shares": (OLPP(2), lambda m: doubled(m, "explained_ratio_"), "explained_ratio_ of the model is not"),
+    "errors": (RobustGLPCA(2, tol=1e-3), lambda m: doubled(m, "errors_"), "errors_ of the model is not"),
+    "a misfit": (GLPCA(2), lambda m: doubled(m, "reconstruction_error_"), "reconstruction_error_ of the model is not"),
     "a representation": (GLPCA(2), lambda m: doubled(m, "components_"), "inverse_transform gives other numbers"),
     "documents": (LPI(2, graph=5), lambda m: m.components_.__setitem__((0, 0), 1.0), "not those that follow"),
     "mean of documents": (LPI(2, graph=5), lambda m: doubled(m, "mean_"), "transform gives other numbers"),
@@ -211,6 +248,37 @@ def test_changes_are_found(method, change, message):
     found = lapwing.verify(model, X)
     assert not found.holds
     assert any(re.search(message, why) for why in found.failures), found.failures
+
+
+def cut(model):
+    model.components_, model.eigenvalues_ = model.components_[1:], model.eigenvalues_[1:]
+
+
+NOT_FITTING = {
+    "cut": (LPP(3), cut, r"components_ of the model has shape \(2, 32\), and its parameters ask for \(3, 32\)"),
+    "fitted rows": (LaplacianEigenmaps(2), lambda m: m.X_fit_.__setitem__(0, np.nan), "X_fit_.* not finite"),
+    "an embedding": (LaplacianEigenmaps(2), lambda m: m.embedding_.__setitem__(0, np.inf), "embedding_.* not finite"),
+    "documents": (LPI(2), lambda m: m.components_.__setitem__((0, 0), np.nan), "components_.* not finite"),
+    "a mean": (LPP(2), lambda m: m.mean_.__setitem__(0, np.nan), "mean_.* not finite"),
+    "a kernel": (KernelLPP(2), lambda m: m.dual_coef_.__setitem__(0, np.nan), "dual_coef_.* not finite"),
+}
+
+
+@pytest.mark.parametrize(("method", "change", "message"), NOT_FITTING.values(), ids=NOT_FITTING)
+def test_what_cannot_be_put_into_the_problem(method, change, message):
+    """It is said of the model; an error would be taken for one of the data."""
+    model = deepcopy(method).fit(X.copy())
+    change(model)
+    found = lapwing.verify(model, X)
+    assert not found.holds
+    assert found.certificate is None
+    assert re.search(message, found.failures[0])
+
+
+def test_a_mode_that_was_cut():
+    model, data = fitted("TSA")
+    model.components_[1] = model.components_[1][:1]
+    assert "has shape (2, 8) and (1, 4)" in lapwing.verify(model, data, Y).failures[0]
 
 
 def test_a_mode_that_was_changed():

@@ -189,6 +189,8 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
     folder = os.path.dirname(os.path.realpath(output))
     if os.path.isdir(output):
         _refuse(f"{output} is a folder; name a file, such as {os.path.join(output, 'out')}")
+    if os.path.exists(output) and not (os.path.isfile(output) or stat.S_ISCHR(os.stat(output).st_mode)):
+        _refuse(f"{output} is a pipe or a device, not a file, and writing there may wait for ever; name a file")
     if not os.path.isdir(folder):
         _refuse(f"{output}: there is no folder {folder}")
     if not os.access(output if os.path.exists(output) and not os.path.isfile(output) else folder, os.W_OK):

@@ -14,6 +14,8 @@ from ._model import Import, Model, imported, in_blocks, last_step, loaded
 from ._options import Data, Drop, Grey, Header, Id, Json, Label, NoLabel, Resize, ZeroBased, reading
 from ._tables import are_quantities, check_classes, reads_targets
 
+DOES_NOT_HOLD = 3  # 1 and 2 are errors, of the data and of usage
+
 
 def verify(
     model: Model,
@@ -40,7 +42,7 @@ def verify(
 ) -> None:
     """Check a model against the data it was fitted to: pose the problem anew, and put the model into it.
 
-    The exit code is 1 where it does not hold.
+    The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
     """
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     imported(import_)
@@ -60,7 +62,7 @@ def verify(
     many = isinstance(found.certificate, list)
     certificates = found.certificate if many else [found.certificate]
     if json:
-        facts = [asdict(certificate) for certificate in certificates]
+        facts = [certificate and asdict(certificate) for certificate in certificates]
         shown = {"certificate": facts if many else facts[0], "failures": found.failures, "unknown": found.unknown}
         print_json({"holds": found.holds, **shown})
     else:
@@ -69,10 +71,10 @@ def verify(
         lines += certificate_lines(certificates)
         print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
     verdict = "solves" if found.holds else "does NOT solve"
-    said = f"{type(last_step(estimator)).__name__} {verdict} the problem that {X.shape[0]:,} rows pose"
+    said = f"{found.method} {verdict} the problem that {X.shape[0]:,} rows pose"
     say(f"{said} ({time.perf_counter() - start:.1f} s)")
     if not found.holds:
-        raise typer.Exit(1)
+        raise typer.Exit(DOES_NOT_HOLD)
 
 
 def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:

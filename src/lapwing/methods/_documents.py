@@ -18,11 +18,11 @@ from sklearn.utils import check_random_state
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph
-from ..maps import Coordinates, Map, Preprojection, SparseMap
+from ..maps import Coordinates, Map, Preprojection, SparseMap, SummaryMap
 from ..neighbors import BlockRows, Threads, find
 from ..operators import Array, canonical
 from ..problem import Problem, laplacian_sum
-from ..reducers import LARGE_RIDGE, Decided, Graphs, LinearReducer, Options, Rules, Solved, outside
+from ..reducers import LARGE_RIDGE, Decided, Graphs, LinearReducer, Options, Rules, Solved, fits_in_memory, outside
 from ..rows import Rows, lengths, unit_rows
 from ..solvers import Solution, solve
 from ._locality import locality
@@ -68,8 +68,8 @@ class LPI(LinearReducer):
     regression, which for independent documents and no ridge is LPP itself (thesis, Prop. 2), and never decomposes X. A document
     without a term has no links and is placed at 0, with a warning.
 
-    With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks, the directions
-    are those of :class:`LPP` with its ridge, found by operators on the documents that have links.
+    With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks that do not fit
+    in memory, the directions are those of :class:`LPP` with its ridge, found by operators on the documents that have links.
 
     Parameters
     ----------
@@ -181,6 +181,8 @@ class LPI(LinearReducer):
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         if self.neighbors == "svd":
             raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
+        if graphs.queries is None and fits_in_memory(blocks):  # the regression is on documents one by one
+            return self._rows(blocks.load(), blocks.labels(y), graphs)
         blocks, linked = blocks.chosen(lambda block: lengths(block) > 0, "looking for empty documents")
         _without(~linked, blocks.shape[1], graphs.graph)
         return super()._block_rows(blocks.map(_documents), y, graphs)
@@ -189,8 +191,9 @@ class LPI(LinearReducer):
         return locality(data, graphs)
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
-        if graphs.queries is not None:
-            # The eigenvectors of a graph of a few documents say nothing of the others, so the directions are found at once.
+        if graphs.queries is not None or isinstance(F, SummaryMap):
+            # The eigenvectors of a graph of a few documents say nothing of the others, and a summary has not all documents, so
+            # the directions are found at once.
             return super()._solve(F, data, problem, graphs)
         degrees, self.sampling_ = problem.degrees, None
         assert degrees is not None

@@ -3,7 +3,7 @@
 A method of your own is a subclass of one of these; :class:`Reducer` says what it must, may and must not write.
 """
 
-from ._base import Graphs, Reducer
+from ._base import Graphs, Reducer, fits_in_memory
 from ._feature import FeatureSelector
 from ._free import FreeReducer
 from ._graphs import as_graph, linked, outside
@@ -34,6 +34,7 @@ __all__ = [
     "UnitsWarning",
     "Verification",
     "as_graph",
+    "fits_in_memory",
     "linked",
     "on_halves",
     "outside",

@@ -303,7 +303,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         if weights is not None:
             weights = checked_weights(weights, X.shape[0] if blocks is None else blocks.shape[0])
-            if blocks is not None and _fits_in_memory(blocks):
+            if blocks is not None and fits_in_memory(blocks):
                 X, y, blocks = blocks.load(), blocks.labels(y), None
         if blocks is not None:
             graphs = self._graphs(blocks.shape[0], in_blocks=True)
@@ -425,7 +425,7 @@ class Reducer(TransformerMixin, BaseEstimator):
                 self._require_links(given)
             require_room(blocks, [search.checked(n) for search in searches])
         except ValueError:
-            if not _fits_in_memory(blocks):
+            if not fits_in_memory(blocks):
                 raise
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
@@ -465,7 +465,8 @@ class Reducer(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _fits_in_memory(blocks: Blocks) -> bool:
+def fits_in_memory(blocks: Blocks) -> bool:
+    """Whether rows in blocks are few and small enough to be loaded where a method needs all of them."""
     n, d = blocks.shape
     return n <= QUERIES and n * d * blocks.dtype.itemsize <= working_memory()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..devices import host, is_foreign, to_numpy
 from ..graphs import Graph
+from ..neighbors import NoPlaceError
 from ..solvers import Certificate, Solution
 from ._base import Learnt, Reducer, TakenOver
 from ._free import FreeReducer
 
 SHOWN = 3  # eigenvalues in a sentence
 SOME = 1000  # rows that are projected to compare two models
+HELD = ("components_", "dual_coef_", "embedding_", "eigenvalues_", "mean_", "intercept_", "X_fit_")
+COUNTS = ("rank_", "n_pca_")
+REPORTED = (*COUNTS, "explained_ratio_", "errors_", "reconstruction_error_")
+ASIDE = 0.01  # how far new rows are from fitted ones, as a share of the way to another
 
 
 @dataclass(frozen=True)
@@ -27,17 +33,21 @@ class Verification:
 
     Attributes
     ----------
-    certificate : Certificate or list of Certificate
-        Of what the model holds, against the problem that the data pose; of each mode for tensors.
+    certificate : Certificate, list of Certificate or None
+        Of what the model holds, against the problem that the data pose; of each mode for tensors. None where what it holds cannot
+        be put into that problem, because its shape is another or because it is not finite.
     failures : tuple of str
         What does not hold, in sentences.
     unknown : tuple of str
         What could not be found anew, and was taken from the model or left out.
+    method : str
+        The name of the estimator that was checked, as of a pipeline that ends in a classifier.
     """
 
     certificate: Any
     failures: tuple[str, ...]
     unknown: tuple[str, ...]
+    method: str
 
     @property
     def holds(self) -> bool:
@@ -105,7 +115,8 @@ def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None, sample_weigh
         if _some(X) is not None
         else ["the rows are not in memory, so what the model gives for them was not compared"]
     )
-    return Verification(found, tuple(failures), (*before, *unseen, *_unknown(own, fresh, found, graph)))
+    unknown = (*before, *unseen, *_unknown(own, fresh, found, graph))
+    return Verification(found, tuple(failures), unknown, type(own).__name__)
 
 
 def _innermost(model: Any, X: Any) -> tuple[Reducer, Any, list[str]]:
@@ -162,6 +173,8 @@ def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[st
     """The certificate of what the model holds, and what does not hold."""
     if own._n_rows is not None and own._n_rows != learnt.data.n:
         raise ValueError(f"X has {learnt.data.n} rows, but the model was fitted to {own._n_rows}; pass the same data")
+    if misfits := _misfits(own, fresh):
+        return None, misfits
     solved = fresh._solved_problems(learnt.solution)
     solutions, modes = (solved, True) if isinstance(solved, list) else ([solved], False)
     graph = {
@@ -181,6 +194,24 @@ def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[st
     return found if modes else found[0], failures
 
 
+def _misfits(own: Any, fresh: Any) -> list[str]:
+    """What the model holds that is of another shape than what these data give, or not finite."""
+    found = []
+    for name in HELD:
+        held, expected = (_arrays(getattr(model, name, None)) for model in (own, fresh))
+        shapes = [[np.shape(part) for part in arrays] for arrays in (held, expected)]
+        if shapes[0] != shapes[1]:
+            one, other = (" and ".join(map(str, part)) or "none" for part in shapes)
+            found.append(f"{name} of the model has shape {one}, and its parameters ask for {other} on these data")
+        elif not all(np.isfinite(part.data if sparse.issparse(part) else part).all() for part in held):
+            found.append(f"{name} of the model holds numbers that are not finite")
+    return found
+
+
+def _arrays(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+
+
 def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: float) -> list[str]:
     """Where the map of the model is not the one that its own directions give on these data."""
     found = []
@@ -192,17 +223,59 @@ def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: floa
         found.append(
             f"the directions leave the space that the data span and pca= keeps, by a share of {taken.outside:.1e} of their length"
         )
-    maps = {} if (rows := _some(X)) is None else {"transform": rows}
-    if isinstance(own, FreeReducer) and hasattr(own, "inverse_transform"):
-        maps["inverse_transform"] = own.embedding_[:SOME]
-    for name, rows in maps.items():
-        share = _share_apart(getattr(own, name)(rows), getattr(fresh, name)(rows))
+    for name, one, other in _given(own, fresh, X):
+        share = _share_apart(one, other)
         if not share <= tolerance:
             found.append(
-                f"{name} gives other numbers for the data than the directions do, by a share of {share:.1e}: the mean, the "
-                "lengths, the scales or the fitted rows in the model are others, or so large that rounding drowns the rest"
+                f"{name} than the directions do, by a share of {share:.1e}: the mean, the lengths, the scales, the densities or "
+                "the fitted rows in the model are others, or so large that rounding drowns the rest"
             )
+    return [*found, *_misreported(own, fresh, tolerance)]
+
+
+def _misreported(own: Any, fresh: Any, tolerance: float) -> list[str]:
+    """What the model says of itself beside its map, where the data give another answer."""
+    found = []
+    for name in REPORTED:
+        said, given = (getattr(model, name, None) for model in (own, fresh))
+        if said is None or given is None:  # not known where rows went by in blocks
+            continue
+        one, other = (np.asarray(part, dtype=np.float64) for part in (said, given))
+        allowed = 0.0 if name in COUNTS else tolerance * (np.linalg.norm(other) or 1.0)
+        if one.shape != other.shape or not np.linalg.norm(one - other) <= allowed:
+            shown = f": {said}, and they give {given}" if one.size <= SHOWN else ""
+            found.append(f"{name} of the model is not what the data give{shown}")
     return found
+
+
+def _given(own: Any, fresh: Any, X: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What a model gives, what another gives, and what to say where they differ."""
+    if (rows := _some(X)) is not None:
+        yield "transform gives other numbers for the data", own.transform(rows), fresh.transform(rows)
+    if not isinstance(own, FreeReducer):
+        return
+    yield "transform gives other numbers for rows near the data", *_of_new_rows(own, fresh)
+    if hasattr(own, "inverse_transform"):
+        Y = own.embedding_[:SOME]
+        yield (
+            "inverse_transform gives other numbers for the data",
+            own.inverse_transform(Y),
+            fresh.inverse_transform(Y),
+        )
+
+
+def _of_new_rows(own: Any, fresh: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Where both models place rows that were not fitted, each a little off a fitted one, towards another."""
+    X, n = fresh.X_fit_, fresh.X_fit_.shape[0]
+    some = np.random.RandomState(0).permutation(n)[:SOME]
+    others = np.roll(some, 1)
+    rows = X[some] * (1 - ASIDE) + X[others] * ASIDE
+    try:
+        return own.transform(rows), fresh.transform(rows)
+    except NoPlaceError:  # the graph has no search among features
+        links = sparse.eye_array(n, format="csr")
+        links = (1 - ASIDE) * links[some] + ASIDE * links[others]
+        return own.transform(rows, links=links), fresh.transform(rows, links=links)
 
 
 def _some(X: Any) -> Any:
@@ -254,7 +327,7 @@ def _unknown(own: Any, fresh: Any, found: Any, graph: Any) -> list[str]:
         said.append(
             "the rows that were searched for were drawn at random without a seed (random_state), and are others now"
         )
-    if any(certificate.gap is None for certificate in (found if isinstance(found, list) else [found])):
+    if any(certificate and certificate.gap is None for certificate in (found if isinstance(found, list) else [found])):
         said.append("the gap and the angle are not known: the solver stops at the last direction that is asked for")
     if not hasattr(own, "certificate_"):
         said.append("the model has no certificate of its own: it was fitted before there were any")
