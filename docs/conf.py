@@ -26,8 +26,8 @@ numpydoc_class_members_toctree = False
 autodoc_default_options = {
     "members": True,
     "inherited-members": "BaseEstimator",
-    "exclude-members": "get_metadata_routing, score, set_output, set_fit_request, set_inverse_transform_request, set_partial_fit_request, "
-    "set_predict_request, set_score_request, set_transform_request",
+    "exclude-members": "get_metadata_routing, score, set_output, set_fit_request, set_inverse_transform_request, "
+    "set_partial_fit_request, set_predict_request, set_score_request, set_transform_request",
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
