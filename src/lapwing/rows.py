@@ -417,7 +417,7 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
         )
     y = _as_array(y)
     if y.size != n:
-        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label a sample")
+        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label per sample")
     known = y != -1
     if not known.any():
         raise ValueError(
@@ -448,7 +448,7 @@ def coded_labels(y: Any, n: int, names: np.ndarray) -> tuple[np.ndarray, np.ndar
         encode_labels(None, n)  # says what is missing
     y = _as_array(y)
     if y.size != n:
-        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label a sample")
+        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label per sample")
     known = y != -1
     try:
         found, inverse = np.unique(y[known], return_inverse=True)

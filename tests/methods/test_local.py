@@ -97,7 +97,7 @@ def test_weights_of_a_kernel_are_those_of_its_features():
         (TangentAlignment(5), X, "n_components"),
         (TangentAlignment(5, n_components=5), X, "n_components=5 must be smaller than n_neighbors=5"),
         (TangentAlignment(1, n_components=1), X, "n_components=1 must be smaller than n_neighbors=1"),
-        (Alignment([[0, 1]], [[[1.0, -1], [-1, 1]]] * 2), X, "one matrix a patch"),
+        (Alignment([[0, 1]], [[[1.0, -1], [-1, 1]]] * 2), X, "one matrix per patch"),
         (Alignment([[0, 99]], [[[1.0, -1], [-1, 1]]]), X, "rows of X"),
         (Alignment([[0, 1]], [[[1.0, -1, 0], [-1, 1, 0], [0, 0, 0]]]), X, "2 x 2"),
         (Alignment([[0, 1]], [[[1.0, -1], [1, 1]]]), X, "symmetric"),

@@ -24,7 +24,7 @@ def reproduce(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of results, tables, pictures and page.")
     ] = Path("out/evidence"),
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; one a core if not given.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; one per core if not given.")] = None,
 ) -> None:
     """Repeat published experiments beside their printed numbers.
 

@@ -1,4 +1,4 @@
-"""Local geometry: a patch a sample, a matrix a patch, and their alignment to one n x n matrix."""
+"""Local geometry: one patch per sample, one matrix per patch, and their alignment to one n x n matrix."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarra
         raise ValueError("patches and matrices must be arrays or lists: the rows of each patch, and a matrix for each")
     if len(patches) != len(matrices):
         raise ValueError(
-            f"patches has {len(patches)} entries, but matrices has {len(matrices)}; give one matrix a patch"
+            f"patches has {len(patches)} entries, but matrices has {len(matrices)}; give one matrix per patch"
         )
     sizes = np.array([len(patch) for patch in patches])
     for size in np.unique(sizes):

@@ -128,6 +128,7 @@ class Map:
     is_large: bool = False
     least_found: ClassVar[int] = 0  # directions, from which rules see how the variance is spread; 0 where none looks
     roots: Any = 1.0  # of how many samples a row stands for, as a column
+    plain_scatter: np.ndarray | None = None  # about the mean, once it was found on the way to something else
 
     def __init__(self, X: Any):
         self.X, self.shape, self.dtype, self.n_samples = X, X.shape, X.dtype, X.shape[0]
@@ -234,6 +235,8 @@ class Map:
 
     def variance_along(self, Q: np.ndarray) -> np.ndarray:
         """Of the variance of the rows, the share along each of the orthonormal columns of Q."""
+        if self.plain_scatter is not None:
+            return np.einsum("ij,ij->j", Q, self.plain_scatter @ Q) / np.trace(self.plain_scatter)
         along, total = np.zeros(Q.shape[1]), 0.0
         for rows, block in self.blocks(self.plain_mean):
             block = block if np.ndim(self.roots) == 0 else self.roots[rows] * block
@@ -448,6 +451,7 @@ class Map:
         """Scatter and forms together, of matrices without a wide part and about one mean."""
         plain = self.plain_mean
         C, *forms = self.forms([identity(self.shape[0]), *matrices], plain)
+        self.plain_scatter = C
         _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
         forms = [N.T @ M @ N for M in forms]
         if centre.weights is not None:  # the constraint, last, is about another mean; what attracts does not see it

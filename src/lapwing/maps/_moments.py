@@ -258,7 +258,7 @@ class Rest:
         return self._products(weights) - self.offsets.T @ ((weights * self.counts)[:, None] * self.offsets)
 
     def _products(self, weights: np.ndarray) -> np.ndarray:
-        """Of the rows, with a weight a class.
+        """Of the rows, with one weight per class.
 
         The moments have those of equal weights; others take a pass, once: weights are split into parts that are known (equal
         ones, then what passes were made for, orthogonal to one another) and a rest.

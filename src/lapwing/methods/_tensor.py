@@ -26,7 +26,7 @@ class TSA(MultilinearReducer):
 
     with L = D - W, and with V held U solves the same with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top`:
     equations 7.9 and 7.10 of [1]_. U is the identity at first, then V, U, V, U ... are found in turn. Samples of higher order
-    have one matrix a mode, found in the same way, the last mode first. The problems are as large as a side of the image, not as
+    have one matrix per mode, found in the same way, the last mode first. The problems are as large as a side of the image, not as
     the image, and few numbers are learnt, which suits small samples. For n2 = 1 it is LPP about the plain mean.
 
     Parameters
@@ -62,7 +62,7 @@ class TSA(MultilinearReducer):
     Attributes
     ----------
     components_ : list of ndarray of shape (l_m, n_m)
-        :math:`U^\top, V^\top, \dots`, one a mode. Of each row, the entry of largest absolute value (the first of several) is
+        :math:`U^\top, V^\top, \dots`, one per mode. Of each row, the entry of largest absolute value (the first of several) is
         positive.
     mean_ : ndarray of shape (n1, n2, ...)
         The mean image, which :meth:`transform` subtracts.

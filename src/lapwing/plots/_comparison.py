@@ -11,7 +11,7 @@ from ._axes import axes_or_new, style
 
 
 class ComparisonDisplay:
-    """A measure over the number of dimensions, one line a method, with standard errors over folds.
+    """A measure over the number of dimensions, one line per method, with standard errors over folds.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool 
     if label is None or (columns and re.fullmatch(r"-?\d+", label)):
         return None
     if not os.path.exists(label):
-        raise ValueError(f"{path}: label={label!r}: neither a number of a column nor a file of labels, one a row")
+        raise ValueError(f"{path}: label={label!r}: neither a number of a column nor a file of labels, one per row")
     check_file(label)
     if label.endswith(".npy"):
         y = np.array(_mapped(label))

@@ -1,4 +1,4 @@
-"""The published experiments, declared one file a paper, and the engine that runs them.
+"""The published experiments, declared one file per paper, and the engine that runs them.
 
 >>> from lapwing.papers.experiments import names
 >>> "lpdp-table-1" in names()
