@@ -1,6 +1,10 @@
-"""Documentation: `make docs`, warnings are errors."""
+"""Documentation: `make docs`, warnings are errors. The pages ask no other host for anything: they can be read without a network."""
 
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "lapwing"
 copyright = "the lapwing developers"
@@ -11,15 +15,28 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    # Of our own, in _extensions.
+    "mathml",
+    "names",
+    "places",
 ]
+html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_templates"]
+# paper.md is a manuscript, not a page.
+exclude_patterns = ["_build", "_templates", "_extensions", "paper.md"]
 autosummary_generate = True
+# A role that names nothing is a warning, and so an error. Words that belong to other libraries are let through.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"(dask|matplotlib|numpy|onnx|pandas|polars|scipy|sklearn|torch)\..*"),
+    ("py:(attr|mod)", r".*"),  # attributes are told in the docstring of their class, modules have no page
+]
+# Types are told by the docstrings, in words.
+autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 # What scikit-learn's mixins document refers to pages of its own.
@@ -39,7 +56,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "abort_on_example_error": True,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
 }
 
@@ -49,8 +66,12 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "navbar_align": "left",
+    "header_links_before_dropdown": 8,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 html_sidebars = {"**": ["sidebar-nav-bs"], "index": []}
+html_static_path = ["_static"]
+html_css_files = ["lapwing.css"]
+html_show_sourcelink = False

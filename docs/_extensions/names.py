@@ -1,0 +1,72 @@
+"""A literal that is the name of something in the reference becomes a link to its page.
+
+``LPP`` and ``graphs.KNN`` in any page, docstring or example do; a function only with its module (``cost.estimate_cost``), since
+``load`` or ``compare`` alone may be a word of the command line. Headings, links and the thing's own page stay as they are.
+
+A role may name anything by the end of its full name (``:func:`recall_at_k```), from any page, where only one thing ends so.
+"""
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.nodes import make_refnode
+
+NOT_HERE = (nodes.title, nodes.reference, nodes.term)
+
+
+def spellings(name, kind):
+    """How pages write what is called `name` in full."""
+    _, *parts = name.split(".")
+    if not any(part.startswith("_") for part in parts):
+        yield from {name, ".".join(parts)} if len(parts) > 1 or kind == "class" else {name}
+        if kind == "class":
+            yield parts[-1]
+
+
+class LinkNames(SphinxPostTransform):
+    """Links literals to the objects that they name."""
+
+    default_priority = 20  # before titles, captions and the like are worked on, after nothing that matters here
+
+    def run(self, **kwargs):
+        objects = self.env.domains.python_domain.objects
+        known = {
+            spelling: (name, entry)
+            for name, entry in sorted(objects.items(), reverse=True)  # of two the shorter path wins: lapwing.LPP
+            if entry.objtype in {"class", "function"} and name.startswith("lapwing.") and not entry.aliased
+            for spelling in spellings(name, entry.objtype)
+        }
+        for literal in list(self.document.findall(nodes.literal)):
+            name, entry = known.get(literal.astext(), (None, None))
+            if entry is None or entry.docname == self.env.docname or inside(literal, NOT_HERE):
+                continue
+            link = make_refnode(self.app.builder, self.env.docname, entry.docname, entry.node_id, literal.copy(), name)
+            link[0].extend(literal.children)
+            literal.replace_self(link)
+
+
+def inside(node, kinds):
+    while node is not None:
+        if isinstance(node, kinds):
+            return True
+        node = node.parent
+    return False
+
+
+def by_its_end(app, env, node, contnode):
+    """Resolves a role that Sphinx could not."""
+    target = node.get("reftarget", "")
+    ends = {
+        (entry.docname, entry.node_id, name)
+        for name, entry in env.domains.python_domain.objects.items()
+        if node.get("refdomain") == "py" and name.startswith("lapwing.") and name.endswith(f".{target}")
+    }
+    if len(ends) != 1:
+        return None
+    [(docname, node_id, name)] = ends
+    return make_refnode(app.builder, node["refdoc"], docname, node_id, contnode, name)
+
+
+def setup(app):
+    app.connect("missing-reference", by_its_end)
+    app.add_post_transform(LinkNames)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
