@@ -5,7 +5,7 @@ READY := .venv/ready
 # Two test processes on two cores: more threads would only wait for each other.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo docs test test-oldest test-newest fuzz mutate sdist-test lint bench bench-scale defaults reproduce reproduce-quick clean
+.PHONY: demo docs test test-oldest test-newest fuzz mutate sdist-test dist lint bench bench-scale defaults reproduce reproduce-quick clean
 
 demo: $(READY)
 	$(BIN)/lapwing demo out
@@ -63,6 +63,19 @@ sdist-test: $(READY)
 	$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("out/sdist")'
 	tar -xzf out/sdist/lapwing-*.tar.gz -C out/sdist --strip-components=1
 	cd out/sdist && $(THREADS) PYTHONPATH=$(CURDIR)/out/sdist/src $(CURDIR)/$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# What is uploaded: the source distribution and, built from it, the wheel. Both are checked, and the wheel is installed and tried in
+# an environment that has nothing else.
+dist: $(READY)
+	rm -rf dist out/clean
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv out/clean
+	out/clean/bin/python -m pip install --quiet --disable-pip-version-check dist/lapwing-*.whl
+	cd out && clean/bin/python ../tests/installed.py
+	out/clean/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo dist/lapwing-*.whl)[cli]"
+	cd out && clean/bin/python ../tests/installed.py --cli
+	@ls dist
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("setuptools", minversion="77")
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("benchmarks", "docs", "examples", "src", "tests")
+FOLDERS = (".github", "benchmarks", "docs", "examples", "src", "tests")
 MADE = ("__pycache__", "*.egg-info", "_build", "gallery", "generated", "sg_execution_times.rst", ".hypothesis")
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_sdist(sys.argv[1]))"
 SOME = ["tests/test_replacing.py", "tests/persistence/test_file.py::test_mode_and_link"]
@@ -44,9 +44,10 @@ def test_all_is_there(unpacked):
         for root in (unpacked.parent / "tree", unpacked)
     )
     assert {name for name in packed if ".egg-info/" not in name} == {n for n in written if ".egg-info/" not in n}
-    assert {"README.md", "LICENSE", "CHANGELOG.md", "Makefile", "conftest.py", "pyproject.toml"} <= set(
-        os.listdir(unpacked)
+    files = (
+        "CHANGELOG.md CITATION.cff CODE_OF_CONDUCT.md LICENSE Makefile README.md SECURITY.md conftest.py pyproject.toml"
     )
+    assert set(files.split()) <= set(os.listdir(unpacked))
 
 
 def test_its_own_tests_run(unpacked):

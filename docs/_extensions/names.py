@@ -7,7 +7,6 @@ A role may name anything by the end of its full name (``:func:`recall_at_k```), 
 """
 
 from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
 NOT_HERE = (nodes.title, nodes.reference, nodes.term)
@@ -22,26 +21,20 @@ def spellings(name, kind):
             yield parts[-1]
 
 
-class LinkNames(SphinxPostTransform):
+def link_names(app, doctree, docname):
     """Links literals to the objects that they name."""
-
-    default_priority = 20  # before titles, captions and the like are worked on, after nothing that matters here
-
-    def run(self, **kwargs):
-        objects = self.env.domains.python_domain.objects
-        known = {
-            spelling: (name, entry)
-            for name, entry in sorted(objects.items(), reverse=True)  # of two the shorter path wins: lapwing.LPP
-            if entry.objtype in {"class", "function"} and name.startswith("lapwing.") and not entry.aliased
-            for spelling in spellings(name, entry.objtype)
-        }
-        for literal in list(self.document.findall(nodes.literal)):
-            name, entry = known.get(literal.astext(), (None, None))
-            if entry is None or entry.docname == self.env.docname or inside(literal, NOT_HERE):
-                continue
-            link = make_refnode(self.app.builder, self.env.docname, entry.docname, entry.node_id, literal.copy(), name)
-            link[0].extend(literal.children)
-            literal.replace_self(link)
+    known = {
+        spelling: (name, entry)
+        for name, entry in sorted(app.env.get_domain("py").objects.items(), reverse=True)  # the shorter path wins
+        if entry.objtype in {"class", "function"} and name.startswith("lapwing.") and not entry.aliased
+        for spelling in spellings(name, entry.objtype)
+    }
+    for literal in list(doctree.findall(nodes.literal)):
+        name, entry = known.get(literal.astext(), (None, None))
+        if entry is None or entry.docname == docname or inside(literal, NOT_HERE):
+            continue
+        link = make_refnode(app.builder, docname, entry.docname, entry.node_id, literal.deepcopy(), name)
+        literal.replace_self(link)
 
 
 def inside(node, kinds):
@@ -56,17 +49,17 @@ def by_its_end(app, env, node, contnode):
     """Resolves a role that Sphinx could not."""
     target = node.get("reftarget", "")
     ends = {
-        (entry.docname, entry.node_id, name)
-        for name, entry in env.domains.python_domain.objects.items()
+        (entry.docname, entry.node_id)
+        for name, entry in env.get_domain("py").objects.items()
         if node.get("refdomain") == "py" and name.startswith("lapwing.") and name.endswith(f".{target}")
     }
     if len(ends) != 1:
         return None
-    [(docname, node_id, name)] = ends
-    return make_refnode(app.builder, node["refdoc"], docname, node_id, contnode, name)
+    [(docname, node_id)] = ends
+    return make_refnode(app.builder, node["refdoc"], docname, node_id, contnode, node_id)
 
 
 def setup(app):
     app.connect("missing-reference", by_its_end)
-    app.add_post_transform(LinkNames)
+    app.connect("doctree-resolved", link_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
