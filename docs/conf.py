@@ -28,7 +28,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 templates_path = ["_templates"]
 # paper.md is a manuscript, not a page.
-exclude_patterns = ["_build", "_templates", "_extensions", "paper.md"]
+exclude_patterns = ["_build", "_templates", "_extensions", "paper.md", "sg_execution_times.rst"]
 autosummary_generate = True
 # A role that names nothing is a warning, and so an error. Words that belong to other libraries are let through.
 nitpicky = True
