@@ -1,48 +1,106 @@
 """
-Eigenfaces, Fisherfaces, Laplacianfaces
-=======================================
+How do I recognise faces with few photographs per person?
+=========================================================
 
-The directions of a linear map of images are images themselves. Faces are those of the Yale collection, if they are at
-hand, else the pictures are digits.
+A linear map of images has directions that are images themselves. Those of PCA are known as Eigenfaces, those of discriminant analysis as
+Fisherfaces, and those of locality preserving projections as Laplacianfaces. This example draws them, and measures how well
+the nearest neighbour recognises people in each of the spaces.
 """
+
+# %%
+# The faces
+# ---------
+# The Olivetti faces are 400 photographs of 40 people, ten of each. We take them from the folder ``LAPWING_DATA`` or from
+# scikit-learn's cache. Calling ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take scikit-learn's digits,
+# and the "people" are the digits from 0 to 9. The output says which it was.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import fetch_olivetti_faces, load_digits
+
+from lapwing.papers.datasets import available, load
+
+
+def pictures():
+    """Images from 0 to 1, their classes, and what they are."""
+    if available()["orl"]["64x64"] == "file":
+        data = load("orl", version="64x64")
+        return data.images / 255, data.target, "Olivetti faces"
+    try:
+        data = fetch_olivetti_faces(download_if_missing=False)
+    except OSError:  # it is not in the cache
+        data = load_digits()
+        return data.images / 16, data.target, "digits"
+    return data.images, data.target, "Olivetti faces"
+
+
+images, y, which = pictures()
+if images.shape[1] == 64:
+    images = images.reshape(-1, 32, 2, 32, 2).mean(axis=(2, 4))
+X = images.reshape(len(images), -1)
+X = X / np.linalg.norm(X, axis=1, keepdims=True)  # light and dark photographs become comparable
+c = len(np.unique(y))
+print(f"{which}: {len(X)} images of {images.shape[1]} x {images.shape[2]} pixels, {c} classes")
+
+# %%
+# Four kinds of faces
+# -------------------
+# All have one dimension fewer than there are people. ``graph="supervised"`` links photographs of one person, which makes LPP a discriminant
+# analysis with a ridge, a modern form of Fisherfaces. Laplacianfaces link similar photographs after 98 % of the variance was kept, as
+# they were published. The last kind links similar photographs of the same person only.
+
 from sklearn.decomposition import PCA
+
+from lapwing import LPP
+from lapwing.graphs import KNN
+
+methods = {
+    "Eigenfaces": PCA(c - 1),
+    "Fisherfaces (LPP, supervised)": LPP(c - 1, graph="supervised"),
+    "Laplacianfaces": LPP(c - 1, graph=KNN(5), pca=0.98),
+    "Laplacianfaces of one person": LPP(c - 1, graph=KNN(3, among="same_class"), pca=0.98),
+}
+
+figure, axes = plt.subplots(len(methods), 6, figsize=(6.6, 5.2), layout="constrained")
+for line, (name, model) in zip(axes, methods.items(), strict=True):
+    for ax, direction in zip(line, model.fit(X, y).components_, strict=False):
+        most = abs(direction).max()
+        ax.imshow(direction.reshape(images.shape[1:]), cmap="gray", vmin=-most, vmax=most)
+        ax.set(xticks=[], yticks=[])
+    line[0].set_title(name, loc="left", fontsize="medium")
+plt.show()
+
+# %%
+# How well are people recognised?
+# -------------------------------
+# Half of the photographs of each person are known, and the other half is to be recognised by the nearest neighbour. The errors are the mean
+# of ten random halves.
+
 from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from lapwing import LPP
-from lapwing.graphs import KNN, SameClass
-from lapwing.papers.datasets import available, load
-from lapwing.plots import components
+halves = StratifiedShuffleSplit(10, test_size=0.5, random_state=0)
+errors = {"pixels, no reduction": 100 * (1 - cross_val_score(KNeighborsClassifier(1), X, y, cv=halves))}
+for name, model in methods.items():
+    errors[name] = 100 * (1 - cross_val_score(make_pipeline(model, KNeighborsClassifier(1)), X, y, cv=halves))
+for name, found in errors.items():
+    print(f"{name:32}{found.mean():6.1f} ± {found.std():.1f} % errors")
 
-data = load("yale" if available()["yale"]["32x32"] == "file" else "digits")
-y, shape = data.target, data.image_shape
-X = data.data / np.linalg.norm(data.data, axis=1, keepdims=True)
-
-# %%
-# All have one dimension less than there are people. LPP with the class graph is linear discriminant analysis, here
-# after n - c principal components, as Fisherfaces were published; Laplacianfaces are LPP after 98 % of the energy.
-
-c, n = len(np.unique(y)), len(y) // 2
-methods = {
-    "Eigenfaces": PCA(c - 1),
-    "Fisherfaces": LPP(c - 1, pca=n - c if n - c < X.shape[1] else None, graph=SameClass()),
-    "Laplacianfaces": LPP(c - 1, pca=0.98),
-    "Laplacianfaces, neighbours of the same class": LPP(c - 1, pca=0.98, graph=KNN(3, among="same_class")),
-}
-
-figure = plt.figure(figsize=(9, 6.8), layout="constrained")
-for part, (name, model) in zip(figure.subfigures(len(methods), 1), methods.items(), strict=True):
-    components(model.fit(X, y), image_shape=shape, n_components=8, title=name, figure=part)
+figure, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+bars = ax.barh(list(errors), [found.mean() for found in errors.values()], color="tab:blue")
+ax.bar_label(bars, labels=[f"{found.mean():.1f} ± {found.std():.1f}" for found in errors.values()], padding=4)
+ax.invert_yaxis()
+ax.set(xlabel="errors of the nearest neighbour, %", title=which, xlim=(0, 1.35 * max(found.mean() for found in errors.values())))
 plt.show()
 
 # %%
-# How well does the nearest neighbour recognise in these spaces? Errors in percent over ten random halves:
+# What to take home
+# -----------------
+# - On faces labels matter most. LPP with the class graph makes a fifth of the errors of Eigenfaces.
+# - Laplacianfaces without labels are worse than Eigenfaces here, although the first papers say otherwise. Most of the variance of faces is light, and
+#   neighbours are photographs in the same light. Linking neighbours of the same person only repairs most of it.
+# - On digits the pixels themselves are best. There are 90 digits of each class to compare with, and no need for a projection but speed.
 
-halves = StratifiedShuffleSplit(10, test_size=0.5, random_state=0)
-for name, model in methods.items():
-    errors = 100 * (1 - cross_val_score(make_pipeline(model, KNeighborsClassifier(1)), X, y, cv=halves))
-    print(f"{name:46}{errors.mean():6.1f} ± {errors.std():.1f}")
+order = sorted(errors, key=lambda name: errors[name].mean())
+print(f"{which}, fewest errors first: " + "; ".join(f"{name} {errors[name].mean():.1f} %" for name in order))

@@ -56,7 +56,8 @@ print("numbers learnt by TSA:", sum(U.size for U in tsa.components_))
 print("numbers learnt by a projection of flat images to as many dimensions:", np.prod(small) * images[0].size)
 
 # %%
-# An image can be put together again from its table. Detail is lost, and what images of a class share is kept.
+# An image can be put together again from its table. The result is rough, because TSA looks for what images of one class share, and not for
+# what restores an image best.
 
 shown = np.array([np.flatnonzero(y == c)[0] for c in np.unique(y)[:6]])
 again = tsa.inverse_transform(tsa.transform(images[shown]))
