@@ -2,13 +2,14 @@
 How do I fit rows that do not fit in memory?
 ============================================
 
-Pass a dask array. Its rows are read in blocks, by the threads of this machine or by the workers of a cluster, and no step of the fit
-holds all of them at once. This example fits 200,000 rows in blocks and compares the result with a fit in memory.
+Pass a dask array. Its rows are read in blocks, by the threads of this machine or by the workers of a cluster, and no
+step of the fit holds all of them at once. This example fits 200,000 rows in blocks and compares the result with a fit
+in memory.
 """
 
 # %%
-# Dask comes with the extra ``dask``. Without it, this example stops here with a sentence. Parquet folders, Zarr arrays and
-# memory maps of NumPy are read in blocks in the same way.
+# Dask comes with the extra ``dask``. Without it, this example stops here with a sentence. Parquet folders, Zarr arrays
+# and memory maps of NumPy are read in blocks in the same way.
 
 import time
 from importlib.util import find_spec
@@ -21,13 +22,15 @@ from lapwing import LPP, MMC
 from lapwing.graphs import KNN
 
 has_dask = find_spec("dask") is not None
-print("dask is installed" if has_dask else "dask is not installed: pip install 'lapwing[dask]'. Nothing is fitted below.")
+print(
+    "dask is installed" if has_dask else "dask is not installed: pip install 'lapwing[dask]'. Nothing is fitted below."
+)
 
 # %%
 # Rows that are made block by block
 # ---------------------------------
-# Each block is made when it is asked for, as it would be read from a disk. Nothing below ever holds all rows. Ten classes lie in
-# 32 dimensions, of which eight tell the classes apart.
+# Each block is made when it is asked for, as it would be read from a disk. Nothing below ever holds all rows. Ten
+# classes lie in 32 dimensions, of which eight tell the classes apart.
 
 N, BLOCK, D = 200_000, 25_000, 32
 centres = np.zeros((10, D), dtype=np.float32)
@@ -52,9 +55,10 @@ if has_dask:
 # %%
 # Two fits
 # --------
-# :class:`lapwing.MMC` uses classes alone. It needs one pass over the rows, which adds up their sums. :class:`lapwing.LPP` with
-# ``queries=1_000`` looks for the neighbours of 1,000 random rows among all rows, and needs two passes. The command
-# ``Client("tcp://...")`` of ``dask.distributed``, given before the fit, would send the same work to a cluster.
+# :class:`lapwing.MMC` uses classes alone. It needs one pass over the rows, which adds up their sums.
+# :class:`lapwing.LPP` with ``queries=1_000`` looks for the neighbours of 1,000 random rows among all rows, and needs
+# two passes. The command ``Client("tcp://...")`` of ``dask.distributed``, given before the fit, would send the same
+# work to a cluster.
 
 models = {
     "MMC, classes": MMC(8),
@@ -101,6 +105,9 @@ if has_dask:
 # What to take home
 # -----------------
 # - A dask array goes where an array goes, and what comes out of ``transform`` is a dask array again.
-# - The result is that of a fit in memory, to the rounding of the single precision that these rows have. Only the time differs.
-# - Where rows fit in memory, an array is the better choice. Reading and making blocks takes time of its own, as the times above show.
-# - In blocks, graphs of classes and graphs of sampled neighbours are available. A graph of the neighbours of every row is not.
+# - The result is that of a fit in memory, to the rounding of the single precision that these rows have. Only the time
+#   differs.
+# - Where rows fit in memory, an array is the better choice. Reading and making blocks takes time of its own, as the
+#   times above show.
+# - In blocks, graphs of classes and graphs of sampled neighbours are available. A graph of the neighbours of every row
+#   is not.

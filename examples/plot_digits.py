@@ -2,16 +2,16 @@
 Which projection shows my classes best?
 =======================================
 
-A picture in two dimensions is often the first thing that one wants to see of data. This example draws scikit-learn's digits by twelve
-linear projections, learnt from one half of the digits and applied to the other half. Then it asks how many dimensions it takes to
-tell digits apart, because two are few.
+A picture in two dimensions is often the first thing that one wants to see of data. This example draws scikit-learn's
+digits by twelve linear projections, learnt from one half of the digits and applied to the other half. Then it asks how
+many dimensions it takes to tell digits apart, because two are few.
 """
 
 # %%
 # Twelve pictures of new digits
 # -----------------------------
-# All methods are linear, so that each picture is a product of the pixels with two directions. Those that are marked by a star have seen the labels of
-# the first half. None has seen the second half, which is shown.
+# All methods are linear, so that each picture is a product of the pixels with two directions. Those that are marked by
+# a star have seen the labels of the first half. None has seen the second half, which is shown.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
@@ -52,7 +52,8 @@ figure.legend(*dots.legend_elements(), loc="outside lower center", ncols=10, han
 plt.show()
 
 # %%
-# The number in each title is the share of new digits that the 15 nearest digits of the first half recognise in the plane.
+# The number in each title is the share of new digits that the 15 nearest digits of the first half recognise in the
+# plane.
 
 for name in sorted(scores, key=scores.get, reverse=True):
     print(f"{name:18} {scores[name]:.3f}")
@@ -73,8 +74,8 @@ plt.show()
 # %%
 # What to take home
 # -----------------
-# - In two dimensions the methods that see labels come first, but not all of them do: a method that is made for a small scatter can still pile up
-#   classes.
+# - In two dimensions the methods that see labels come first, but not all of them do: a method that is made for a small
+#   scatter can still pile up classes.
 # - Two dimensions are for looking. With 16 of them, nearly every method recognises the digits, PCA among them.
 # - The choice below is the one with the fewest dimensions among all that are within one standard error of the best.
 

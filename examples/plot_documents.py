@@ -2,8 +2,8 @@
 How do I cluster documents?
 ===========================
 
-Documents are rows of word counts: many columns, nearly all of them zero. The usual way is to reduce them by latent semantic
-indexing (LSI, a truncated singular value decomposition) and to run k-means there. Locality preserving indexing
+Documents are rows of word counts: many columns, nearly all of them zero. The usual way is to reduce them by latent
+semantic indexing (LSI, a truncated singular value decomposition) and to run k-means there. Locality preserving indexing
 (:class:`lapwing.LPI`) instead keeps documents near each other that share words, and graph-Laplacian PCA
 (:class:`lapwing.GLPCA`) does half of each. This example compares them.
 """
@@ -12,9 +12,9 @@ indexing (LSI, a truncated singular value decomposition) and to run k-means ther
 # The documents
 # -------------
 # We take the first of three collections that is on this machine: the news of TDT2 from the folder ``LAPWING_DATA``, the
-# discussions of 20 Newsgroups from scikit-learn's cache, or else the docstrings of scikit-learn's own modules, each labelled by
-# the module that it comes from. Nothing is downloaded here. Calling ``fetch_20newsgroups()`` once puts the discussions in the
-# cache. The output below says which collection it was.
+# discussions of 20 Newsgroups from scikit-learn's cache, or else the docstrings of scikit-learn's own modules, each
+# labelled by the module that it comes from. Nothing is downloaded here. Calling ``fetch_20newsgroups()`` once puts the
+# discussions in the cache. The output below says which collection it was.
 
 import importlib
 import inspect
@@ -70,14 +70,14 @@ print(f"{which}: {counts.shape[0]} documents, {counts.shape[1]} words, {len(np.u
 # %%
 # Clusters
 # --------
-# We draw five topics at random, four times, and look for five clusters among their documents. How words are weighted matters,
-# so we try both usual ways: plain counts, with every document scaled to length 1, and tf-idf, in which words that are in many
-# documents count less. Every method gets four dimensions, and LSI one more, since its first one is near the mean of all documents.
-# Then k-means runs ten times and keeps its best result. The accuracy
-# is that of the best matching of clusters and topics. No method sees the topics.
+# We draw five topics at random, four times, and look for five clusters among their documents. How words are weighted
+# matters, so we try both usual ways: plain counts, with every document scaled to length 1, and tf-idf, in which words
+# that are in many documents count less. Every method gets four dimensions, and LSI one more, since its first one is
+# near the mean of all documents. Then k-means runs ten times and keeps its best result. The accuracy is that of the
+# best matching of clusters and topics. No method sees the topics.
 #
-# GLPCA takes dense rows, so it gets the first 100 dimensions of LSI. Its ``beta`` of 0.9 lets the graph count more than the
-# approximation of the rows.
+# GLPCA takes dense rows, so it gets the first 100 dimensions of LSI. Its ``beta`` of 0.9 lets the graph count more than
+# the approximation of the rows.
 
 from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
@@ -120,8 +120,8 @@ for weighting, found in scores.items():
         print(f"{weighting:8}{name:12} accuracy {np.mean(values):.3f} ± {np.std(values):.3f}")
 
 # %%
-# The upper pictures show two of the four dimensions, coloured by topic, for the first draw and plain counts. The lower one shows the
-# accuracy over the four draws.
+# The upper pictures show two of the four dimensions, coloured by topic, for the first draw and plain counts. The lower
+# one shows the accuracy over the four draws.
 
 figure, axes = plt.subplot_mosaic([["LSI", "LPI"], ["scores", "scores"]], figsize=(6.4, 6), layout="constrained")
 for name in ("LSI", "LPI"):
@@ -139,10 +139,10 @@ plt.show()
 # %%
 # What to take home
 # -----------------
-# - On plain counts the graph helps: LPI and GLPCA are ahead of LSI and of k-means on all words. On the news of TDT2 the lead is
-#   clear. On the docstrings it is smaller than the deviation over the draws.
-# - With tf-idf the methods come close to each other, and k-means on all words is as good as any of them. Try tf-idf before
-#   anything else.
+# - On plain counts the graph helps: LPI and GLPCA are ahead of LSI and of k-means on all words. On the news of TDT2 the
+#   lead is clear. On the docstrings it is smaller than the deviation over the draws.
+# - With tf-idf the methods come close to each other, and k-means on all words is as good as any of them. Try tf-idf
+#   before anything else.
 # - LPI is a linear map, so it places new documents by one product. GLPCA places them through their neighbours.
 
 for weighting, found in scores.items():

@@ -2,17 +2,17 @@
 How do I recognise faces with few photographs per person?
 =========================================================
 
-A linear map of images has directions that are images themselves. Those of PCA are known as Eigenfaces, those of discriminant analysis as
-Fisherfaces, and those of locality preserving projections as Laplacianfaces. This example draws them, and measures how well
-the nearest neighbour recognises people in each of the spaces.
+A linear map of images has directions that are images themselves. Those of PCA are known as Eigenfaces, those of
+discriminant analysis as Fisherfaces, and those of locality preserving projections as Laplacianfaces. This example draws
+them, and measures how well the nearest neighbour recognises people in each of the spaces.
 """
 
 # %%
 # The faces
 # ---------
-# The Olivetti faces are 400 photographs of 40 people, ten of each. We take them from the folder ``LAPWING_DATA`` or from
-# scikit-learn's cache. Calling ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take scikit-learn's digits,
-# and the "people" are the digits from 0 to 9. The output says which it was.
+# The Olivetti faces are 400 photographs of 40 people, ten of each. We take them from the folder ``LAPWING_DATA`` or
+# from scikit-learn's cache. Calling ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither
+# place, we take scikit-learn's digits, and the "people" are the digits from 0 to 9. The output says which it was.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,9 +45,10 @@ print(f"{which}: {len(X)} images of {images.shape[1]} x {images.shape[2]} pixels
 # %%
 # Four kinds of faces
 # -------------------
-# All have one dimension fewer than there are people. ``graph="supervised"`` links photographs of one person, which makes LPP a discriminant
-# analysis with a ridge, a modern form of Fisherfaces. Laplacianfaces link similar photographs after 98 % of the variance was kept, as
-# they were published. The last kind links similar photographs of the same person only.
+# All have one dimension fewer than there are people. ``graph="supervised"`` links photographs of one person, which
+# makes LPP a discriminant analysis with a ridge, a modern form of Fisherfaces. Laplacianfaces link similar photographs
+# after 98 % of the variance was kept, as they were published. The last kind links similar photographs of the same
+# person only.
 
 from sklearn.decomposition import PCA
 
@@ -73,8 +74,8 @@ plt.show()
 # %%
 # How well are people recognised?
 # -------------------------------
-# Half of the photographs of each person are known, and the other half is to be recognised by the nearest neighbour. The errors are the mean
-# of ten random halves.
+# Half of the photographs of each person are known, and the other half is to be recognised by the nearest neighbour. The
+# errors are the mean of ten random halves.
 
 from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -91,16 +92,22 @@ figure, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 bars = ax.barh(list(errors), [found.mean() for found in errors.values()], color="tab:blue")
 ax.bar_label(bars, labels=[f"{found.mean():.1f} ± {found.std():.1f}" for found in errors.values()], padding=4)
 ax.invert_yaxis()
-ax.set(xlabel="errors of the nearest neighbour, %", title=which, xlim=(0, 1.35 * max(found.mean() for found in errors.values())))
+ax.set(
+    xlabel="errors of the nearest neighbour, %",
+    title=which,
+    xlim=(0, 1.35 * max(found.mean() for found in errors.values())),
+)
 plt.show()
 
 # %%
 # What to take home
 # -----------------
 # - On faces labels matter most. LPP with the class graph makes a fifth of the errors of Eigenfaces.
-# - Laplacianfaces without labels are worse than Eigenfaces here, although the first papers say otherwise. Most of the variance of faces is light, and
-#   neighbours are photographs in the same light. Linking neighbours of the same person only repairs most of it.
-# - On digits the pixels themselves are best. There are 90 digits of each class to compare with, and no need for a projection but speed.
+# - Laplacianfaces without labels are worse than Eigenfaces here, although the first papers say otherwise. Most of the
+#   variance of faces is light, and neighbours are photographs in the same light. Linking neighbours of the same person
+#   only repairs most of it.
+# - On digits the pixels themselves are best. There are 90 digits of each class to compare with, and no need for a
+#   projection but speed.
 
 order = sorted(errors, key=lambda name: errors[name].mean())
 print(f"{which}, fewest errors first: " + "; ".join(f"{name} {errors[name].mean():.1f} %" for name in order))

@@ -2,20 +2,20 @@
 Which features should I keep?
 =============================
 
-A projection mixes all features. Sometimes you want to keep a few as they are, because measuring the others costs money or because the
-features must stay readable. :class:`lapwing.LaplacianScore` ranks features without labels, and :class:`lapwing.FisherScore` ranks them
-with labels. This example compares both with what scikit-learn offers.
+A projection mixes all features. Sometimes you want to keep a few as they are, because measuring the others costs money
+or because the features must stay readable. :class:`lapwing.LaplacianScore` ranks features without labels, and
+:class:`lapwing.FisherScore` ranks them with labels. This example compares both with what scikit-learn offers.
 """
 
 # %%
 # The scores
 # ----------
-# A good feature for the Laplacian score differs little between neighbours, compared with how much it varies overall. A good feature for the
-# Fisher score has class means that lie far apart, compared with how much classes vary. The rivals are the plain variance, which needs
-# no labels either, and the F statistic of an analysis of variance, ``f_classif``.
+# A good feature for the Laplacian score differs little between neighbours, compared with how much it varies overall. A
+# good feature for the Fisher score has class means that lie far apart, compared with how much classes vary. The rivals
+# are the plain variance, which needs no labels either, and the F statistic of an analysis of variance, ``f_classif``.
 #
-# The features are the 64 pixels of scikit-learn's digits, to which we add 36 columns of pure noise that vary as much as the strongest pixels. A good
-# ranking puts the noise last.
+# The features are the 64 pixels of scikit-learn's digits, to which we add 36 columns of pure noise that vary as much as
+# the strongest pixels. A good ranking puts the noise last.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,8 +45,9 @@ for name, order in rankings.items():
 # %%
 # Which pixels are kept?
 # ----------------------
-# The upper pictures show the digit's 8 x 8 pixels. The 20 best features of each ranking are dark, as far as they are pixels. The lower
-# picture shows how well the nearest neighbour tells digits apart with the best features alone, by cross-validation.
+# The upper pictures show the digit's 8 x 8 pixels. The 20 best features of each ranking are dark, as far as they are
+# pixels. The lower picture shows how well the nearest neighbour tells digits apart with the best features alone, by
+# cross-validation.
 
 numbers = (2, 5, 10, 15, 20, 30, 40, 64)
 curves = {
@@ -54,7 +55,9 @@ curves = {
     for name, order in rankings.items()
 }
 
-figure, axes = plt.subplot_mosaic([list(rankings), ["curves"] * 4], figsize=(6.8, 6), height_ratios=[1, 2], layout="constrained")
+figure, axes = plt.subplot_mosaic(
+    [list(rankings), ["curves"] * 4], figsize=(6.8, 6), height_ratios=[1, 2], layout="constrained"
+)
 for name, order in rankings.items():
     chosen = order[:20]
     picture = np.zeros(64)
@@ -73,15 +76,17 @@ for name, curve in curves.items():
     print(f"{name:24}" + "".join(f"{value:7.3f}" for value in curve))
 
 # %%
-# Both scores are selectors of scikit-learn, so that they go into a pipeline: ``make_pipeline(LaplacianScore(20), SVC())``.
+# Both scores are selectors of scikit-learn, so that they go into a pipeline: ``make_pipeline(LaplacianScore(20),
+# SVC())``.
 #
 # What to take home
 # -----------------
 # - Without labels the Laplacian score leaves out the noise, and the variance does not.
-# - With labels the Fisher score and the F statistic give the same order, because one is the other but for a factor. Take
-#   ``f_classif`` if it is all that you need. ``FisherScore`` also reads rows in blocks, on a GPU, with weights and with unknown labels.
-# - Each feature is scored on its own. Two pixels that say the same are both kept, so that a projection such as :class:`lapwing.LPP` with as many
-#   dimensions does better where features may be mixed.
+# - With labels the Fisher score and the F statistic give the same order, because one is the other but for a factor.
+#   Take ``f_classif`` if it is all that you need. ``FisherScore`` also reads rows in blocks, on a GPU, with weights and
+#   with unknown labels.
+# - Each feature is scored on its own. Two pixels that say the same are both kept, so that a projection such as
+#   :class:`lapwing.LPP` with as many dimensions does better where features may be mixed.
 
 from sklearn.pipeline import make_pipeline
 

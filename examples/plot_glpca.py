@@ -2,17 +2,17 @@
 How much should the graph count in graph-Laplacian PCA?
 =======================================================
 
-PCA represents images by few components as exactly as possible. Graph-Laplacian PCA (:class:`lapwing.GLPCA`) asks in addition that the
-coordinates of neighbours are alike. Its parameter ``beta`` goes from 0, which is PCA, to 1, which is Laplacian
-eigenmaps. This example shows what happens in between: what is lost, and what is gained.
+PCA represents images by few components as exactly as possible. Graph-Laplacian PCA (:class:`lapwing.GLPCA`) asks in
+addition that the coordinates of neighbours are alike. Its parameter ``beta`` goes from 0, which is PCA, to 1, which is
+Laplacian eigenmaps. This example shows what happens in between: what is lost, and what is gained.
 """
 
 # %%
 # The images
 # ----------
-# We take the Olivetti faces, 400 photographs of 40 people, from the folder ``LAPWING_DATA`` or from scikit-learn's cache. Calling
-# ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take 400 digits. The output says
-# which it was.
+# We take the Olivetti faces, 400 photographs of 40 people, from the folder ``LAPWING_DATA`` or from scikit-learn's
+# cache. Calling ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take 400
+# digits. The output says which it was.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -44,8 +44,8 @@ print(f"{which}: {len(images)} images, {k} classes")
 # %%
 # Images put together again
 # -------------------------
-# Every image is represented by as many numbers as there are classes, and put together again from these. The graph links each image to its five
-# nearest, with equal weights.
+# Every image is represented by as many numbers as there are classes, and put together again from these. The graph links
+# each image to its five nearest, with equal weights.
 
 from lapwing import GLPCA
 from lapwing.graphs import KNN
@@ -66,12 +66,13 @@ for line, (name, found) in zip(axes, rows.items(), strict=True):
 plt.show()
 
 # %%
-# The first three columns are of one class, and the last three of another. The larger ``beta`` is, the more images of one class are alike.
+# The first three columns are of one class, and the last three of another. The larger ``beta`` is, the more images of
+# one class are alike.
 #
 # What is lost, and what is gained
 # --------------------------------
-# We measure two things. The residual is the share of the images that is lost. The clustering accuracy says how well k-means finds the classes
-# among the coordinates, which no method has seen.
+# We measure two things. The residual is the share of the images that is lost. The clustering accuracy says how well
+# k-means finds the classes among the coordinates, which no method has seen.
 
 from sklearn.cluster import KMeans
 
@@ -112,12 +113,14 @@ plt.show()
 # %%
 # What to take home
 # -----------------
-# - A ``beta`` near 0.5 is a fair start. On digits it loses little of the images and helps k-means to find the classes. On faces
-#   it loses more, and the gain for k-means is small.
+# - A ``beta`` near 0.5 is a fair start. On digits it loses little of the images and helps k-means to find the classes.
+#   On faces it loses more, and the gain for k-means is small.
 # - At ``beta=1`` the images no longer count, and clusters are not better for it.
-# - If you want to approximate images, take PCA: it is best at that by definition. What the graph does about spoilt images is shown
-#   by :ref:`sphx_glr_gallery_plot_outliers.py`.
+# - If you want to approximate images, take PCA: it is best at that by definition. What the graph does about spoilt
+#   images is shown by :ref:`sphx_glr_gallery_plot_outliers.py`.
 
 best = int(np.argmax(accuracies))
-print(f"{which}: clusters are best at beta {betas[best]:.3f} ({accuracies[best]:.3f}; PCA {accuracies[0]:.3f}), ", end="")
+print(
+    f"{which}: clusters are best at beta {betas[best]:.3f} ({accuracies[best]:.3f}; PCA {accuracies[0]:.3f}), ", end=""
+)
 print(f"where the residual is {residuals[best]:.3f} (PCA {residuals[0]:.3f})")

@@ -2,15 +2,15 @@
 How do I fit on a GPU?
 ======================
 
-Pass a tensor of torch instead of an array. There is no switch: the neighbours are searched, the sums are made and the rows are
-projected on the device where the tensor is, and the result is a tensor on the same device. This example fits the same rows as an
-array and as a tensor and compares the two.
+Pass a tensor of torch instead of an array. There is no switch: the neighbours are searched, the sums are made and the
+rows are projected on the device where the tensor is, and the result is a tensor on the same device. This example fits
+the same rows as an array and as a tensor and compares the two.
 """
 
 # %%
-# It runs everywhere. If there is a GPU, the tensor is on it. If there is torch without a GPU, the tensor is on the CPU, and the code is
-# the same. If there is no torch, the example says so and shows only what was measured elsewhere. Torch comes with the extra
-# ``gpu``.
+# It runs everywhere. If there is a GPU, the tensor is on it. If there is torch without a GPU, the tensor is on the CPU,
+# and the code is the same. If there is no torch, the example says so and shows only what was measured elsewhere. Torch
+# comes with the extra ``gpu``.
 
 import time
 from importlib.util import find_spec
@@ -35,8 +35,8 @@ else:
     print("torch is not installed, so nothing is fitted as a tensor here")
 
 # %%
-# The model of a tensor has tensors as attributes. :func:`lapwing.to_numpy` makes a model of NumPy arrays of it, to be used where there is
-# no torch. Both fits find the same subspace, to rounding.
+# The model of a tensor has tensors as attributes. :func:`lapwing.to_numpy` makes a model of NumPy arrays of it, to be
+# used where there is no torch. Both fits find the same subspace, to rounding.
 
 if device:
     rows = torch.as_tensor(X, device=device)
@@ -47,13 +47,15 @@ if device:
     print(f"largest angle between the subspaces of array and tensor: {angle:.1e} rad")
 
 # %%
-# How long does a fit take as the number of rows grows? The rows are 20 clusters in 64 dimensions. Times are the best of two fits
-# on this machine.
+# How long does a fit take as the number of rows grows? The rows are 20 clusters in 64 dimensions. Times are the best of
+# two fits on this machine.
 
 
 def clusters(n, d=64):
     rng = np.random.RandomState(0)
-    return (rng.standard_normal((20, d))[rng.randint(20, size=n)] + 0.7 * rng.standard_normal((n, d))).astype(np.float32)
+    return (rng.standard_normal((20, d))[rng.randint(20, size=n)] + 0.7 * rng.standard_normal((n, d))).astype(
+        np.float32
+    )
 
 
 def seconds(given):
@@ -76,8 +78,8 @@ for name, times in measured.items():
     print(f"{name:16}" + "".join(f"{n:8,} rows {t:.3f} s" for n, t in zip(sizes, times, strict=True)))
 
 # %%
-# The upper picture shows these times. The lower one does **not** come from this machine: it shows the times that the page
-# :doc:`/gpu` has, which were measured on one NVIDIA H200 with exact neighbours, and are copied here.
+# The upper picture shows these times. The lower one does **not** come from this machine: it shows the times that the
+# page :doc:`/gpu` has, which were measured on one NVIDIA H200 with exact neighbours, and are copied here.
 
 H200 = {
     "LPP(20)\n100,000 x 256": 0.044,
@@ -105,8 +107,8 @@ plt.show()
 # -----------------
 # - The code for a GPU is the code for a CPU. Only X differs.
 # - Neighbours are exact on every device, and the subspace is the same to rounding.
-# - On a CPU a tensor brings nothing. On a GPU a million rows take seconds, as the page :doc:`/gpu` shows. That page also has the
-#   command that measures these times.
+# - On a CPU a tensor brings nothing. On a GPU a million rows take seconds, as the page :doc:`/gpu` shows. That page
+#   also has the command that measures these times.
 
 ratio = "" if not device else f"; as a tensor on {device}: {measured[f'tensor on {device}'][-1]:.2f} s"
 print(f"{sizes[-1]:,} rows, measured now: as an array {measured['NumPy array'][-1]:.2f} s{ratio}")

@@ -2,14 +2,16 @@
 How do I keep a few stray points from turning my components?
 ============================================================
 
-One far point can turn the first principal direction of all points. Laplacian PCA (:class:`lapwing.LPCA`) adds up the scatters of small
-patches, each a point and its nearest neighbours, and gives stray points in a patch a small weight. This example shows both in the plane.
+One far point can turn the first principal direction of all points. Laplacian PCA (:class:`lapwing.LPCA`) adds up the
+scatters of small patches, each a point and its nearest neighbours, and gives stray points in a patch a small weight.
+This example shows both in the plane.
 """
 
 # %%
 # A line with strays
 # ------------------
-# Twenty-odd points lie along a line, and we move none, one or two of them far away. The red crosses are the moved points.
+# Twenty-odd points lie along a line, and we move none, one or two of them far away. The red crosses are the moved
+# points.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,9 +55,9 @@ for n_perturbed in range(4):
 # %%
 # Where the weights come from
 # ---------------------------
-# The weights of a patch come from its coding length. That is the number of bits that describe its points, and each point is weighed by how much the number
-# falls when the point is left out. We look at one patch of six points and compare with two simple rules. The number beside each point is its weight, and so is its
-# size.
+# The weights of a patch come from its coding length. That is the number of bits that describe its points, and each
+# point is weighed by how much the number falls when the point is left out. We look at one patch of six points and
+# compare with two simple rules. The number beside each point is its weight, and so is its size.
 
 X, stray = make_patch()
 weights = {"coding_length": "coding length", "distance": "distance", "uniform": "nothing (PCA)"}
@@ -77,6 +79,7 @@ plt.show()
 # -----------------
 # - Up to two stray points hardly turn LPCA, and they turn PCA.
 # - Without stray points PCA is the better estimate. Take LPCA where you expect strays.
-# - From three on, these stray points are neighbours of each other and form patches of their own. Then LPCA is worse than PCA.
-# - Weights by coding length lower the stray point and keep the ends of the line, which say most about its direction. Weights
-#   by distance lower the ends too.
+# - From three on, these stray points are neighbours of each other and form patches of their own. Then LPCA is worse
+#   than PCA.
+# - Weights by coding length lower the stray point and keep the ends of the line, which say most about its direction.
+#   Weights by distance lower the ends too.

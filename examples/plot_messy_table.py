@@ -2,17 +2,17 @@
 How do I use lapwing on a messy table?
 ======================================
 
-Real tables have text, dates, gaps and columns in different units, and the class that matters is often rare. lapwing's methods
-take numbers without gaps, as most of scikit-learn does. This example puts scikit-learn's own preparation in front of a lapwing
-method, so that one pipeline takes the table as it is, and cross-validation treats every step fairly.
+Real tables have text, dates, gaps and columns in different units, and the class that matters is often rare. lapwing's
+methods take numbers without gaps, as most of scikit-learn does. This example puts scikit-learn's own preparation in
+front of a lapwing method, so that one pipeline takes the table as it is, and cross-validation treats every step fairly.
 """
 
 # %%
 # A table as people have it
 # -------------------------
-# We make one from scikit-learn's breast cancer data, so that everybody has it. Ten measurements of each tumour stay. One
-# clinic writes the radius in inches. A tenth of all values is missing. We add a clinic, a device and a date, which say little
-# about the tumour, and we keep only 50 of the 212 malignant cases.
+# We make one from scikit-learn's breast cancer data, so that everybody has it. Ten measurements of each tumour stay.
+# One clinic writes the radius in inches. A tenth of all values is missing. We add a clinic, a device and a date, which
+# say little about the tumour, and we keep only 50 of the 212 malignant cases.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -40,8 +40,8 @@ table[["radius", "area", "smoothness", "clinic", "device", "visit"]].head()
 # The pipeline
 # ------------
 # Each kind of column has its own preparation. The radius becomes millimetres by a small function of our own.
-# :class:`lapwing.tables.DatesAsNumbers` reads dates. Gaps are filled by the median, text becomes one column per value, and all
-# columns get the same scale, because distances would otherwise be those of the area alone.
+# :class:`lapwing.tables.DatesAsNumbers` reads dates. Gaps are filled by the median, text becomes one column per value,
+# and all columns get the same scale, because distances would otherwise be those of the area alone.
 #
 # The reducer is :class:`lapwing.LPP` with two graphs. ``KNN(7)`` links each patient to the seven most similar ones.
 # ``SameClass(balance=True)`` links patients of one class, and gives the rare class as much weight as the common one.
@@ -77,9 +77,9 @@ model.fit(table, y)
 # %%
 # Is it worth it?
 # ---------------
-# We compare with other second steps, by cross-validation on the same folds. The score is the balanced accuracy: the mean of the
-# share of malignant cases that are found and the share of benign ones. Plain accuracy would be 88 % for a model that calls
-# every case benign.
+# We compare with other second steps, by cross-validation on the same folds. The score is the balanced accuracy: the
+# mean of the share of malignant cases that are found and the share of benign ones. Plain accuracy would be 88 % for a
+# model that calls every case benign.
 
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -95,13 +95,15 @@ rivals = {
     "LPP(2), neighbours": model,
     "logistic regression,\nbalanced classes": make_pipeline(prepared, LogisticRegression(class_weight="balanced")),
 }
-scores = {name: cross_val_score(rival, table, y, cv=folds, scoring="balanced_accuracy") for name, rival in rivals.items()}
+scores = {
+    name: cross_val_score(rival, table, y, cv=folds, scoring="balanced_accuracy") for name, rival in rivals.items()
+}
 for name, found in scores.items():
     print(f"{name.replace(chr(10), ' '):44} balanced accuracy {found.mean():.3f} ± {found.std():.3f}")
 
 # %%
-# The upper picture shows all patients in the plane that the pipeline found. The lower one shows the scores, with the deviation
-# over the folds.
+# The upper picture shows all patients in the plane that the pipeline found. The lower one shows the scores, with the
+# deviation over the folds.
 
 Z = model[:-1].transform(table)
 figure, (above, below) = plt.subplots(2, 1, figsize=(6.4, 7.6), layout="constrained", height_ratios=[1.3, 1])
@@ -125,12 +127,14 @@ plt.show()
 # What to take home
 # -----------------
 # - One pipeline takes the table with its text, dates, units and gaps. All that it learns, it learns inside each fold.
-# - For the nearest neighbours, two directions found by LPP do better than all columns do, and about as well as LDA's one
-#   direction or slightly better. The differences are smaller than the deviation over the folds.
-# - If all that you need is a yes or a no, a balanced logistic regression is better on this table. The reason to take LPP here is
-#   the plane itself: it shows who is similar to whom, and it serves a search for similar patients.
+# - For the nearest neighbours, two directions found by LPP do better than all columns do, and about as well as LDA's
+#   one direction or slightly better. The differences are smaller than the deviation over the folds.
+# - If all that you need is a yes or a no, a balanced logistic regression is better on this table. The reason to take
+#   LPP here is the plane itself: it shows who is similar to whom, and it serves a search for similar patients.
 
 best = max(scores, key=lambda name: scores[name].mean())
 gain = scores["LPP(2), neighbours"] - scores["all columns, neighbours"]
 print(f"best: {best.replace(chr(10), ' ')} ({scores[best].mean():.3f})")
-print(f"LPP(2) less all columns, both with neighbours: {gain.mean():+.3f}, better or level in {np.sum(gain >= 0)} of 15 folds")
+print(
+    f"LPP(2) less all columns, both with neighbours: {gain.mean():+.3f}, better or level in {np.sum(gain >= 0)} of 15 folds"
+)

@@ -3,14 +3,16 @@ How do I ship a model without shipping Python?
 ==============================================
 
 A fitted pipeline can be written as ONNX, a file format that runtimes for C++, C#, Java, JavaScript and phones read.
-:func:`lapwing.to_onnx` writes lapwing's linear methods together with scikit-learn's scalers, imputers and nearest-neighbour
-classifiers. This example writes one, runs it in onnxruntime, and looks at how much the answers differ.
+:func:`lapwing.to_onnx` writes lapwing's linear methods together with scikit-learn's scalers, imputers and
+nearest-neighbour classifiers. This example writes one, runs it in onnxruntime, and looks at how much the answers
+differ.
 """
 
 # %%
 # The model
 # ---------
-# The pipeline scales digits, projects them on nine directions by :class:`lapwing.LPP`, and asks the five nearest neighbours.
+# The pipeline scales digits, projects them on nine directions by :class:`lapwing.LPP`, and asks the five nearest
+# neighbours.
 
 import time
 from importlib.util import find_spec
@@ -35,13 +37,15 @@ print(f"accuracy on new digits, in Python: {model.score(X_test, y_test):.4f}")
 # %%
 # The file
 # --------
-# ``to_onnx(model, "digits.onnx")`` writes a file. Without a path it returns the model in memory, which is what we need here. The extra
-# ``onnx`` has to be installed. If it is not, the example says so and stops here.
+# ``to_onnx(model, "digits.onnx")`` writes a file. Without a path it returns the model in memory, which is what we need
+# here. The extra ``onnx`` has to be installed. If it is not, the example says so and stops here.
 
 has_onnx = find_spec("onnx") is not None and find_spec("onnxruntime") is not None
 if has_onnx:
     projection, classifier = (lapwing.to_onnx(fitted).SerializeToString() for fitted in (reducer, model))
-    print(f"the projection takes {len(projection):,} bytes; with the rows of the classifier it takes {len(classifier):,}")
+    print(
+        f"the projection takes {len(projection):,} bytes; with the rows of the classifier it takes {len(classifier):,}"
+    )
 else:
     print("onnx or onnxruntime is not installed: pip install 'lapwing[onnx]'. Nothing is written below.")
 
@@ -54,7 +58,9 @@ else:
 if has_onnx:
     import onnxruntime
 
-    sessions = [onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"]) for file in (projection, classifier)]
+    sessions = [
+        onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"]) for file in (projection, classifier)
+    ]
     given = {"X": X_test.astype(np.float32)}
     Z = sessions[0].run(["Y"], given)[0]
     labels, probabilities = sessions[1].run(["label", "probabilities"], given)
@@ -68,8 +74,8 @@ if has_onnx:
     print(f"accuracy on new digits, in onnxruntime: {np.mean(labels == y_test):.4f}")
 
 # %%
-# The left picture shows that both give the same coordinates. The right one shows how small the differences are: they are those of
-# single precision, in which ONNX computes.
+# The left picture shows that both give the same coordinates. The right one shows how small the differences are: they
+# are those of single precision, in which ONNX computes.
 
 if has_onnx:
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3.4), layout="constrained")
@@ -102,9 +108,10 @@ if has_onnx:
 # %%
 # What to take home
 # -----------------
-# - A pipeline of lapwing and scikit-learn becomes one file that needs neither. A projection takes a few kilobytes. A classifier
-#   by neighbours takes more, because it keeps its projected training rows.
-# - Coordinates agree to single precision, and here every digit gets the label that it gets in Python. A row that has two classes equally
-#   near can get the other label.
+# - A pipeline of lapwing and scikit-learn becomes one file that needs neither. A projection takes a few kilobytes. A
+#   classifier by neighbours takes more, because it keeps its projected training rows.
+# - Coordinates agree to single precision, and here every digit gets the label that it gets in Python. A row that has
+#   two classes equally near can get the other label.
 # - One row at a time, the runtime is far quicker, because Python checks every input anew.
-# - Only linear methods and feature scores can be written. ``to_onnx`` raises an error that names the step that it cannot write.
+# - Only linear methods and feature scores can be written. ``to_onnx`` raises an error that names the step that it
+#   cannot write.

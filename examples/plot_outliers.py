@@ -3,16 +3,17 @@ What if some of my samples are spoilt?
 ======================================
 
 One wrong sample can turn all principal components, because PCA counts squared errors. Graph-Laplacian PCA
-(:class:`lapwing.GLPCA`) lets the neighbours of a sample have a say in its coordinates. :class:`lapwing.RobustGLPCA` also counts
-errors as lengths instead of squares. This example covers a fifth of the images by blocks of noise, and asks who restores them.
+(:class:`lapwing.GLPCA`) lets the neighbours of a sample have a say in its coordinates. :class:`lapwing.RobustGLPCA`
+also counts errors as lengths instead of squares. This example covers a fifth of the images by blocks of noise, and asks
+who restores them.
 """
 
 # %%
 # Images, a fifth of them covered
 # -------------------------------
-# We take the Olivetti faces, 400 photographs of 40 people, from the folder ``LAPWING_DATA`` or from scikit-learn's cache. Calling
-# ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take digits. The output says which
-# it was.
+# We take the Olivetti faces, 400 photographs of 40 people, from the folder ``LAPWING_DATA`` or from scikit-learn's
+# cache. Calling ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take digits.
+# The output says which it was.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,9 +54,9 @@ print(f"{which}: {len(images)} images, {spoilt.sum()} of them covered by a block
 # %%
 # Restored from few components
 # ----------------------------
-# Every method represents the images, spoilt ones among them, by as many components as there are classes, and puts them together again from these.
-# The graph is that of the five nearest images, with equal weights. Weights that fall with the distance would leave a spoilt image
-# nearly alone, and it would keep its block.
+# Every method represents the images, spoilt ones among them, by as many components as there are classes, and puts them
+# together again from these. The graph is that of the five nearest images, with equal weights. Weights that fall with
+# the distance would leave a spoilt image nearly alone, and it would keep its block.
 
 from lapwing import GLPCA, L21PCA, RobustGLPCA
 from lapwing.graphs import KNN
@@ -93,9 +94,9 @@ plt.show()
 # %%
 # Which samples are spoilt?
 # -------------------------
-# ``errors_`` of the robust method holds what its representation leaves of each sample. The longest rows are the spoilt samples. The same can be
-# asked of every method: how long is the difference between a sample and what is restored of it? The area under the curve is the
-# chance that a spoilt image has a longer difference than a whole one.
+# ``errors_`` of the robust method holds what its representation leaves of each sample. The longest rows are the spoilt
+# samples. The same can be asked of every method: how long is the difference between a sample and what is restored of
+# it? The area under the curve is the chance that a spoilt image has a longer difference than a whole one.
 
 from sklearn.metrics import roc_auc_score
 
@@ -103,7 +104,9 @@ figure, axes = plt.subplots(2, 2, figsize=(6.4, 4.8), layout="constrained")
 for ax, (name, found) in zip(axes.flat, restored.items(), strict=True):
     lengths = np.linalg.norm((given - found).reshape(len(given), -1), axis=1)
     area = roc_auc_score(spoilt, lengths)
-    ax.hist([lengths[~spoilt], lengths[spoilt]], bins=25, stacked=True, color=["0.7", "tab:red"], label=["whole", "spoilt"])
+    ax.hist(
+        [lengths[~spoilt], lengths[spoilt]], bins=25, stacked=True, color=["0.7", "tab:red"], label=["whole", "spoilt"]
+    )
     ax.set(title=f"{name}: area {area:.3f}", yticks=[], xlabel="length of the difference")
     print(f"{name:12} area under the curve {area:.3f}")
 axes[0, 0].legend()
@@ -112,10 +115,13 @@ plt.show()
 # %%
 # What to take home
 # -----------------
-# - PCA spends components on the noise, and restores part of the blocks. With the graph, the neighbours say what is under a block.
-# - On faces RobustGLPCA is best inside the blocks and loses less than GLPCA elsewhere. On digits GLPCA and RobustGLPCA are level.
+# - PCA spends components on the noise, and restores part of the blocks. With the graph, the neighbours say what is
+#   under a block.
+# - On faces RobustGLPCA is best inside the blocks and loses less than GLPCA elsewhere. On digits GLPCA and RobustGLPCA
+#   are level.
 # - Finding the spoilt samples is easy for all of them, PCA included, as long as the blocks are noise.
-# - The graph must be right. Black blocks make the spoilt images neighbours of each other, and then no method helps much:
+# - The graph must be right. Black blocks make the spoilt images neighbours of each other, and then no method helps
+#   much:
 
 black = np.where(blocks, 0, images).reshape(len(images), -1)
 for beta, name in ((0, "PCA"), (0.5, "GLPCA")):

@@ -2,16 +2,16 @@
 What does repulsion do?
 =======================
 
-A graph of classes pulls the samples of one class together. It says nothing of other classes, so that two classes can end up on
-top of each other. ``Repulsion`` adds what is missing: it links near samples of *different* classes and pushes them apart. This
-example shows in the plane how the direction of a projection turns.
+A graph of classes pulls the samples of one class together. It says nothing of other classes, so that two classes can
+end up on top of each other. ``Repulsion`` adds what is missing: it links near samples of *different* classes and pushes
+them apart. This example shows in the plane how the direction of a projection turns.
 """
 
 # %%
 # Two classes that attraction alone confuses
 # ------------------------------------------
-# Each class is a wide, flat cloud. The clouds lie side by side, with a narrow gap between them. We project the plane on one
-# direction, and want to see the two classes apart.
+# Each class is a wide, flat cloud. The clouds lie side by side, with a narrow gap between them. We project the plane on
+# one direction, and want to see the two classes apart.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,13 +32,13 @@ def clouds(seed, n=200):
 X, y = clouds(1)
 
 # %%
-# ``SameClass()`` asks for the direction along which each class is narrowest. That is the thin side of the clouds, and along it both
-# classes cover each other.
+# ``SameClass()`` asks for the direction along which each class is narrowest. That is the thin side of the clouds, and
+# along it both classes cover each other.
 #
-# ``SameClass() - beta * Repulsion(15)`` subtracts the graph of repulsion. It links each sample to those among its 15 nearest that
-# belong to the other class. These are the pairs at the gap. A projection that puts such pairs on top of each other now costs
-# something, and from some ``beta`` on the direction turns across the gap. ``normalize="trace"`` gives both graphs the same
-# size, so that ``beta`` means the same on other data.
+# ``SameClass() - beta * Repulsion(15)`` subtracts the graph of repulsion. It links each sample to those among its 15
+# nearest that belong to the other class. These are the pairs at the gap. A projection that puts such pairs on top of
+# each other now costs something, and from some ``beta`` on the direction turns across the gap. ``normalize="trace"``
+# gives both graphs the same size, so that ``beta`` means the same on other data.
 
 
 def direction(X, y, beta):
@@ -53,8 +53,8 @@ pairs = np.argwhere(np.triu(-laplacian, 1) > 0)
 print(f"{len(y)} samples, {len(pairs)} pairs that repel each other")
 
 # %%
-# The upper pictures show the samples, the pairs that repel each other (black), and the direction that is found (arrow). The
-# lower ones show the samples projected on that direction.
+# The upper pictures show the samples, the pairs that repel each other (black), and the direction that is found (arrow).
+# The lower ones show the samples projected on that direction.
 
 colors = np.array(["tab:blue", "tab:orange"])
 figure, axes = plt.subplots(2, 3, figsize=(6.8, 4.6), layout="constrained", height_ratios=[1.6, 1])
@@ -71,12 +71,14 @@ for column, beta in enumerate((0, 0.5, 1)):
 plt.show()
 
 # %%
-# How much repulsion is enough? We draw the clouds ten times and measure the angle between the direction found and the one that leads
-# across the gap.
+# How much repulsion is enough? We draw the clouds ten times and measure the angle between the direction found and the
+# one that leads across the gap.
 
 betas = np.array([0, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 4])
 across = np.array([np.cos(TILT), np.sin(TILT)])
-angles = np.degrees([[np.arccos(min(1, abs(direction(*clouds(seed), b) @ across))) for b in betas] for seed in range(10)])
+angles = np.degrees(
+    [[np.arccos(min(1, abs(direction(*clouds(seed), b) @ across))) for b in betas] for seed in range(10)]
+)
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.plot(betas, angles.T, color="0.75", lw=1)
@@ -90,10 +92,11 @@ plt.show()
 # What to take home
 # -----------------
 # - Attraction alone looks at one class at a time. Repulsion looks at the places where classes meet.
-# - With too little repulsion nothing happens, and with enough of it more changes little. In the plane that takes a ``beta`` near 1. On
-#   data with many features 0.2 is a usual start, and cross-validation is better than a rule.
-# - Discriminant analysis solves this toy as well, since it also looks at the means of the classes. It has one direction fewer than
-#   classes, though, and repulsion goes with any number of directions and with neighbours in the place of classes.
+# - With too little repulsion nothing happens, and with enough of it more changes little. In the plane that takes a
+#   ``beta`` near 1. On data with many features 0.2 is a usual start, and cross-validation is better than a rule.
+# - Discriminant analysis solves this toy as well, since it also looks at the means of the classes. It has one direction
+#   fewer than classes, though, and repulsion goes with any number of directions and with neighbours in the place of
+#   classes.
 
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 

@@ -2,17 +2,17 @@
 How do I fit many rows quickly?
 ===============================
 
-The search for the neighbours of all rows takes nearly all the time of a fit, and its time grows with the square of their number. A
-linear map needs only sums over the links of the graph, and sums can be estimated from a sample. ``KNN(5, queries=2_000)``
-searches for the neighbours of 2,000 random rows, each exactly and among all rows. This example measures what that saves, and what
-it costs.
+The search for the neighbours of all rows takes nearly all the time of a fit, and its time grows with the square of
+their number. A linear map needs only sums over the links of the graph, and sums can be estimated from a sample.
+``KNN(5, queries=2_000)`` searches for the neighbours of 2,000 random rows, each exactly and among all rows. This
+example measures what that saves, and what it costs.
 """
 
 # %%
 # The rows
 # --------
-# We make 30,000 rows of 64 columns in 20 classes: few enough that all neighbours can be found for comparison. A thousand more rows are there
-# to be recognised. Above 100,000 rows sampling is the default, with 20,000 queries.
+# We make 30,000 rows of 64 columns in 20 classes: few enough that all neighbours can be found for comparison. A
+# thousand more rows are there to be recognised. Above 100,000 rows sampling is the default, with 20,000 queries.
 
 import time
 
@@ -35,8 +35,8 @@ X, X_new, y, y_new = rows[:n], rows[n:], labels[:n], labels[n:]
 # Four numbers for every number of queries
 # ----------------------------------------
 # - the seconds that the fit takes,
-# - ``sampling_["excess"]``: how much worse, as a share, the objective is estimated to be than with all rows. The fit estimates this itself,
-#   by halves of the sample,
+# - ``sampling_["excess"]``: how much worse, as a share, the objective is estimated to be than with all rows. The fit
+#   estimates this itself, by halves of the sample,
 # - the largest and the mean angle between the subspace found and that of all rows,
 # - the accuracy of the nearest neighbour on new rows.
 
@@ -62,7 +62,8 @@ print(f"{'all':>8}{all_seconds:9.2f}{0:9.4f}{0:14.1f}°{0:13.1f}°{all_accuracy:
 seconds, excess, largest, mean, accuracy = np.array(found).T
 
 # %%
-# The upper picture shows the time, the middle one the angles, the lower one the accuracy. The dashed lines are those of all rows.
+# The upper picture shows the time, the middle one the angles, the lower one the accuracy. The dashed lines are those of
+# all rows.
 
 figure, axes = plt.subplots(3, 1, figsize=(6.4, 7.4), layout="constrained", sharex=True)
 axes[0].plot(numbers, seconds, "o-")
@@ -87,11 +88,11 @@ plt.show()
 #
 # What to take home
 # -----------------
-# - A sample of queries takes a share of the time. The share falls as rows become many, because the time of a sampled fit grows with the number of
-#   rows, and that of a full one with its square.
+# - A sample of queries takes a share of the time. The share falls as rows become many, because the time of a sampled
+#   fit grows with the number of rows, and that of a full one with its square.
 # - Read ``excess`` first. Below one per cent, the objective is as good as that of all rows.
-# - The largest angle stays large for long. The last directions have nearly equal eigenvalues, so that any of them will do, and the accuracy
-#   shows that nothing is lost.
+# - The largest angle stays large for long. The last directions have nearly equal eigenvalues, so that any of them will
+#   do, and the accuracy shows that nothing is lost.
 # - Below 10,000 rows or so do not bother: the search for all neighbours takes less than a second.
 
 at = numbers.index(2000)

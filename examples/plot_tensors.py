@@ -2,17 +2,17 @@
 How do I reduce images without flattening them?
 ===============================================
 
-An image of 32 x 32 pixels is usually read as a row of 1,024 numbers, and a projection of it to 100 dimensions then has 102,400
-numbers to learn. Tensor subspace analysis (:class:`lapwing.TSA`) keeps the image a table: it learns one small matrix for the
-rows of pixels and one for the columns. That is of use where there are few images per class.
+An image of 32 x 32 pixels is usually read as a row of 1,024 numbers, and a projection of it to 100 dimensions then has
+102,400 numbers to learn. Tensor subspace analysis (:class:`lapwing.TSA`) keeps the image a table: it learns one small
+matrix for the rows of pixels and one for the columns. That is of use where there are few images per class.
 """
 
 # %%
 # The images
 # ----------
-# We take the Olivetti faces, 400 photographs of 40 people, from the folder ``LAPWING_DATA`` or from scikit-learn's cache. Calling
-# ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take scikit-learn's digits. The
-# output says which it was.
+# We take the Olivetti faces, 400 photographs of 40 people, from the folder ``LAPWING_DATA`` or from scikit-learn's
+# cache. Calling ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take
+# scikit-learn's digits. The output says which it was.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,8 +43,8 @@ print(f"{which}: {len(images)} images of {images.shape[1]} x {images.shape[2]} p
 # %%
 # Fit and transform
 # -----------------
-# ``TSA((l1, l2))`` turns each image into a table of l1 x l2 numbers. ``SameClass("heat")`` links images of one class. The
-# input has one image per entry of its first axis, and so has the output.
+# ``TSA((l1, l2))`` turns each image into a table of l1 x l2 numbers. ``SameClass("heat")`` links images of one class.
+# The input has one image per entry of its first axis, and so has the output.
 
 from lapwing import LPP, TSA
 from lapwing.graphs import SameClass
@@ -56,8 +56,8 @@ print("numbers learnt by TSA:", sum(U.size for U in tsa.components_))
 print("numbers learnt by a projection of flat images to as many dimensions:", np.prod(small) * images[0].size)
 
 # %%
-# An image can be put together again from its table. The result is rough, because TSA looks for what images of one class share, and not for
-# what restores an image best.
+# An image can be put together again from its table. The result is rough, because TSA looks for what images of one class
+# share, and not for what restores an image best.
 
 shown = np.array([np.flatnonzero(y == c)[0] for c in np.unique(y)[:6]])
 again = tsa.inverse_transform(tsa.transform(images[shown]))
@@ -74,8 +74,8 @@ plt.show()
 # %%
 # How many images per class does it take?
 # ---------------------------------------
-# We train on few images per class and ask the nearest neighbour for the class of all others. The mean is over five random
-# choices. In a pipeline TSA takes flat rows too: ``image_shape`` says how they are folded.
+# We train on few images per class and ask the nearest neighbour for the class of all others. The mean is over five
+# random choices. In a pipeline TSA takes flat rows too: ``image_shape`` says how they are folded.
 
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
@@ -101,7 +101,13 @@ for row, size in enumerate(sizes):
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for (name, found), marker in zip(errors.items(), "osD^", strict=True):
     ax.errorbar(sizes, found.mean(axis=1), found.std(axis=1), marker=marker, capsize=3, label=name)
-ax.set(xlabel="training images per class", ylabel="error of the nearest neighbour, %", title=which, xticks=sizes, ylim=(0, None))
+ax.set(
+    xlabel="training images per class",
+    ylabel="error of the nearest neighbour, %",
+    title=which,
+    xticks=sizes,
+    ylim=(0, None),
+)
 ax.legend()
 plt.show()
 
@@ -112,11 +118,13 @@ for name, found in errors.items():
 # %%
 # What to take home
 # -----------------
-# - On faces TSA learns a hundredth of the numbers that a flat projection to as many dimensions has, and it makes less than half of the
-#   errors of PCA from five images per person on.
-# - LPP with the class graph does better still on these faces: its ridge keeps it from learning noise. TSA is worth a try where images are
-#   large, where the model must be small, or where the output should stay a table.
+# - On faces TSA learns a hundredth of the numbers that a flat projection to as many dimensions has, and it makes less
+#   than half of the errors of PCA from five images per person on.
+# - LPP with the class graph does better still on these faces: its ridge keeps it from learning noise. TSA is worth a
+#   try where images are large, where the model must be small, or where the output should stay a table.
 # - On digits of 8 x 8 pixels there is nothing to gain: the pixels themselves are best, and TSA is last.
 
 last = {name: found.mean(axis=1)[2] for name, found in errors.items()}
-print(f"{which}, 5 per class: best is {min(last, key=last.get)} ({min(last.values()):.1f} %), TSA {last['TSA, class graph']:.1f} %")
+print(
+    f"{which}, 5 per class: best is {min(last, key=last.get)} ({min(last.values()):.1f} %), TSA {last['TSA, class graph']:.1f} %"
+)
