@@ -2,16 +2,18 @@
 Which projection shows my classes best?
 =======================================
 
-A picture in two dimensions is often the first thing that one wants to see of data. This example draws scikit-learn's
-digits by twelve linear projections, learnt from one half of the digits and applied to the other half. Then it asks how
-many dimensions it takes to tell digits apart, because two are few.
+A picture in two dimensions is often the first thing that one wants to see of data. This
+example draws scikit-learn's digits by twelve linear projections, learnt from one half
+of the digits and applied to the other half. Then it asks how many dimensions it takes
+to tell digits apart, because two are few.
 """
 
 # %%
 # Twelve pictures of new digits
 # -----------------------------
-# All methods are linear, so that each picture is a product of the pixels with two directions. Those that are marked by
-# a star have seen the labels of the first half. None has seen the second half, which is shown.
+# All methods are linear, so that each picture is a product of the pixels with two
+# directions. Those that are marked by a star have seen the labels of the first half.
+# None has seen the second half, which is shown.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
@@ -24,7 +26,9 @@ from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import KNN, Repulsion, SameClass
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size=0.5, stratify=y, random_state=0
+)
 
 methods = {
     "PCA": PCA(2),
@@ -33,8 +37,12 @@ methods = {
     "OLPP": OLPP(2),
     "ONPP": ONPP(2),
     "LDA*": LinearDiscriminantAnalysis(n_components=2),
-    "LPP, 3 graphs*": LPP(2, graph=KNN(5) + SameClass() - 0.5 * Repulsion(15), normalize="trace"),
-    "OLPP, repulsion*": OLPP(2, graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
+    "LPP, 3 graphs*": LPP(
+        2, graph=KNN(5) + SameClass() - 0.5 * Repulsion(15), normalize="trace"
+    ),
+    "OLPP, repulsion*": OLPP(
+        2, graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"
+    ),
     "MMC*": MMC(2),
     "LPDP*": LPDP(2),
     "MFA*": MFA(2),
@@ -48,12 +56,18 @@ for ax, (name, model) in zip(axes.flat, methods.items(), strict=True):
     scores[name] = KNeighborsClassifier(15).fit(Z_train, y_train).score(Z, y_test)
     dots = ax.scatter(*Z.T, c=y_test, cmap="tab10", s=4)
     ax.set(title=f"{name}: {scores[name]:.2f}", xticks=[], yticks=[])
-figure.legend(*dots.legend_elements(), loc="outside lower center", ncols=10, handletextpad=0, columnspacing=1)
+figure.legend(
+    *dots.legend_elements(),
+    loc="outside lower center",
+    ncols=10,
+    handletextpad=0,
+    columnspacing=1,
+)
 plt.show()
 
 # %%
-# The number in each title is the share of new digits that the 15 nearest digits of the first half recognise in the
-# plane.
+# The number in each title is the share of new digits that the 15 nearest digits of the
+# first half recognise in the plane.
 
 for name in sorted(scores, key=scores.get, reverse=True):
     print(f"{name:18} {scores[name]:.3f}")
@@ -61,22 +75,31 @@ for name in sorted(scores, key=scores.get, reverse=True):
 # %%
 # How many dimensions are enough?
 # -------------------------------
-# :func:`lapwing.comparison.compare` tries methods and numbers of dimensions by cross-validation, with one fit for many
-# numbers. The display shows the accuracy of the nearest neighbour.
+# :func:`lapwing.comparison.compare` tries methods and numbers of dimensions by
+# cross-validation, with one fit for many numbers. The display shows the accuracy of the
+# nearest neighbour.
 
 from lapwing.comparison import compare
 from lapwing.plots import ComparisonDisplay
 
-found = compare(X, y, methods=["PCA", "LDA", "LPP", "MMC", "LPDP"], dimensions=[2, 4, 8, 16, 32], cv=3)
-display = ComparisonDisplay.from_comparison(found)
+found = compare(
+    X,
+    y,
+    methods=["PCA", "LDA", "LPP", "MMC", "LPDP"],
+    dimensions=[2, 4, 8, 16, 32],
+    cv=3,
+)
+ComparisonDisplay.from_comparison(found).ax_.set_title("Digits, 3 folds")
 plt.show()
 
 # %%
 # What to take home
 # -----------------
-# - In two dimensions the methods that see labels come first, but not all of them do: a method that is made for a small
-#   scatter can still pile up classes.
-# - Two dimensions are for looking. With 16 of them, nearly every method recognises the digits, PCA among them.
-# - The choice below is the one with the fewest dimensions among all that are within one standard error of the best.
+# - In two dimensions the methods that see labels come first, but not all of them do: a
+#   method that is made for a small scatter can still pile up classes.
+# - Two dimensions are for looking. With 16 of them, nearly every method recognises the
+#   digits, PCA among them.
+# - The choice below is the one with the fewest dimensions among all that are within one
+#   standard error of the best.
 
 print(found.choice)

@@ -2,19 +2,23 @@
 What can I do when only 5 % of my rows have labels?
 ===================================================
 
-Labels are expensive and rows are cheap. A method that looks at all rows can learn what is typical from those without
-labels, and learn the classes from the few that have one. This example does so with lapwing's ``graph="semi"``, and
-compares it with scikit-learn's own two ways, label spreading and self-training.
+Labels are expensive and rows are cheap. A method that looks at all rows can learn what
+is typical from those without labels, and learn the classes from the few that have one.
+This example does so with lapwing's ``graph="semi"``, and compares it with
+scikit-learn's own two ways, label spreading and self-training.
 """
 
 # %%
-# In lapwing a label of -1 means "unknown", as in scikit-learn's semi-supervised module. ``graph="semi"`` adds two
-# graphs: one links each row to its nearest neighbours, labelled or not, and one links the rows that are known to be of
-# one class. The graph goes with any map. :class:`lapwing.LPP` finds a linear projection, and
-# :class:`lapwing.LaplacianEigenmaps` gives each row free coordinates, and places new rows among their neighbours.
+# In lapwing a label of -1 means "unknown", as in scikit-learn's semi-supervised module.
+# ``graph="semi"`` adds two graphs: one links each row to its nearest neighbours,
+# labelled or not, and one links the rows that are known to be of one class. The graph
+# goes with any map. :class:`lapwing.LPP` finds a linear projection, and
+# :class:`lapwing.LaplacianEigenmaps` gives each row free coordinates, and places new
+# rows among their neighbours.
 #
-# :class:`lapwing.selection.SemiSupervised` joins a reducer and a classifier. Its reducer learns from all rows and its
-# classifier from the labelled ones. An ordinary pipeline would teach the classifier that -1 is one more class.
+# :class:`lapwing.selection.SemiSupervised` joins a reducer and a classifier. Its
+# reducer learns from all rows and its classifier from the labelled ones. An ordinary
+# pipeline would teach the classifier that -1 is one more class.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,21 +39,27 @@ methods = {
     "nearest neighbour": SemiSupervised("passthrough"),
     "after PCA": SemiSupervised(PCA(15)),
     "after LPP, semi": SemiSupervised(LPP(15, graph="semi")),
-    "after LaplacianEigenmaps, semi": SemiSupervised(LaplacianEigenmaps(9, graph="semi")),
+    "after LaplacianEigenmaps, semi": SemiSupervised(
+        LaplacianEigenmaps(9, graph="semi")
+    ),
     "logistic regression": SemiSupervised("passthrough", logistic),
     "self-training": SelfTrainingClassifier(logistic, threshold=0.9),
     "label spreading": LabelSpreading(kernel="knn", n_neighbors=7),
 }
 
 # %%
-# We draw five splits. In each, a quarter of the digits is set aside as new rows, and one row in twenty of the others
-# keeps its label. Two questions are different: how well are the unlabelled rows of the training set labelled, and how
-# well are new rows?
+# We draw five splits. In each, a quarter of the digits is set aside as new rows, and
+# one row in twenty of the others keeps its label. Two questions are different: how well
+# are the unlabelled rows of the training set labelled, and how well are new rows?
 
 results = {name: [] for name in methods}
 for seed in range(5):
-    X_train, X_new, y_train, y_new = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
-    labelled, _ = train_test_split(np.arange(len(y_train)), train_size=0.05, stratify=y_train, random_state=seed)
+    X_train, X_new, y_train, y_new = train_test_split(
+        X, y, test_size=0.25, stratify=y, random_state=seed
+    )
+    labelled, _ = train_test_split(
+        np.arange(len(y_train)), train_size=0.05, stratify=y_train, random_state=seed
+    )
     known = np.full(len(y_train), -1)
     known[labelled] = y_train[labelled]
     for name, method in methods.items():
@@ -58,15 +68,17 @@ for seed in range(5):
         within = np.mean(method.predict(X_train[hidden]) == y_train[hidden])
         results[name].append((within, np.mean(method.predict(X_new) == y_new)))
 
-print(f"{len(labelled)} labels, {len(known) - len(labelled)} rows without, {len(y_new)} new rows; mean of 5 splits\n")
+print(
+    f"{len(labelled)} labels, {len(known) - len(labelled)} rows without, {len(y_new)} new rows; mean of 5 splits\n"
+)
 print(f"{'':34}unlabelled rows       new rows")
 for name, found in results.items():
     (within, new), (within_std, new_std) = np.mean(found, axis=0), np.std(found, axis=0)
     print(f"{name:34}{within:.3f} ± {within_std:.3f}      {new:.3f} ± {new_std:.3f}")
 
 # %%
-# The bars show the accuracy on new rows, mean and deviation of the five splits. Those of lapwing's semi-supervised
-# graph are blue.
+# The bars show the accuracy on new rows, mean and deviation of the five splits. Those
+# of lapwing's semi-supervised graph are blue.
 
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 means = [np.mean(found, axis=0)[1] for found in results.values()]
@@ -74,7 +86,12 @@ deviations = [np.std(found, axis=0)[1] for found in results.values()]
 colors = ["tab:blue" if "semi" in name else "0.65" for name in results]
 bars = ax.barh(list(results), means, color=colors)
 ax.bar_label(
-    bars, labels=[f"{mean:.3f} ± {deviation:.3f}" for mean, deviation in zip(means, deviations, strict=True)], padding=4
+    bars,
+    labels=[
+        f"{mean:.3f} ± {deviation:.3f}"
+        for mean, deviation in zip(means, deviations, strict=True)
+    ],
+    padding=4,
 )
 ax.invert_yaxis()
 ax.set(
@@ -88,13 +105,18 @@ plt.show()
 # %%
 # What to take home
 # -----------------
-# - A linear projection gains little from the rows without labels here: LPP is level with the nearest neighbour on the
-#   pixels.
-# - The same graph with free coordinates gains much. Digits lie on curved sheets, and Laplacian eigenmaps follow the
-#   sheets.
-# - Label spreading uses the rows without labels in the same spirit, is one line of scikit-learn, and comes close.
-#   Self-training gains less. It is the one to take where you have a good classifier already.
-# - The numbers are those of one data set with clear clusters. Where classes overlap, rows without labels help less.
+# - A linear projection gains little from the rows without labels here: LPP is level
+#   with the nearest neighbour on the pixels.
+# - The same graph with free coordinates gains much. Digits lie on curved sheets, and
+#   Laplacian eigenmaps follow the sheets.
+# - Label spreading uses the rows without labels in the same spirit, is one line of
+#   scikit-learn, and comes close. Self-training gains less. It is the one to take where
+#   you have a good classifier already.
+# - The numbers are those of one data set with clear clusters. Where classes overlap,
+#   rows without labels help less.
 
 order = sorted(results, key=lambda name: -np.mean(results[name], axis=0)[1])
-print("on new rows, best first:", "; ".join(f"{name} {np.mean(results[name], axis=0)[1]:.3f}" for name in order[:3]))
+print(
+    "on new rows, best first:",
+    "; ".join(f"{name} {np.mean(results[name], axis=0)[1]:.3f}" for name in order[:3]),
+)

@@ -2,17 +2,18 @@
 How do I combine neighbours and labels?
 =======================================
 
-A graph says who should be near whom, and graphs add up: neighbours, classes, and with a minus sign those who should be
-kept apart. This example projects scikit-learn's wines on two dimensions with four graphs, and everything else stays the
-same.
+A graph says who should be near whom, and graphs add up: neighbours, classes, and with a
+minus sign those who should be kept apart. This example projects scikit-learn's wines on
+two dimensions with four graphs, and everything else stays the same.
 """
 
 # %%
 # Four graphs
 # -----------
-# ``KNN(7)`` links each wine to the seven most similar ones. ``SameClass()`` links wines of one class, as far as classes
-# are known: a label of -1 means unknown. ``Repulsion(15)`` links near wines of different classes, and the minus sign
-# pushes these apart.
+# ``KNN(7)`` links each wine to the seven most similar ones. ``SameClass()`` links wines
+# of one class, as far as classes are known: a label of -1 means unknown.
+# ``Repulsion(15)`` links near wines of different classes, and the minus sign pushes
+# these apart.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -44,15 +45,17 @@ for ax, (name, (graph, labels)) in zip(axes.flat, graphs.items(), strict=True):
     Z = OLPP(2, graph=graph, normalize="trace").fit(X, labels).transform(X)
     dots = ax.scatter(*Z.T, c=y, cmap="viridis", s=16)
     ax.set(title=name, xticks=[], yticks=[])
-figure.legend(*dots.legend_elements(), loc="outside lower center", ncols=3, title="class")
+figure.legend(
+    *dots.legend_elements(), loc="outside lower center", ncols=3, title="class"
+)
 plt.show()
 
 # %%
 # Are they good for new wines?
 # ----------------------------
-# Pictures of the wines that were fitted flatter methods that see labels. So we fit on one half, and let the five
-# nearest wines of that half name the class of the other half. Of the labels of the first half, the second graph knows
-# one in ten.
+# Pictures of the wines that were fitted flatter methods that see labels. So we fit on
+# one half, and let the five nearest wines of that half name the class of the other
+# half. Of the labels of the first half, the second graph knows one in ten.
 
 halves = StratifiedShuffleSplit(10, test_size=0.5, random_state=0)
 scores = {name: [] for name in graphs}
@@ -69,11 +72,13 @@ for name, found in scores.items():
 # %%
 # What to take home
 # -----------------
-# - A graph is a sum that you write down, and everything else of the method stays as it is.
-# - In the pictures the classes are further apart the more the graph knows. For new wines the differences are small:
-#   neighbours alone are nearly as good, and repulsion is not better than neighbours with labels. Judge a graph by new
-#   samples.
-# - Weights of graphs are parameters: ``GridSearchCV`` finds them by names such as ``olpp__graph__scale``.
+# - A graph is a sum that you write down, and everything else of the method stays as it
+#   is.
+# - In the pictures the classes are further apart the more the graph knows. For new
+#   wines the differences are small: neighbours alone are nearly as good, and repulsion
+#   is not better than neighbours with labels. Judge a graph by new samples.
+# - Weights of graphs are parameters: ``GridSearchCV`` finds them by names such as
+#   ``olpp__graph__scale``.
 
 best = max(scores, key=lambda name: np.mean(scores[name]))
 print(f"best on new wines: {best} ({np.mean(scores[best]):.3f})")

@@ -2,18 +2,20 @@
 What if some of my samples are spoilt?
 ======================================
 
-One wrong sample can turn all principal components, because PCA counts squared errors. Graph-Laplacian PCA
-(:class:`lapwing.GLPCA`) lets the neighbours of a sample have a say in its coordinates. :class:`lapwing.RobustGLPCA`
-also counts errors as lengths instead of squares. This example covers a fifth of the images by blocks of noise, and asks
-who restores them.
+One wrong sample can turn all principal components, because PCA counts squared errors.
+Graph-Laplacian PCA (:class:`lapwing.GLPCA`) lets the neighbours of a sample have a say
+in its coordinates. :class:`lapwing.RobustGLPCA` also counts errors as lengths instead
+of squares. This example covers a fifth of the images by blocks of noise, and asks who
+restores them.
 """
 
 # %%
 # Images, a fifth of them covered
 # -------------------------------
-# We take the Olivetti faces, 400 photographs of 40 people, from the folder ``LAPWING_DATA`` or from scikit-learn's
-# cache. Calling ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take digits.
-# The output says which it was.
+# We take the Olivetti faces, 400 photographs of 40 people, from the folder
+# ``LAPWING_DATA`` or from scikit-learn's cache. Calling ``fetch_olivetti_faces()`` once
+# puts them in the cache. If they are in neither place, we take digits. The output says
+# which it was.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,7 +33,9 @@ def pictures():
         data = fetch_olivetti_faces(download_if_missing=False)
     except OSError:  # it is not in the cache
         data = load_digits()
-        rows = np.concatenate([np.flatnonzero(data.target == c)[:40] for c in range(10)])
+        rows = np.concatenate(
+            [np.flatnonzero(data.target == c)[:40] for c in range(10)]
+        )
         return data.images[rows] / 16, data.target[rows], "digits"
     return data.images, data.target, "Olivetti faces"
 
@@ -49,14 +53,17 @@ for i in rng.permutation(len(images))[: len(images) // 5]:
     spoilt[i], blocks[i, top : top + side, left : left + side] = True, True
 given = np.where(blocks, rng.uniform(size=images.shape), images)
 X = given.reshape(len(given), -1)
-print(f"{which}: {len(images)} images, {spoilt.sum()} of them covered by a block of {side} x {side} pixels of noise")
+print(
+    f"{which}: {len(images)} images, {spoilt.sum()} of them covered by a block of {side} x {side} pixels of noise"
+)
 
 # %%
 # Restored from few components
 # ----------------------------
-# Every method represents the images, spoilt ones among them, by as many components as there are classes, and puts them
-# together again from these. The graph is that of the five nearest images, with equal weights. Weights that fall with
-# the distance would leave a spoilt image nearly alone, and it would keep its block.
+# Every method represents the images, spoilt ones among them, by as many components as
+# there are classes, and puts them together again from these. The graph is that of the
+# five nearest images, with equal weights. Weights that fall with the distance would
+# leave a spoilt image nearly alone, and it would keep its block.
 
 from lapwing import GLPCA, L21PCA, RobustGLPCA
 from lapwing.graphs import KNN
@@ -70,12 +77,16 @@ methods = {
 }
 restored = {}
 for name, model in methods.items():
-    restored[name] = model.fit(X).inverse_transform(model.embedding_).reshape(images.shape)
+    restored[name] = (
+        model.fit(X).inverse_transform(model.embedding_).reshape(images.shape)
+    )
 
 print(f"\n{'root mean square error':24}{'in blocks':>12}{'elsewhere':>12}")
 errors = {}
 for name, found in {"as given": given, **restored}.items():
-    errors[name] = [np.sqrt(np.mean((found - images)[part] ** 2)) for part in (blocks, ~blocks)]
+    errors[name] = [
+        np.sqrt(np.mean((found - images)[part] ** 2)) for part in (blocks, ~blocks)
+    ]
     print(f"{name:24}{errors[name][0]:12.3f}{errors[name][1]:12.3f}")
 
 # %%
@@ -83,7 +94,9 @@ for name, found in {"as given": given, **restored}.items():
 
 shown = np.flatnonzero(spoilt)[:: spoilt.sum() // 6][:6]
 rows = {"original": images, "as given": given, **restored}
-figure, axes = plt.subplots(len(rows), len(shown), figsize=(6.4, 6.2), layout="constrained")
+figure, axes = plt.subplots(
+    len(rows), len(shown), figsize=(6.4, 6.2), layout="constrained"
+)
 for line, (name, found) in zip(axes, rows.items(), strict=True):
     for ax, i in zip(line, shown, strict=True):
         ax.imshow(found[i], cmap="gray", vmin=0, vmax=1)
@@ -94,9 +107,10 @@ plt.show()
 # %%
 # Which samples are spoilt?
 # -------------------------
-# ``errors_`` of the robust method holds what its representation leaves of each sample. The longest rows are the spoilt
-# samples. The same can be asked of every method: how long is the difference between a sample and what is restored of
-# it? The area under the curve is the chance that a spoilt image has a longer difference than a whole one.
+# ``errors_`` of the robust method holds what its representation leaves of each sample.
+# The longest rows are the spoilt samples. The same can be asked of every method: how
+# long is the difference between a sample and what is restored of it? The area under the
+# curve is the chance that a spoilt image has a longer difference than a whole one.
 
 from sklearn.metrics import roc_auc_score
 
@@ -105,9 +119,15 @@ for ax, (name, found) in zip(axes.flat, restored.items(), strict=True):
     lengths = np.linalg.norm((given - found).reshape(len(given), -1), axis=1)
     area = roc_auc_score(spoilt, lengths)
     ax.hist(
-        [lengths[~spoilt], lengths[spoilt]], bins=25, stacked=True, color=["0.7", "tab:red"], label=["whole", "spoilt"]
+        [lengths[~spoilt], lengths[spoilt]],
+        bins=25,
+        stacked=True,
+        color=["0.7", "tab:red"],
+        label=["whole", "spoilt"],
     )
-    ax.set(title=f"{name}: area {area:.3f}", yticks=[], xlabel="length of the difference")
+    ax.set(
+        title=f"{name}: area {area:.3f}", yticks=[], xlabel="length of the difference"
+    )
     print(f"{name:12} area under the curve {area:.3f}")
 axes[0, 0].legend()
 plt.show()
@@ -115,17 +135,21 @@ plt.show()
 # %%
 # What to take home
 # -----------------
-# - PCA spends components on the noise, and restores part of the blocks. With the graph, the neighbours say what is
-#   under a block.
-# - On faces RobustGLPCA is best inside the blocks and loses less than GLPCA elsewhere. On digits GLPCA and RobustGLPCA
-#   are level.
-# - Finding the spoilt samples is easy for all of them, PCA included, as long as the blocks are noise.
-# - The graph must be right. Black blocks make the spoilt images neighbours of each other, and then no method helps
-#   much:
+# - PCA spends components on the noise, and restores part of the blocks. With the graph,
+#   the neighbours say what is under a block.
+# - On faces RobustGLPCA is best inside the blocks and loses less than GLPCA elsewhere.
+#   On digits GLPCA and RobustGLPCA are level.
+# - Finding the spoilt samples is easy for all of them, PCA included, as long as the
+#   blocks are noise.
+# - The graph must be right. Black blocks make the spoilt images neighbours of each
+#   other, and then no method helps much:
 
 black = np.where(blocks, 0, images).reshape(len(images), -1)
 for beta, name in ((0, "PCA"), (0.5, "GLPCA")):
     model = GLPCA(k, beta=beta, graph=graph).fit(black)
     found = model.inverse_transform(model.embedding_).reshape(images.shape)
-    print(f"black blocks, {name:6} error in blocks {np.sqrt(np.mean((found - images)[blocks] ** 2)):.3f}", end="")
+    print(
+        f"black blocks, {name:6} error in blocks {np.sqrt(np.mean((found - images)[blocks] ** 2)):.3f}",
+        end="",
+    )
     print(f" (black itself: {np.sqrt(np.mean(images[blocks] ** 2)):.3f})")

@@ -2,17 +2,18 @@
 How do I lay a curved surface flat?
 ===================================
 
-Scherk's surface is a saddle of soap film. It cannot be laid flat without stretching, as a map of the earth cannot.
-Tangential maps (:class:`lapwing.TangentialMaps`) find the coordinates in the plane that fit the tangent planes of all
-small patches best. This example compares them with four other methods, first on the surface itself and then with five
-points that lie off it.
+Scherk's surface is a saddle of soap film. It cannot be laid flat without stretching, as
+a map of the earth cannot. Tangential maps (:class:`lapwing.TangentialMaps`) find the
+coordinates in the plane that fit the tangent planes of all small patches best. This
+example compares them with four other methods, first on the surface itself and then with
+five points that lie off it.
 """
 
 # %%
 # The surface
 # -----------
-# We draw 1,200 points. Their colour is one of the two parameters of the surface, which a good map shows as an even
-# change of colour from one side to the other.
+# We draw 1,200 points. Their colour is one of the two parameters of the surface, which
+# a good map shows as an even change of colour from one side to the other.
 
 import time
 
@@ -29,16 +30,22 @@ for place, (off, (X, parameters)) in enumerate(surfaces.items(), start=1):
     ax = figure.add_subplot(1, 2, place, projection="3d")
     ax.scatter(*X[on].T, c=parameters[on, 0], s=3)
     ax.scatter(*X[~on].T, color="red", marker="x", s=50)
-    ax.set(title=f"{off} points off the surface", xticklabels=[], yticklabels=[], zticklabels=[])
+    ax.set(
+        title=f"{off} points off the surface",
+        xticklabels=[],
+        yticklabels=[],
+        zticklabels=[],
+    )
 plt.show()
 
 # %%
 # Five maps
 # ---------
-# LTSA, local tangent space alignment, is the same as tangential maps with uniform weights. By default tangential maps
-# weigh the points of a patch by coding length, so that a point off the surface counts little. The error is that of the
-# best fit of the map to the true parameters, after shift, turn and scale; it is 0 for a perfect map and 1 for a useless
-# one. Points off the surface are not counted.
+# LTSA, local tangent space alignment, is the same as tangential maps with uniform
+# weights. By default tangential maps weigh the points of a patch by coding length, so
+# that a point off the surface counts little. The error is that of the best fit of the
+# map to the true parameters, after shift, turn and scale; it is 0 for a perfect map and
+# 1 for a useless one. Points off the surface are not counted.
 
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
@@ -53,7 +60,7 @@ methods = {
     "LLE": LocallyLinearEmbedding(n_neighbors=k, n_components=2, random_state=0),
     "Laplacian eigenmaps": LaplacianEigenmaps(2, graph=k),
 }
-figure, axes = plt.subplots(len(methods), 2, figsize=(6.4, 11), layout="constrained")
+figure, axes = plt.subplots(len(methods), 2, figsize=(6.4, 12), layout="constrained")
 errors, seconds = {}, {}
 for line, (name, model) in zip(axes, methods.items(), strict=True):
     for ax, (off, (X, parameters)) in zip(line, surfaces.items(), strict=True):
@@ -64,17 +71,23 @@ for line, (name, model) in zip(axes, methods.items(), strict=True):
         errors[name, off] = procrustes_error(Y[on], parameters[on])
         ax.scatter(*Y[on].T, c=parameters[on, 0], s=3)
         ax.scatter(*Y[~on].T, color="red", marker="x", s=40)
-        ax.set(title=f"{name}, {off} off: error {errors[name, off]:.2f}", xticks=[], yticks=[])
+        ax.set(
+            title=f"{name}, {off} off\nerror {errors[name, off]:.2f}",
+            xticks=[],
+            yticks=[],
+        )
 plt.show()
 
 # %%
 # What to take home
 # -----------------
-# - With a few points off the surface, weights by coding length lose less than LTSA does.
-# - Isomap is the most faithful on this surface, with and without points off it. It is also the slowest of the five,
-#   since it looks for the shortest paths between all points: its time grows faster than the square of their number.
-# - LLE does not unfold it with these neighbours. Laplacian eigenmaps show which points are neighbours, and not
-#   distances.
+# - With a few points off the surface, weights by coding length lose less than LTSA
+#   does.
+# - Isomap is the most faithful on this surface, with and without points off it. It is
+#   also the slowest of the five, since it looks for the shortest paths between all
+#   points: its time grows faster than the square of their number.
+# - LLE does not unfold it with these neighbours. Laplacian eigenmaps show which points
+#   are neighbours, and not distances.
 
 for name in methods:
     print(

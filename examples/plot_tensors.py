@@ -2,17 +2,19 @@
 How do I reduce images without flattening them?
 ===============================================
 
-An image of 32 x 32 pixels is usually read as a row of 1,024 numbers, and a projection of it to 100 dimensions then has
-102,400 numbers to learn. Tensor subspace analysis (:class:`lapwing.TSA`) keeps the image a table: it learns one small
-matrix for the rows of pixels and one for the columns. That is of use where there are few images per class.
+An image of 32 x 32 pixels is usually read as a row of 1,024 numbers, and a projection
+of it to 100 dimensions then has 102,400 numbers to learn. Tensor subspace analysis
+(:class:`lapwing.TSA`) keeps the image a table: it learns one small matrix for the rows
+of pixels and one for the columns. That is of use where there are few images per class.
 """
 
 # %%
 # The images
 # ----------
-# We take the Olivetti faces, 400 photographs of 40 people, from the folder ``LAPWING_DATA`` or from scikit-learn's
-# cache. Calling ``fetch_olivetti_faces()`` once puts them in the cache. If they are in neither place, we take
-# scikit-learn's digits. The output says which it was.
+# We take the Olivetti faces, 400 photographs of 40 people, from the folder
+# ``LAPWING_DATA`` or from scikit-learn's cache. Calling ``fetch_olivetti_faces()`` once
+# puts them in the cache. If they are in neither place, we take scikit-learn's digits.
+# The output says which it was.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,13 +40,16 @@ images, y, which = pictures()
 if images.shape[1] == 64:
     images = images.reshape(-1, 32, 2, 32, 2).mean(axis=(2, 4))
 n_classes = len(np.unique(y))
-print(f"{which}: {len(images)} images of {images.shape[1]} x {images.shape[2]} pixels in {n_classes} classes")
+print(
+    f"{which}: {len(images)} images of {images.shape[1]} x {images.shape[2]} pixels in {n_classes} classes"
+)
 
 # %%
 # Fit and transform
 # -----------------
-# ``TSA((l1, l2))`` turns each image into a table of l1 x l2 numbers. ``SameClass("heat")`` links images of one class.
-# The input has one image per entry of its first axis, and so has the output.
+# ``TSA((l1, l2))`` turns each image into a table of l1 x l2 numbers.
+# ``SameClass("heat")`` links images of one class. The input has one image per entry of
+# its first axis, and so has the output.
 
 from lapwing import LPP, TSA
 from lapwing.graphs import SameClass
@@ -53,11 +58,14 @@ small = (10, 10) if images.shape[1] == 32 else (5, 5)
 tsa = TSA(small, graph=SameClass("heat")).fit(images, y)
 print(f"{images.shape} becomes {tsa.transform(images).shape}")
 print("numbers learnt by TSA:", sum(U.size for U in tsa.components_))
-print("numbers learnt by a projection of flat images to as many dimensions:", np.prod(small) * images[0].size)
+print(
+    "numbers learnt by a projection of flat images to as many dimensions:",
+    np.prod(small) * images[0].size,
+)
 
 # %%
-# An image can be put together again from its table. The result is rough, because TSA looks for what images of one class
-# share, and not for what restores an image best.
+# An image can be put together again from its table. The result is rough, because TSA
+# looks for what images of one class share, and not for what restores an image best.
 
 shown = np.array([np.flatnonzero(y == c)[0] for c in np.unique(y)[:6]])
 again = tsa.inverse_transform(tsa.transform(images[shown]))
@@ -74,8 +82,9 @@ plt.show()
 # %%
 # How many images per class does it take?
 # ---------------------------------------
-# We train on few images per class and ask the nearest neighbour for the class of all others. The mean is over five
-# random choices. In a pipeline TSA takes flat rows too: ``image_shape`` says how they are folded.
+# We train on few images per class and ask the nearest neighbour for the class of all
+# others. The mean is over five random choices. In a pipeline TSA takes flat rows too:
+# ``image_shape`` says how they are folded.
 
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
@@ -86,7 +95,9 @@ methods = {
     "no reduction": nearest,
     "PCA": make_pipeline(PCA(0.95), nearest),
     "LPP, class graph": make_pipeline(LPP("auto", graph="supervised"), nearest),
-    "TSA, class graph": make_pipeline(TSA(small, graph=SameClass("heat"), image_shape=images[0].shape), nearest),
+    "TSA, class graph": make_pipeline(
+        TSA(small, graph=SameClass("heat"), image_shape=images[0].shape), nearest
+    ),
 }
 X, sizes = images.reshape(len(images), -1), (2, 3, 5, 7)
 errors = {name: np.zeros((len(sizes), 5)) for name in methods}
@@ -96,11 +107,20 @@ for row, size in enumerate(sizes):
         turn = np.array([np.sum(y[order[:i]] == y[order[i]]) for i in range(len(y))])
         train, test = order[turn < size], order[turn >= size][:600]
         for name, method in methods.items():
-            errors[name][row, seed] = 100 * (1 - method.fit(X[train], y[train]).score(X[test], y[test]))
+            errors[name][row, seed] = 100 * (
+                1 - method.fit(X[train], y[train]).score(X[test], y[test])
+            )
 
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for (name, found), marker in zip(errors.items(), "osD^", strict=True):
-    ax.errorbar(sizes, found.mean(axis=1), found.std(axis=1), marker=marker, capsize=3, label=name)
+    ax.errorbar(
+        sizes,
+        found.mean(axis=1),
+        found.std(axis=1),
+        marker=marker,
+        capsize=3,
+        label=name,
+    )
 ax.set(
     xlabel="training images per class",
     ylabel="error of the nearest neighbour, %",
@@ -111,18 +131,24 @@ ax.set(
 ax.legend()
 plt.show()
 
-print("error in percent, mean of 5 choices;", ", ".join(f"{size} per class" for size in sizes))
+print(
+    "error in percent, mean of 5 choices;",
+    ", ".join(f"{size} per class" for size in sizes),
+)
 for name, found in errors.items():
     print(f"{name:20}" + "".join(f"{error:8.1f}" for error in found.mean(axis=1)))
 
 # %%
 # What to take home
 # -----------------
-# - On faces TSA learns a hundredth of the numbers that a flat projection to as many dimensions has, and it makes less
-#   than half of the errors of PCA from five images per person on.
-# - LPP with the class graph does better still on these faces: its ridge keeps it from learning noise. TSA is worth a
-#   try where images are large, where the model must be small, or where the output should stay a table.
-# - On digits of 8 x 8 pixels there is nothing to gain: the pixels themselves are best, and TSA is last.
+# - On faces TSA learns a hundredth of the numbers that a flat projection to as many
+#   dimensions has, and it makes less than half of the errors of PCA from five images
+#   per person on.
+# - LPP with the class graph does better still on these faces: its ridge keeps it from
+#   learning noise. TSA is worth a try where images are large, where the model must be
+#   small, or where the output should stay a table.
+# - On digits of 8 x 8 pixels there is nothing to gain: the pixels themselves are best,
+#   and TSA is last.
 
 last = {name: found.mean(axis=1)[2] for name, found in errors.items()}
 print(
