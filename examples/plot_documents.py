@@ -204,9 +204,9 @@ plt.show()
 # %%
 # What to take home
 # -----------------
-# - On plain counts the graph helps: LPI and GLPCA are ahead of LSI and of k-means on
-#   all words. On the news of TDT2 the lead is clear. On the docstrings it is smaller
-#   than the deviation over the draws.
+# - On plain counts LPI and GLPCA are ahead of LSI and of k-means on all words, on the
+#   news of TDT2 and on the docstrings alike. The lead is about as large as the
+#   deviation over the draws.
 # - With tf-idf the methods come close to each other, and k-means on all words is as
 #   good as any of them. Try tf-idf before anything else.
 # - LPI is a linear map, so it places new documents by one product. GLPCA places them

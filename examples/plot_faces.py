@@ -130,10 +130,10 @@ plt.show()
 # -----------------
 # - On faces labels matter most. LPP with the class graph makes a fifth of the errors of
 #   Eigenfaces.
-# - Laplacianfaces without labels are worse than Eigenfaces here, although the first
-#   papers say otherwise. Most of the variance of faces is light, and neighbours are
-#   photographs in the same light. Linking neighbours of the same person only repairs
-#   most of it.
+# - Laplacianfaces without labels are worse than Eigenfaces here. The paper that
+#   introduced them reports the opposite, on other collections. Most of the variance of
+#   faces is light, and neighbours are photographs in the same light. Linking neighbours
+#   of the same person only repairs most of it.
 # - On digits the pixels themselves are best. There are 90 digits of each class to
 #   compare with, and no need for a projection but speed.
 

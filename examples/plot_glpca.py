@@ -140,7 +140,7 @@ plt.show()
 #   shrink to a point, which gives a large silhouette in the plane, and all others are
 #   no easier to find.
 # - If you want to approximate images, take PCA: it is best at that by definition. What
-#   the graph does about spoilt images is shown by
+#   the graph does about corrupted images is shown by
 #   :ref:`sphx_glr_gallery_plot_outliers.py`.
 
 best = int(np.argmax(accuracies))

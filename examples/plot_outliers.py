@@ -1,8 +1,8 @@
 """
-What if some of my samples are spoilt?
-======================================
+What if some of my samples are corrupted?
+=========================================
 
-One wrong sample can turn all principal components, because PCA counts squared errors.
+One outlier can turn all principal components, because PCA counts squared errors.
 Graph-Laplacian PCA (:class:`lapwing.GLPCA`) lets the neighbours of a sample have a say
 in its coordinates. :class:`lapwing.RobustGLPCA` also counts errors as lengths instead
 of squares. This example covers a fifth of the images by blocks of noise, and asks who
@@ -46,24 +46,24 @@ if images.shape[1] == 64:
 
 rng = np.random.RandomState(0)
 side = images.shape[1] // 2
-spoilt = np.zeros(len(images), dtype=bool)
+corrupted = np.zeros(len(images), dtype=bool)
 blocks = np.zeros(images.shape, dtype=bool)
 for i in rng.permutation(len(images))[: len(images) // 5]:
     top, left = rng.randint(images.shape[1] - side + 1, size=2)
-    spoilt[i], blocks[i, top : top + side, left : left + side] = True, True
+    corrupted[i], blocks[i, top : top + side, left : left + side] = True, True
 given = np.where(blocks, rng.uniform(size=images.shape), images)
 X = given.reshape(len(given), -1)
 print(
-    f"{which}: {len(images)} images, {spoilt.sum()} of them covered by a block of {side} x {side} pixels of noise"
+    f"{which}: {len(images)} images, {corrupted.sum()} of them covered by a block of {side} x {side} pixels of noise"
 )
 
 # %%
 # Restored from few components
 # ----------------------------
-# Every method represents the images, spoilt ones among them, by as many components as
-# there are classes, and puts them together again from these. The graph is that of the
-# five nearest images, with equal weights. Weights that fall with the distance would
-# leave a spoilt image nearly alone, and it would keep its block.
+# Every method represents the images, corrupted ones among them, by as many components
+# as there are classes, and puts them together again from these. The graph is that of
+# the five nearest images, with equal weights. Weights that fall with the distance would
+# leave a corrupted image nearly alone, and it would keep its block.
 
 from lapwing import GLPCA, L21PCA, RobustGLPCA
 from lapwing.graphs import KNN
@@ -90,9 +90,9 @@ for name, found in {"as given": given, **restored}.items():
     print(f"{name:24}{errors[name][0]:12.3f}{errors[name][1]:12.3f}")
 
 # %%
-# The picture shows six of the spoilt images, and what each method makes of them.
+# The picture shows six of the corrupted images, and what each method makes of them.
 
-shown = np.flatnonzero(spoilt)[:: spoilt.sum() // 6][:6]
+shown = np.flatnonzero(corrupted)[:: corrupted.sum() // 6][:6]
 rows = {"original": images, "as given": given, **restored}
 figure, axes = plt.subplots(
     len(rows), len(shown), figsize=(6.4, 6.2), layout="constrained"
@@ -105,25 +105,25 @@ for line, (name, found) in zip(axes, rows.items(), strict=True):
 plt.show()
 
 # %%
-# Which samples are spoilt?
-# -------------------------
+# Which samples are corrupted?
+# ----------------------------
 # ``errors_`` of the robust method holds what its representation leaves of each sample.
-# The longest rows are the spoilt samples. The same can be asked of every method: how
+# The longest rows are the corrupted samples. The same can be asked of every method: how
 # long is the difference between a sample and what is restored of it? The area under the
-# curve is the chance that a spoilt image has a longer difference than a whole one.
+# curve is the chance that a corrupted image has a longer difference than a whole one.
 
 from sklearn.metrics import roc_auc_score
 
 figure, axes = plt.subplots(2, 2, figsize=(6.4, 4.8), layout="constrained")
 for ax, (name, found) in zip(axes.flat, restored.items(), strict=True):
     lengths = np.linalg.norm((given - found).reshape(len(given), -1), axis=1)
-    area = roc_auc_score(spoilt, lengths)
+    area = roc_auc_score(corrupted, lengths)
     ax.hist(
-        [lengths[~spoilt], lengths[spoilt]],
+        [lengths[~corrupted], lengths[corrupted]],
         bins=25,
         stacked=True,
         color=["0.7", "tab:red"],
-        label=["whole", "spoilt"],
+        label=["whole", "corrupted"],
     )
     ax.set(
         title=f"{name}: area {area:.3f}", yticks=[], xlabel="length of the difference"
@@ -139,9 +139,9 @@ plt.show()
 #   the neighbours say what is under a block.
 # - On faces RobustGLPCA is best inside the blocks and loses less than GLPCA elsewhere.
 #   On digits GLPCA and RobustGLPCA are level.
-# - Finding the spoilt samples is easy for all of them, PCA included, as long as the
+# - Finding the corrupted samples is easy for all of them, PCA included, as long as the
 #   blocks are noise.
-# - The graph must be right. Black blocks make the spoilt images neighbours of each
+# - The graph must be right. Black blocks make the corrupted images neighbours of each
 #   other, and then no method helps much:
 
 black = np.where(blocks, 0, images).reshape(len(images), -1)

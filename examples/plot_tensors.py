@@ -141,9 +141,9 @@ for name, found in errors.items():
 # %%
 # What to take home
 # -----------------
-# - On faces TSA learns a hundredth of the numbers that a flat projection to as many
-#   dimensions has, and it makes less than half of the errors of PCA from five images
-#   per person on.
+# - On faces TSA learns less than a hundredth of the numbers that a flat projection to
+#   as many dimensions has, and it makes less than half of the errors of PCA from five
+#   images per person on.
 # - LPP with the class graph does better still on these faces: its ridge keeps it from
 #   learning noise. TSA is worth a try where images are large, where the model must be
 #   small, or where the output should stay a table.

@@ -45,9 +45,9 @@ def agreement(Z, truth):
 # Rows that follow each other
 # ---------------------------
 # ``Chain()`` links each hour to the next one. The direction along which linked rows
-# differ least, beside its variance, is the one that changes most slowly. This is known
-# as slow feature analysis, and is :class:`lapwing.NPE` with that graph. PCA looks for
-# what varies most, which is noise here.
+# differ least, compared with how much it varies, is the one that changes most slowly.
+# This is known as slow feature analysis, and is :class:`lapwing.NPE` with that graph.
+# PCA looks for what varies most, which is noise here.
 #
 # The column of the hours is for the graph only. ``On(..., beside=True)`` builds the
 # graph on it and keeps it out of the projection. Because the hours are a column of X,

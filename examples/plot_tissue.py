@@ -40,10 +40,11 @@ X = np.hstack([genes, places])
 # projection. The projection is therefore one of genes alone, and it can be applied to
 # cells whose place is unknown.
 #
-# Three methods take that graph. :class:`lapwing.LPP` looks for what neighbours share,
-# beside its variance. :class:`lapwing.MULTISPATI`, spatial PCA, looks for variance that
-# neighbours share. :class:`lapwing.GraphPCA` can also smooth the coordinates over the
-# tissue: ``smoothed`` lets a cell's neighbours correct its coordinates.
+# Three methods take that graph. :class:`lapwing.LPP` looks for what differs least
+# between neighbours, compared with how much it varies. :class:`lapwing.MULTISPATI`,
+# spatial PCA, looks for variance that neighbours share. :class:`lapwing.GraphPCA` can
+# also smooth the coordinates over the tissue: ``smoothed`` lets a cell's neighbours
+# correct its coordinates.
 
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
