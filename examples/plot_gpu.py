@@ -131,9 +131,10 @@ plt.show()
 # - The code for a GPU is the code for a CPU. Only X differs.
 # - Neighbours are exact on every device, and the subspace is the same to rounding.
 # - On a CPU a tensor brings nothing: it is slower than the array.
-# - On a GPU it brings much. On a machine with one H200 and 16 cores, this script
-#   measured 6.9 s for 64,000 rows as an array and 0.028 s as a tensor. The page
-#   :doc:`/gpu` has more such times, and the command that measures them.
+# - On a GPU it brings much. On a machine with one H200 and 16 cores, the fits of this
+#   example took 6.9 s for 64,000 rows as an array and 0.028 s as a tensor, each the
+#   better of two fits. The page :doc:`/gpu` has more such times, and the command that
+#   measures them.
 
 ratio = (
     ""
