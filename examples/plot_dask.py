@@ -32,9 +32,9 @@ print(
 # %%
 # Rows that are made block by block
 # ---------------------------------
-# Each block is made when it is asked for, as it would be read from a disk. Nothing
-# below ever holds all rows. Ten classes lie in 32 dimensions, of which eight tell the
-# classes apart.
+# Each block is made when it is asked for, as it would be read from a disk. The fits in
+# blocks never hold all rows, only their labels. Ten classes lie in 32 dimensions, of
+# which eight tell the classes apart.
 
 N, BLOCK, D = 200_000, 25_000, 32
 centres = np.zeros((10, D), dtype=np.float32)
@@ -66,9 +66,9 @@ if has_dask:
 # --------
 # :class:`lapwing.MMC` uses classes alone. It needs one pass over the rows, which adds
 # up their sums. :class:`lapwing.LPP` with ``queries=1_000`` looks for the neighbours of
-# 1,000 random rows among all rows, and needs two passes. The command
-# ``Client("tcp://...")`` of ``dask.distributed``, given before the fit, would send the
-# same work to a cluster.
+# 1,000 random rows among all rows, and reads the rows three times: for sums, for the
+# search, and for the neighbours found. The command ``Client("tcp://...")`` of
+# ``dask.distributed``, given before the fit, would send the same work to a cluster.
 
 models = {
     "MMC, classes": MMC(8),

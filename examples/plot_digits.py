@@ -95,8 +95,8 @@ plt.show()
 # %%
 # What to take home
 # -----------------
-# - In two dimensions the methods that see labels come first, but not all of them do: a
-#   method that is made for a small scatter can still pile up classes.
+# - In two dimensions the three best methods have seen labels. Labels are no guarantee:
+#   DNE has seen them too, and is last.
 # - Two dimensions are for looking. With 16 of them, nearly every method recognises the
 #   digits, PCA among them.
 # - The choice below is the one with the fewest dimensions among all that are within one

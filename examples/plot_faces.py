@@ -57,6 +57,9 @@ print(
 # modern form of Fisherfaces. Laplacianfaces link similar photographs after 98 % of the
 # variance was kept, as they were published. The last kind links similar photographs of
 # the same person only.
+#
+# The pictures show each direction times the deviation of the pixels, so that pixels
+# that hardly ever change are grey.
 
 from sklearn.decomposition import PCA
 
@@ -131,11 +134,10 @@ plt.show()
 # - On faces labels matter most. LPP with the class graph makes a fifth of the errors of
 #   Eigenfaces.
 # - Laplacianfaces without labels are worse than Eigenfaces here. The paper that
-#   introduced them reports the opposite, on other collections. Most of the variance of
-#   faces is light, and neighbours are photographs in the same light. Linking neighbours
-#   of the same person only repairs most of it.
-# - On digits the pixels themselves are best. There are 90 digits of each class to
-#   compare with, and no need for a projection but speed.
+#   introduced them reports the opposite, on other collections. If only neighbours of
+#   the same person are linked, they are far better than Eigenfaces.
+# - On digits the pixels themselves are best. There are 90 known digits of each class to
+#   compare with, and with so many a projection gains nothing but speed.
 
 order = sorted(errors, key=lambda name: errors[name].mean())
 print(

@@ -112,8 +112,8 @@ plt.show()
 # - Label spreading uses the rows without labels in the same spirit, is one line of
 #   scikit-learn, and comes close. Self-training gains less. It is the one to take where
 #   you have a good classifier already.
-# - The numbers are those of one data set with clear clusters. Where classes overlap,
-#   rows without labels help less.
+# - The numbers are those of one data set with clear clusters. Expect less where classes
+#   overlap.
 
 order = sorted(results, key=lambda name: -np.mean(results[name], axis=0)[1])
 print(

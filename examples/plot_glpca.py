@@ -137,8 +137,8 @@ plt.show()
 #   helps k-means to find the classes. On faces it loses more, and the gain for k-means
 #   is small.
 # - At ``beta=1`` the images no longer count. Classes that the graph does not link
-#   shrink to a point, which gives a large silhouette in the plane, and all others are
-#   no easier to find.
+#   shrink to a point, which gives a large silhouette in the plane, and k-means finds
+#   the classes no better than at smaller values.
 # - If you want to approximate images, take PCA: it is best at that by definition. What
 #   the graph does about corrupted images is shown by
 #   :ref:`sphx_glr_gallery_plot_outliers.py`.

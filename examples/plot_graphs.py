@@ -74,9 +74,9 @@ for name, found in scores.items():
 # -----------------
 # - A graph is a sum that you write down, and everything else of the method stays as it
 #   is.
-# - In the pictures the classes are further apart the more the graph knows. For new
-#   wines the differences are small: neighbours alone are nearly as good, and repulsion
-#   is not better than neighbours with labels. Judge a graph by new samples.
+# - On this easy data set the four pictures differ little, and so do the numbers:
+#   neighbours alone are nearly as good as all labels, and repulsion is not better than
+#   neighbours with labels. Judge a graph by new samples.
 # - Weights of graphs are parameters: ``GridSearchCV`` finds them by names such as
 #   ``olpp__graph__scale``.
 

@@ -11,8 +11,8 @@ both in the plane.
 # %%
 # A line with strays
 # ------------------
-# Twenty-odd points lie along a line, and we move none, one or two of them far away. The
-# red crosses are the moved points.
+# Twenty points lie along a line, and we move none, one or two of them far away. The red
+# crosses are the moved points.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -82,9 +82,10 @@ for n_perturbed in range(4):
 # Where the weights come from
 # ---------------------------
 # The weights of a patch come from its coding length. That is the number of bits that
-# describe its points, and each point is weighed by how much the number falls when the
-# point is left out. We look at one patch of six points and compare with two simple
-# rules. The number beside each point is its weight, and so is its size.
+# describe its points. A point gets a small weight if leaving it out changes that number
+# much more, or much less, than leaving out other points does. We look at one patch of
+# six points and compare with two simple rules. The number beside each point is its
+# weight, which the size of the point shows too.
 
 X, stray = make_patch()
 weights = {

@@ -14,7 +14,7 @@ treats every step fairly.
 # -------------------------
 # We make one from scikit-learn's breast cancer data, so that everybody has it. Ten
 # measurements of each tumour stay. One clinic writes the radius in inches. A tenth of
-# all values is missing. We add a clinic, a device and a date, which say little about
+# all values is missing. We add a clinic, a device and a date, which say nothing about
 # the tumour, and we keep only 50 of the 212 malignant cases.
 
 import matplotlib.pyplot as plt

@@ -137,10 +137,9 @@ plt.show()
 # -----------------
 # - PCA spends components on the noise, and restores part of the blocks. With the graph,
 #   the neighbours say what is under a block.
-# - On faces RobustGLPCA is best inside the blocks and loses less than GLPCA elsewhere.
-#   On digits GLPCA and RobustGLPCA are level.
-# - Finding the corrupted samples is easy for all of them, PCA included, as long as the
-#   blocks are noise.
+# - On faces RobustGLPCA is best inside the blocks and loses less than GLPCA elsewhere,
+#   where L21PCA loses least. On digits GLPCA and RobustGLPCA are level.
+# - Finding the corrupted samples is easy here for all methods, PCA included.
 # - The graph must be right. Black blocks make the corrupted images neighbours of each
 #   other, and then no method helps much:
 

@@ -38,8 +38,10 @@ rows = latent * np.linspace(1, 0.3, 24) @ rng.standard_normal(
 X, X_new, y, y_new = rows[:n], rows[n:], labels[:n], labels[n:]
 
 # %%
-# Four numbers for every number of queries
-# ----------------------------------------
+# What we measure
+# ---------------
+# For every number of queries we look at
+#
 # - the seconds that the fit takes,
 # - ``sampling_["excess"]``: how much worse, as a share, the objective is estimated to
 #   be than with all rows. The fit estimates this itself, by halves of the sample,
@@ -106,12 +108,12 @@ plt.show()
 # - A sample of queries takes a share of the time. The share falls as rows become many,
 #   because the time of a sampled fit grows with the number of rows, and that of a full
 #   one with its square.
-# - Read ``excess`` first. Below one per cent, the objective is as good as that of all
-#   rows.
+# - Read ``excess`` first. Below one per cent, the directions are practically as good as
+#   those of all rows.
 # - The largest angle stays large for long. The last directions have nearly equal
 #   eigenvalues, so that any of them will do, and the accuracy shows that nothing is
 #   lost.
-# - Below 10,000 rows or so do not bother: the search for all neighbours takes less than
+# - With a few thousand rows do not bother: the search for all neighbours is a matter of
 #   a second.
 
 at = numbers.index(2000)

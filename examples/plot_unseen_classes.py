@@ -110,10 +110,11 @@ figure.suptitle(f"Unseen classes: {which}")
 plt.show()
 
 # %%
-# The best answers to one query
-# -----------------------------
-# The first column is a query, and the others are the five images of the index that are
-# nearest to it in the last draw. Those of the right class have a green frame.
+# The best answers to two queries
+# -------------------------------
+# The first column is a query of the last draw, and the others are the five images of
+# the index that are nearest to it, among the pixels and in the space of the best
+# method. Those of the right class have a green frame.
 
 chosen = ("pixels", max(methods, key=lambda name: means[name][0]))
 queries = np.flatnonzero(asking)[:: asking.sum() // 2][:2]

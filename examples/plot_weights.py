@@ -11,10 +11,10 @@ gives every row its own. This example shows what each of them changes.
 # %%
 # A rare class in the plane
 # -------------------------
-# Three classes, of 300, 300 and 12 samples. The two common classes are stretched in one
-# direction, and the rare one in another. Discriminant analysis looks for directions
-# along which classes are narrow. Which class is to be narrow, if they differ? Without
-# balance, the common ones decide.
+# There are three classes, of 300, 300 and 12 samples. The two common classes are
+# stretched in one direction, and the rare one in another. Discriminant analysis looks
+# for directions along which classes are narrow. Which class is to be narrow, if they
+# differ? Without balance, the common ones decide.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -71,9 +71,9 @@ plt.show()
 # %%
 # Rare classes in real data
 # -------------------------
-# Now digits, of which 5 to 9 have only six training samples each, and wine, of which
-# one class of three is as rare. The score is the balanced accuracy of the five nearest
-# neighbours on new samples, over eight random halves.
+# Now we take digits, of which 5 to 9 have only six training samples each, and wine, of
+# which one class of three is as rare. The score is the balanced accuracy of the five
+# nearest neighbours on new samples, over eight random halves.
 
 from sklearn.datasets import load_digits, load_wine
 from sklearn.metrics import balanced_accuracy_score
