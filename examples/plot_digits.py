@@ -1,22 +1,34 @@
 """
-Digits in two dimensions
-========================
+Which projection shows my classes best?
+=======================================
 
-Twelve projections of scikit-learn's digits, learnt from one half and applied to the other.
+A picture in two dimensions is often the first thing that one wants to see of data. This
+example draws scikit-learn's digits by twelve linear projections, learnt from one half
+of the digits and applied to the other half. Then it asks how many dimensions it takes
+to tell digits apart, because two are few.
 """
+
+# %%
+# Twelve pictures of new digits
+# -----------------------------
+# All methods are linear, so that each picture is a product of the pixels with two
+# directions. Those that are marked by a star have seen the labels of the first half.
+# None has seen the second half, which is shown.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import KNN, Repulsion, SameClass
-from lapwing.plots import EmbeddingDisplay
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size=0.5, stratify=y, random_state=0
+)
 
 methods = {
     "PCA": PCA(2),
@@ -24,36 +36,70 @@ methods = {
     "NPE": NPE(2),
     "OLPP": OLPP(2),
     "ONPP": ONPP(2),
-    "LDA (labels)": LinearDiscriminantAnalysis(n_components=2),
-    "LPP, three graphs (labels)": LPP(2, graph=KNN(5) + SameClass() - 0.5 * Repulsion(15), normalize="trace"),
-    "OLPP-R (labels)": OLPP(2, graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"),
-    "MMC (labels)": MMC(2),
-    "LPDP (labels)": LPDP(2),
-    "MFA (labels)": MFA(2),
-    "DNE (labels)": DNE(2),
+    "LDA*": LinearDiscriminantAnalysis(n_components=2),
+    "LPP, 3 graphs*": LPP(
+        2, graph=KNN(5) + SameClass() - 0.5 * Repulsion(15), normalize="trace"
+    ),
+    "OLPP, repulsion*": OLPP(
+        2, graph=SameClass() - 0.2 * Repulsion(15), normalize="trace"
+    ),
+    "MMC*": MMC(2),
+    "LPDP*": LPDP(2),
+    "MFA*": MFA(2),
+    "DNE*": DNE(2),
 }
 
-figure, axes = plt.subplots(3, 4, figsize=(13, 9.5), layout="constrained")
+figure, axes = plt.subplots(4, 3, figsize=(6.8, 8.6), layout="constrained")
+scores = {}
 for ax, (name, model) in zip(axes.flat, methods.items(), strict=True):
-    model.fit(X_train, y_train)
-    EmbeddingDisplay.from_estimator(model, X_test, y_test, ax=ax, s=7)
-    ax.get_legend().remove()
-    ax.set(title=name, xticks=[], yticks=[], xlabel="", ylabel="")
-figure.legend(*ax.get_legend_handles_labels(), loc="outside right center", title="digit", markerscale=2.5)
+    Z_train, Z = model.fit(X_train, y_train).transform(X_train), model.transform(X_test)
+    scores[name] = KNeighborsClassifier(15).fit(Z_train, y_train).score(Z, y_test)
+    dots = ax.scatter(*Z.T, c=y_test, cmap="tab10", s=4)
+    ax.set(title=f"{name}: {scores[name]:.2f}", xticks=[], yticks=[])
+figure.legend(
+    *dots.legend_elements(),
+    loc="outside lower center",
+    ncols=10,
+    handletextpad=0,
+    columnspacing=1,
+)
 plt.show()
 
 # %%
-# Two dimensions are few. How many are enough, and with which method? :func:`lapwing.comparison.compare` tries them
-# by cross-validation, with one fit for all numbers of dimensions.
+# The number in each title is the share of new digits that the 15 nearest digits of the
+# first half recognise in the plane.
+
+for name in sorted(scores, key=scores.get, reverse=True):
+    print(f"{name:18} {scores[name]:.3f}")
+
+# %%
+# How many dimensions are enough?
+# -------------------------------
+# :func:`lapwing.comparison.compare` tries methods and numbers of dimensions by
+# cross-validation, with one fit for many numbers. The display shows the accuracy of the
+# nearest neighbour.
 
 from lapwing.comparison import compare
 from lapwing.plots import ComparisonDisplay
 
-found = compare(X, y, methods=["PCA", "LDA", "LPP", "OLPP", "MMC", "LPDP"], dimensions=[2, 4, 8, 16, 32])
-ComparisonDisplay.from_comparison(found)
+found = compare(
+    X,
+    y,
+    methods=["PCA", "LDA", "LPP", "MMC", "LPDP"],
+    dimensions=[2, 4, 8, 16, 32],
+    cv=3,
+)
+ComparisonDisplay.from_comparison(found).ax_.set_title("Digits, 3 folds")
 plt.show()
 
 # %%
-# The choice: of all within one standard error of the best, the fewest dimensions.
+# What to take home
+# -----------------
+# - In two dimensions the three best methods have seen labels. Labels are no guarantee:
+#   DNE has seen them too, and is last.
+# - Two dimensions are for looking. With 16 of them, nearly every method recognises the
+#   digits, PCA among them.
+# - The choice below is the one with the fewest dimensions among all that are within one
+#   standard error of the best.
 
 print(found.choice)
