@@ -164,7 +164,7 @@ def test_a_stale_page_is_noticed(tmp_path):
 
 def test_the_guides_method_of_ones_own():
     [code] = re.findall(
-        r"```python\n(.*?)```", (ROOT / "docs" / "guide.md").read_text("utf-8").split("of your own")[1], re.S
+        r"```python\n(.*?)```", (ROOT / "docs" / "methods.md").read_text("utf-8").split("of your own")[1], re.S
     )
     names = {"X": X, "y": Y}
     exec(code.replace("ClassLPP(10, graph=7)", "model = ClassLPP(2, graph=7)"), names)
