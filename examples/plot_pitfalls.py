@@ -88,7 +88,7 @@ bars(
 X, y = load_digits(return_X_y=True)
 X, X_new, y, y_new = train_test_split(X, y, train_size=900, stratify=y, random_state=0)
 some = np.where(rng.random(len(y)) < 0.25, y, -1)
-pipeline, model = make_pipeline(LPP(10), nearest), SemiSupervised(LPP(10, graph="semi"), nearest)
+pipeline, model = make_pipeline(LPP(10), KNeighborsClassifier(5)), SemiSupervised(LPP(10, graph="semi"), nearest)
 bars(
     {
         "pipeline, its score": 100 * cross_val_score(pipeline, X, some).mean(),
@@ -104,7 +104,7 @@ bars(
 # **Noise directions.** A hundred digits of 64 pixels, ten dimensions. With ``pca=None`` directions of hardly any
 # variance win by chance. The default leaves them out first.
 
-splits = StratifiedShuffleSplit(5, train_size=100, test_size=500, random_state=0)
+splits = StratifiedShuffleSplit(20, train_size=100, test_size=500, random_state=0)
 X, y = load_digits(return_X_y=True)
 shares = {"None (keep all)": None, "0.99": 0.99, "0.95": 0.95, "0.8": 0.8, '"auto" (default)': "auto"}
 bars(
