@@ -57,7 +57,7 @@ plt.show()
 # A graph links each point to its nearest neighbour: A and B, B and C, D and E. On the left all links have the weight
 # 1. On the right they have heat weights, which give the short link more weight than the long ones.
 
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.4), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained", sharey=True)
 for ax, graph, title in zip(axes, (KNN(1, weights="binary"), KNN(1)), ("weights 1", "heat weights"), strict=True):
     points(ax, title=title)
     edges(ax, graph)
@@ -115,7 +115,7 @@ plt.show()
 # different classes, here B and C and D and E, and gives their distance a negative cost.
 
 classes, repelled = SameClass(), SameClass() - 0.5 * Repulsion(2, weights="binary")
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.4), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained", sharey=True)
 points(axes[0], y, "classes attract")
 edges(axes[0], classes, y, numbers=False)
 points(axes[1], y, "and near others repel")

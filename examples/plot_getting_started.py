@@ -48,7 +48,7 @@ plt.show()
 
 scaled = make_pipeline(StandardScaler(), LPP(2)).fit_transform(X)
 
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(7, 3.8), layout="constrained")
 scatter(axes[0], PCA(2).fit_transform(X), y, "PCA, not scaled")
 scatter(axes[1], scaled, y, "scaled, then LPP")
 figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)

@@ -39,7 +39,7 @@ def bars(scores, title, wrong=1):
 # **Units.** LPP of the wines, with columns as they are and with columns divided by their standard deviations.
 
 X, y = load_wine(return_X_y=True)
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
 for ax, standardize, title in zip(axes, (False, True), ("columns as they are", "columns standardised"), strict=True):
     Z = LPP(2, standardize=standardize).fit_transform(X)
     for grower, marker in enumerate("os^"):
@@ -56,7 +56,7 @@ rng = np.random.default_rng(0)
 sizes = [300, 300, 12]
 X = np.repeat([[-1.5, 0], [1.5, 0], [0, 3]], sizes, axis=0) + 0.7 * rng.normal(size=(sum(sizes), 2))
 y = np.repeat([0, 1, 2], sizes)
-figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.2), layout="constrained", width_ratios=[1.2, 1, 1])
+figure, axes = plt.subplots(1, 3, figsize=(7, 3), layout="constrained", width_ratios=[1.2, 1, 1])
 for number, marker in enumerate("os^"):
     axes[0].scatter(*X[y == number].T, s=16, marker=marker, alpha=0.7)
 axes[0].set(title="the rows", xticks=[], yticks=[])

@@ -76,7 +76,7 @@ for name, loader in sets.items():
         model = make_pipeline(StandardScaler(), *steps, KNeighborsClassifier(1))
         scores[name, method] = 100 * cross_val_score(model, X, y, cv=halves)
 
-figure, axes = plt.subplots(2, 2, figsize=(8.4, 5.6), layout="constrained", sharey=True)
+figure, axes = plt.subplots(2, 2, figsize=(7, 5.6), layout="constrained", sharey=True)
 shown = list(methods)[1:]
 for ax, name in zip(axes.flat, sets, strict=True):
     means = [scores[name, method].mean() for method in shown]
