@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 
+from .._docstrings import Documented
 from ..devices import Links
 from ..neighbors import NoPlaceError, Search, require_samplable
 from ..operators import laplacian
@@ -25,7 +26,7 @@ SIGNATURES: dict[type, Mapping[str, Parameter]] = {}  # of the classes of graphs
 Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
 
 
-class Graph:
+class Graph(Documented):
     """Base of all graphs: parameters that say who pulls whom. ``build(X, y)`` makes Laplacians and degrees of them.
 
     Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, ``&`` (the edges of both) and ``|`` (the edges of either),

@@ -28,34 +28,45 @@ class SpectralRegression(LinearReducer):
         L y = \lambda D y, \qquad
         \min_v \sum_i D_{ii} (v^\top x_i - y_i)^2 + \rho \|v\|^2 + 2 \mu \|v\|_1                            \tag{1}
 
-    The eigenvectors y of the graph, as of :class:`LaplacianEigenmaps`, come first, and each is then regressed on the centred
-    features [1]_. No matrix of features is decomposed, and a lasso makes directions of few features [2]_. Where the features can
-    express y exactly, as where there are more of them than samples, and without penalties, it is :class:`LPP`.
+    First the eigenvectors y of the graph are found, as in :class:`LaplacianEigenmaps`. Then each of them is regressed on the
+    centred features [1]_. No matrix of features is decomposed, and a lasso makes directions of few features [2]_. Without
+    penalties it is :class:`LPP` where the features can express y exactly, as where there are more of them than samples.
 
     Parameters
     ----------
     n_components : int, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        As in :class:`LPP`: None is ``KNN(5)``, an integer k is ``KNN(k)``.
+        How many directions to find.
+    graph
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` adds ``SameClass()`` to the graph of None.
     ridge : float, default=0.01
-        :math:`\rho` of (1), in units of the mean eigenvalue of :math:`X^\top D X`. It must be above 0.
+        How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of the mean eigenvalue of
+        :math:`X^\top D X`. It must be above 0.
     lasso : float, default=0.0
-        From 0 to less than 1: :math:`\mu` of (1) for each y, as a share of the smallest that leaves no feature at all. The larger
-        it is, the fewer features a direction has. Where eigenvalues are equal, as all those of ``graph="supervised"`` are, any
-        rotation of their y will do, and which features are left depends on the one that is taken.
-    normalize, standardize
-        As in :class:`LPP`; a lasso treats features alike, so columns in different units should be standardised.
+        How few features the directions have, from 0 (all of them) to less than 1: :math:`\mu` of (1) for each y, as a share
+        of the smallest one that leaves no feature at all. Where eigenvalues are equal, as all those of ``graph="supervised"``
+        are, y is known only up to a rotation, and which features are left depends on the rotation that the solver has found.
+    normalize : {"auto", None, "degree", "trace"}, default="auto"
+        As in :class:`LPP`.
+    standardize
+        As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The v of (1); with a lasso, 0 in most places.
-    mean_, scale_, n_connected_components_, graph_, solver_
+        The directions, v of (1), one per row. With a lasso, most entries are 0.
+    mean_, scale_, explained_ratio_
         As in :class:`LPP`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Those of the graph, ascending.
-    rank_, n_pca_, sampling_
-        None.
+        The eigenvalues of the graph, in ascending order.
+    rank_ : None
+        Always None: no matrix of features is decomposed.
+    n_pca_ : None
+        Always None: there is no projection on principal directions.
+    sampling_ : None
+        Always None: the graph is built for all rows.
+    n_connected_components_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
 
     See Also
     --------

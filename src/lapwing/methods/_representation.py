@@ -89,42 +89,48 @@ class GLPCA(_Representing):
         \min_{U, Q} \|X - Q U^\top\|_F^2 + \alpha \operatorname{tr}(Q^\top L Q)
         \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
 
-    for the centred X. Q are the eigenvectors of the smallest eigenvalues of
+    for the centred X, where L is the Laplacian of the graph. The columns of Q are the eigenvectors of the smallest
+    eigenvalues of
 
     .. math:: G = (1 - \beta)\left(I - \frac{X X^\top}{\lambda}\right) + \beta \frac{L}{\xi}     \tag{2}
 
-    with :math:`\lambda` and :math:`\xi` the largest eigenvalues of :math:`X X^\top` and L, and :math:`U = X^\top Q`
-    [1]_. ``beta=0`` is PCA, ``beta=1`` is ``LaplacianEigenmaps(constraint="identity")``. The n x n matrix is never formed.
+    with :math:`\lambda` and :math:`\xi` the largest eigenvalues of :math:`X X^\top` and L, and :math:`U = X^\top Q` [1]_.
+    ``beta=0`` is PCA, and ``beta=1`` is ``LaplacianEigenmaps(constraint="identity")``. The n x n matrix G is never formed.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components
+        As in :class:`LaplacianEigenmaps`.
     beta : float, default=0.5
-        Between 0 and 1: how much the graph counts.
+        How much the graph counts, from 0 (PCA) to 1 (the graph alone).
     alpha : float, default=None
-        The weight in (1); it takes the place of ``beta``.
+        The weight of the graph in (1), which takes the place of ``beta``. None goes by ``beta``.
     graph : None, int, graph or matrix, default=None
-        None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``: vectors X and a graph W of their own.
-        Where samples are corrupted take ``KNN(5, weights="binary")``: with heat weights a sample far from all others has next
-        to no links, and so a component of its own, which keeps its corruption.
+        Which samples should have similar coordinates. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights
+        is ``Precomputed(W)``. Where samples are corrupted, take ``KNN(5, weights="binary")``: with heat weights a sample far
+        from all others has next to no links, and so a component of its own, which keeps its corruption.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Q. In each column the entry of largest absolute value is positive. ``fit_transform`` gives the same, except that equal
-        rows of X, which a graph may tell apart, share the mean of their coordinates there, as in ``transform``.
+        Q, the coordinates of the fitted samples. Their sign is chosen so that, in each column, the entry of largest absolute
+        value is positive. ``fit_transform`` gives the same, except that equal rows of X, which a graph may tell apart, share
+        the mean of their coordinates there, as in ``transform``.
     components_ : ndarray of shape (n_components, n_features)
-        U, transposed.
+        U, transposed: what each coordinate adds to a sample.
     mean_ : ndarray of shape (n_features,)
-    beta_, alpha_ : float
-        Both weights; ``alpha_`` is infinite for ``beta=1``.
+        What is subtracted from the samples.
+    beta_ : float
+        The weight ``beta`` that was used, or that ``alpha`` stands for.
+    alpha_ : float
+        The weight of the graph in (1) that was used; infinite for ``beta=1``.
     eigenvalues_ : ndarray of shape (n_components,)
-        Of G, ascending.
+        The eigenvalues of G, in ascending order.
     scales_ : tuple of two floats
-        :math:`\lambda` and :math:`\xi`.
+        :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
-        :math:`\|X - Q U^\top\| / \|X\|`, of the centred X.
-    X_fit_, graph_, n_connected_components_, solver_, certificate_, n_features_in_, feature_names_in_
+        The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -303,49 +309,66 @@ class _Robust(_Representing):
 
 
 class RobustGLPCA(_Robust):
-    r"""Robust graph-Laplacian PCA: samples are represented in the norm, not the square of the norm.
+    r"""Robust graph-Laplacian PCA: :class:`GLPCA` that grossly corrupted samples do not turn.
 
     .. math::
         \min_{U, Q} \sum_i \|x_i - U q_i\| + \alpha \operatorname{tr}(Q^\top L Q)
         \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
 
-    for the centred X, by augmented Lagrange multipliers: each step is a :class:`GLPCA` of X less the errors found so far, its
-    eigenvectors begun from the last ones, and a shrinkage of the errors [1]_. Grossly corrupted samples keep their corruption
-    as an error, and do not turn the others.
+    for the centred X. The norms of the errors are added up, and not their squares, so that grossly corrupted samples keep
+    their corruption as an error and do not turn the others. It is solved by augmented Lagrange multipliers. Each step is a
+    :class:`GLPCA` of X less the errors found so far, which begins with the eigenvectors of the last step, and a shrinkage of
+    the errors [1]_.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components
+        As in :class:`LaplacianEigenmaps`.
     beta : float, default=0.5
-        From 0 to below 1; converted once to the alpha with which the first step is ``GLPCA(beta)``.
-    alpha : float, default=None
-        The weight in (1); it takes the place of ``beta``.
-    graph : None, int, graph or matrix, default=None
-        As in :class:`GLPCA`. It is built on X as given, corruption and all.
+        How much the graph counts, from 0 to below 1. It is converted once, to the alpha with which the first step is
+        ``GLPCA(beta)``.
+    alpha
+        As in :class:`GLPCA`.
+    graph
+        As in :class:`GLPCA`. The graph is built on X as given, with its corruption.
     center : {"mean", "median"}, default="median"
-        What is subtracted. The mean of X follows corruption to one side. From the median of each feature on the centre is
-        fitted with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), and stands it.
+        What is subtracted from the samples. The mean of X follows corruption to one side. ``"median"`` begins with the median
+        of each feature and fits the centre with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), so that corruption
+        does not move it.
     rho : float, default=1.02
-        Growth of the penalty a step. Larger is faster and stops above the optimum: from about 1.1 the answer is close to PCA.
+        The factor by which the penalty of the multipliers grows per step. A larger one is faster and stops above the optimum:
+        from about 1.1 on the answer is close to PCA.
     max_iter : int, default=1000
+        How many steps are taken at most. A warning says where they were not enough.
     tol : float, default=1e-6
         Stop when the errors and the residuals of the representation differ by this share of X.
 
     Attributes
     ----------
-    embedding_, components_, mean_, alpha_, reconstruction_error_
-        As in :class:`GLPCA`; ``alpha_`` is that of (1), ``mean_`` the centre, with ``center="median"`` the fitted one.
+    embedding_, components_
+        As in :class:`GLPCA`.
+    mean_ : ndarray of shape (n_features,)
+        The centre, which is subtracted from the samples; with ``center="median"``, the fitted one.
+    alpha_ : float
+        The weight of the graph in (1) that was used.
     errors_ : ndarray of shape (n_samples, n_features)
-        What the representation leaves of each sample; long rows are corrupted samples.
+        What the representation leaves of each sample. Corrupted samples have long rows.
     objective_ : float
-        Of (1).
+        The value of (1) at the end.
     violation_ : float
         How much errors and residuals differ at the end, as a share of X.
     n_iter_ : int
+        How many steps were taken.
+    reconstruction_error_
+        As in :class:`GLPCA`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Of the last step's matrix, ascending.
-    X_fit_, graph_, n_connected_components_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`GLPCA`; the certificate is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
+        The eigenvalues of the matrix of the last step, in ascending order.
+    n_connected_components_, X_fit_, graph_, solver_
+        As in :class:`GLPCA`.
+    certificate_
+        As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
+    recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`GLPCA`.
 
     References
     ----------
@@ -504,19 +527,30 @@ def _without_mean(V: np.ndarray) -> np.ndarray:
 
 
 class L21PCA(_Robust):
-    r"""PCA in the sum of the norms: :class:`RobustGLPCA` without a graph.
+    r"""PCA that grossly corrupted samples do not turn: :class:`RobustGLPCA` without a graph.
 
     .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| \quad\text{subject to}\quad Q^\top Q = I                 \tag{1}
 
+    The norms of the errors are added up, and not their squares, as PCA does [1]_.
+
     Parameters
     ----------
-    n_components : int, default=2
+    n_components
+        As in :class:`LaplacianEigenmaps`.
     center, rho, max_iter, tol
         As in :class:`RobustGLPCA`.
 
     Attributes
     ----------
-    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_, certificate_
+    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_
+        As in :class:`RobustGLPCA`.
+    alpha_ : float
+        Always 0: there is no graph.
+    graph_ : Graph
+        Always ``Empty()``: there is no graph.
+    n_connected_components_ : int
+        The number of samples, none of which is linked to another.
+    X_fit_, solver_, certificate_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`RobustGLPCA`.
 
     References

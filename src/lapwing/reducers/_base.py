@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
+from .._docstrings import Documented, page_of_a_class
 from .._validation import of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..devices import is_tensor
@@ -50,7 +51,7 @@ class TakenOver(NamedTuple):
     apart: float = 0.0  # the angle, in radians, to directions that follow from the pairs, where they are not these
 
 
-class Reducer(TransformerMixin, BaseEstimator):
+class Reducer(Documented, TransformerMixin, BaseEstimator):
     """Base of all estimators, with the only ``fit`` of the library.
 
     A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
@@ -79,6 +80,11 @@ class Reducer(TransformerMixin, BaseEstimator):
     _takes_tensors: ClassVar[bool] = False  # whether arrays of other libraries and devices are computed with
     why_not_elsewhere: ClassVar[str] = "this method runs on the CPU alone."
     may_weigh: ClassVar[bool] = False  # whether there are graphs with which ``sample_weight`` acts
+    _doc_link_module: ClassVar[str] = "lapwing"  # whose classes have a page; the next is its address, in the HTML of notebooks
+
+    @property
+    def _doc_link_template(self) -> str:
+        return page_of_a_class()
 
     @TakesWeights
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
