@@ -22,27 +22,27 @@ from ._columns import places, taken
 
 
 class On(Graph):
-    r"""A graph that looks at some columns of X, or at what a transformer makes of X, while the map is one of X.
+    r"""Builds a graph on some columns of X, or on what a transformer makes of X, while the map is still one of X.
 
     .. math:: W_{ij} = W(\phi(x_i), \phi(x_j)),
 
-    with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer, which is fitted to the rows that
-    the estimator is fitted to, without y. ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as the thesis has
-    them: neighbours are found where PCA has taken away the noise. The rows are those that were passed to ``fit``: dividing
-    columns (``standardize=``) changes nothing here.
+    with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer. It is fitted to the rows that
+    the estimator is fitted to, without y. For example, ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as X.
+    He's thesis has them: neighbours are found after PCA has taken away the noise. The rows are those that were passed to
+    ``fit``, so that dividing columns (``standardize=``) changes nothing here.
 
     Parameters
     ----------
     what : columns, function or transformer
-        Columns by place or name (of a data frame), one or a list of them, a slice or a mask; a function of X that returns
-        columns, such as :func:`sklearn.compose.make_column_selector`; or any transformer of scikit-learn that needs no y; it is
-        given the data frame, if X is one. The transformer that you pass stays as it is: the fitted one is ``graph_.what`` of
-        the estimator.
+        What the graph looks at. Columns are given by place, or by name in a data frame: one or a list of them, a slice or a
+        mask. A function of X returns columns, as :func:`sklearn.compose.make_column_selector` does. A transformer may be any
+        of scikit-learn that needs no y; it is given the data frame, if X is one. The transformer that you pass stays as it
+        is: the fitted one is ``graph_.what`` of the estimator.
     graph : Graph
-        Built on them. ``metric="precomputed"`` takes columns for the distances of rows.
+        The graph that is built on these columns. With ``metric="precomputed"`` they hold the distances of the rows.
     beside : bool, default=False
-        Whether the columns stand beside the features, for the graph alone, as coordinates in space, times and numbers of rows
-        do: the map is then one of the other columns, and ``components_`` are 0 at these.
+        Whether the columns stand beside the features, for the graph alone, as coordinates in space, times and the names of rows
+        do. The map is then one of the other columns, and ``components_`` are 0 at these.
 
     Examples
     --------

@@ -20,22 +20,23 @@ from ._weights import Heat, edge_weights, symmetric
 
 
 class Chain(Graph):
-    r"""Each row linked to the next ones in time.
+    r"""Links each row to the next ones in time.
 
     .. math:: W_{ij} = 1 \text{ where } 0 < |p_i - p_j| \le \text{n\_steps, and i and j belong to one series},
 
-    with :math:`p_i` the place of row i in the time order of its series. ``Chain()`` is the graph of slow features: it asks for
-    coordinates that change little from one moment to the next.
+    with :math:`p_i` the place of row i in the time order of its series. ``Chain()`` is the graph of slow feature analysis: it
+    asks for coordinates that change little from one moment to the next.
 
     Parameters
     ----------
     n_steps : int, default=1
         How many of the following rows each row is linked to.
     time : column, default=None
-        The column of X that orders rows, by its place or, of a data frame, its name; of equal times the first row comes first.
-        None is the order in which rows stand. Without it a shuffled fold of a cross-validation has another order.
+        The column of X that orders the rows, by its place or, in a data frame, by its name. Of rows with equal times the
+        first one comes first. None is the order in which the rows stand, which a shuffled fold of a cross-validation does not
+        keep.
     series : column, default=None
-        The column of X whose values say which series a row belongs to; None is one series.
+        The column of X whose values say which series a row belongs to. None is one series.
 
     Examples
     --------
@@ -105,21 +106,23 @@ def _distinct(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Delaunay(_AtPlaces):
-    r"""Neighbours in space: the edges of the Delaunay triangulation of the rows, in two or three dimensions.
+    r"""Links neighbours in space, the edges of the Delaunay triangulation of the rows, in two or three dimensions.
 
-    Two places are linked where some circle (sphere) through both has no other place inside. That follows the places however
-    dense they lie, without a number of neighbours. For coordinates beside the features:
+    Two places are linked where some circle (in space, some sphere) through both has no other place inside. So there is no
+    number of neighbours to choose, however densely the places lie. Where coordinates stand beside the features, write
     ``LPP(graph=On(["x", "y"], Delaunay(), beside=True))``. Places on a regular grid have many such triangulations: use
     :class:`Grid` there.
 
     Parameters
     ----------
     longest : float, default=None
-        The length up to which edges are kept: the triangulation spans holes and the hull by long ones. None keeps all.
+        The length up to which edges are kept. The triangulation spans holes, and the outline of all places, by long edges. None
+        keeps all.
     weights : {"binary", "heat"} or callable, default="binary"
-        As in :class:`KNN`; rows at one place have distance 0.
-    t : float, "auto" or "half-median", default="auto"
-        Heat width, as in :class:`KNN`.
+        How much a link counts. ``"binary"`` is 1, and ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d; rows at one
+        place have distance 0. A callable maps an array of distances to weights.
+    t
+        As in :class:`KNN`.
 
     Examples
     --------
@@ -192,10 +195,11 @@ class Delaunay(_AtPlaces):
 
 
 class Grid(_AtPlaces):
-    r"""Neighbours on a grid: rows whose places are one step apart, with weight 1.
+    r"""Links neighbours on a grid, rows whose places are one step apart, with weight 1.
 
-    For pixels, wells and sensors whose places are beside the features: ``LPP(graph=On(["row", "column"], Grid(), beside=True))``.
-    Each place has 4 neighbours in the plane and 6 in space, with ``corners=True`` 8 and 26.
+    It is for pixels, wells and sensors, whose places stand beside the features:
+    ``LPP(graph=On(["row", "column"], Grid(), beside=True))``. Each place has 4 neighbours in the plane and 6 in space, and with
+    ``corners=True`` 8 and 26.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from ._given import Precomputed
 
 
 class OfOne(Operation):
-    """What is made of the weights of one graph, or of a matrix of weights, which stands for ``Precomputed``."""
+    """Base of graphs that change the weights of one graph, or of a matrix of weights, which stands for ``Precomputed``."""
 
     graph: Any
 
@@ -44,21 +44,22 @@ class OfOne(Operation):
 
 
 class Similarity(OfOne):
-    r"""The weights of a graph as similarities that are to be large, and not as prices of distances: :math:`A = -W`.
+    r"""Asks for large products of linked rows, and not for small distances between them: :math:`A = -W`.
 
-    A Laplacian prices the squared distances of linked rows, :math:`\tfrac12\sum_{ij} W_{ij} \|z_i - z_j\|^2 =
-    \operatorname{tr}(Z^\top (D - W) Z)`, and so asks for small variances, too. This graph asks for large products of linked
-    rows instead,
+    A Laplacian penalises the squared distances of linked rows, :math:`\tfrac12\sum_{ij} W_{ij} \|z_i - z_j\|^2 =
+    \operatorname{tr}(Z^\top (D - W) Z)`, and so asks for small variances as well. This graph asks for large products of
+    linked rows instead,
 
     .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
 
     With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance (MULTISPATI of
-    spatial statistics). Under :math:`Z^\top D Z = I` it is the Laplacian's problem, whose eigenvalues are larger by 1.
+    spatial statistics). Under :math:`Z^\top D Z = I` it is the problem of the Laplacian, with eigenvalues that are smaller by
+    1.
 
     Parameters
     ----------
     graph : Graph or matrix
-        The weights; a matrix W is ``Precomputed(W)``. Of a sum, each graph keeps its coefficient.
+        The graph whose weights are W; a matrix W is ``Precomputed(W)``. In a sum, each graph keeps its coefficient.
 
     Examples
     --------

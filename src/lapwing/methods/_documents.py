@@ -101,8 +101,9 @@ class LPI(LinearReducer):
     recall_ : float or None
         The share of the exact neighbours that ``neighbors="svd"`` has found, estimated on 300 documents. None where all pairs
         were compared.
-    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_, fit_times_, n_features_in_,
-    feature_names_in_
+    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
+        As in :class:`LPP`.
+    sampling_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References

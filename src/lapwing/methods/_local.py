@@ -49,8 +49,9 @@ class LPCA(LinearReducer):
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of :math:`-X^\top L X`, in ascending order.
-    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_,
-    feature_names_in_
+    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
+        As in :class:`OLPP`.
+    sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
 
     See Also

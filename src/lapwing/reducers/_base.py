@@ -80,7 +80,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _takes_tensors: ClassVar[bool] = False  # whether arrays of other libraries and devices are computed with
     why_not_elsewhere: ClassVar[str] = "this method runs on the CPU alone."
     may_weigh: ClassVar[bool] = False  # whether there are graphs with which ``sample_weight`` acts
-    _doc_link_module: ClassVar[str] = "lapwing"  # whose classes have a page; the next is its address, in the HTML of notebooks
+    _doc_link_module: ClassVar[str] = (
+        "lapwing"  # whose classes have a page; the next is its address, in the HTML of notebooks
+    )
 
     @property
     def _doc_link_template(self) -> str:
