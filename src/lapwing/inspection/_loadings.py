@@ -19,21 +19,32 @@ from ._resampling import half_fits, matched
 class Loadings:
     """The weights of features in components, as a table.
 
-    ``str`` prints the leading features of each component, iteration gives all rows as dictionaries, and :meth:`to_frame` makes a
-    data frame of them.
+    ``str`` prints the leading features of each component, iteration gives all rows as dictionaries, and :meth:`to_frame`
+    makes a data frame of them.
 
     Attributes
     ----------
     features : list of str
-        Their names.
+        The names of the features.
     components : list of str
-        Their names, as ``get_feature_names_out`` of the model has them.
+        The names of the components, as ``get_feature_names_out`` of the model has them.
     values : ndarray of shape (n_components, n_features)
         The loadings: each row has length 1.
     low, high : ndarray of shape (n_components, n_features) or None
         The ends of their intervals, where data were given.
     level : float or None
         The share of draws that the intervals hold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> table = lapwing.loadings(lapwing.LPP(2, graph="supervised").fit(X, y))
+    >>> table.rows(1)[0]["feature"]
+    'petal width (cm)'
+    >>> table.to_frame(2).shape
+    (4, 4)
     """
 
     features: list[str]
@@ -133,8 +144,9 @@ def loadings(
     the feature, as long as features do not depend on each other. Where X is not given, deviations are those that the model
     divided the columns by (``scale_``, or a scaler before it), and 1 where it took them as they are.
 
-    Where X is given, the model is fitted again to random halves of the rows, and each loading has an interval: where it does not
-    hold 0, the sign of the feature is certain. Halves without replacement vary as much as bootstrap draws, and hold no row twice.
+    Where X is given, the model is fitted again to random halves of the rows, and each loading has an interval: where it does
+    not hold 0, the sign of the feature is certain. Halves without replacement vary as much as bootstrap draws, and hold no
+    row twice.
 
     Parameters
     ----------

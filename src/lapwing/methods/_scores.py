@@ -50,6 +50,8 @@ class LaplacianScore(FeatureSelector):
         eq. 6.9 of [2]_),
 
         .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r       \tag{2}
+
+        for n samples.
     normalize
         As in :class:`LaplacianEigenmaps`.
 

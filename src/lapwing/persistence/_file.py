@@ -131,17 +131,28 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path-like
+        The file.
 
     Returns
     -------
     estimator
-        Fitted.
+        The fitted estimator.
 
     Raises
     ------
     ModelFileError
         Where the file is no model of lapwing, is damaged, was written in a format of a later version, or has a class that this
-        program has not.
+        program does not have.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> path = f"{mkdtemp()}/model.lapwing"
+    >>> lapwing.save(lapwing.LPP(2, graph=7).fit(load_iris().data), path)
+    >>> lapwing.load(path)
+    LPP(graph=7)
     """
     safetensors = require("safetensors", "model")
     if os.path.isdir(path):

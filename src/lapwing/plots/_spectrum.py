@@ -13,18 +13,23 @@ NAMES = {"eigenvalues_": "eigenvalue", "explained_variance_ratio_": "share of th
 
 
 class SpectrumDisplay:
-    """Eigenvalues over dimensions: where they jump, dimensions stop to matter.
+    """Draws eigenvalues over dimensions. Where they jump, further dimensions matter little.
 
     Parameters
     ----------
     values : array-like of shape (n_components,)
+        The eigenvalues, or other numbers, one per dimension.
     name : str, default="eigenvalue"
-        What they are.
+        What the values are, for the axis.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
     line_ : matplotlib Line2D
+        The line that was drawn.
 
     Examples
     --------
@@ -47,9 +52,11 @@ class SpectrumDisplay:
         Parameters
         ----------
         estimator : fitted estimator, or Pipeline that ends in one
+            It must have ``eigenvalues_`` or ``explained_variance_ratio_``.
         ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure.
         **options
-            For ``ax.plot``.
+            Further parameters of ``ax.plot``.
 
         Returns
         -------
@@ -65,13 +72,14 @@ class SpectrumDisplay:
         return cls(values, name=NAMES[name]).plot(ax=ax, **options)
 
     def plot(self, *, ax: Any = None, **options: Any) -> SpectrumDisplay:
-        """Draw.
+        """Draw the values.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure.
         **options
-            For ``ax.plot``.
+            Further parameters of ``ax.plot``.
 
         Returns
         -------
@@ -87,5 +95,24 @@ class SpectrumDisplay:
 
 
 def spectrum(estimator: Any, **options: Any) -> SpectrumDisplay:
-    """The eigenvalues of a fitted estimator: :meth:`SpectrumDisplay.from_estimator`."""
+    """Draw the eigenvalues of a fitted estimator, by :meth:`SpectrumDisplay.from_estimator`.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or Pipeline that ends in one
+        It must have ``eigenvalues_`` or ``explained_variance_ratio_``.
+    **options
+        ``ax``, where to draw, and further parameters of ``ax.plot``.
+
+    Returns
+    -------
+    SpectrumDisplay
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, plots
+    >>> plots.spectrum(LPP(3).fit(load_iris().data)).ax_.get_ylabel()
+    'eigenvalue'
+    """
     return SpectrumDisplay.from_estimator(estimator, **options)

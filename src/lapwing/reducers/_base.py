@@ -57,8 +57,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
     :class:`MultilinearReducer`, :class:`FeatureSelector`).
 
-    It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised, subject
-    to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
+    It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised,
+    subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
 
     It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, ``__init__`` where
     its parameters differ from those of its map, ``_rules``, its own numbers behind ``"auto"`` (:class:`Rules`), and
@@ -97,15 +97,16 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples. ``TSA`` takes images or tensors, of shape (n_samples, n1, n2, ...). Linear methods and scores also take
             rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a Parquet data set of
-            pyarrow, a Zarr array, a dask array (docs/scaling.md).
+            pyarrow, a Zarr array, or a dask array.
         y : array-like of shape (n_samples,), default=None
-            Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does not.
-            With ``Target``, numbers, or a matrix of several targets, NaN where unknown.
-            Of a Parquet data set, also the name of their column.
+            Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does
+            not. The graph ``Target`` takes numbers, or a matrix of several targets, NaN where unknown. For a Parquet data set
+            it may also be the name of the column of labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many samples each row stands for: a weight of 2 is the row twice, a weight of 0 is no such row, and fractions are
-            in between. Only where graphs are of classes alone (``SameClass()``, ``OtherClass()``, ``Complete()``), as those of
-            ``MMC`` and ``FisherScore`` are: graphs of neighbours count rows, and equal rows are each other's neighbours.
+            How many samples each row stands for: a weight of 2 is the row twice, a weight of 0 is no such row, and fractions
+            are in between. It acts only where graphs are of classes alone (``SameClass()``, ``OtherClass()``,
+            ``Complete()``), as those of ``MMC`` and ``FisherScore`` are. Graphs of neighbours count rows, and equal rows are
+            each other's neighbours.
 
         Returns
         -------
@@ -154,8 +155,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As in :meth:`fit`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
 
         Returns
         -------
@@ -173,8 +176,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As in :meth:`fit`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
         """
         _, X, y = entered(self, X, y)
         return clone(self)._prepared(X, y)[0]

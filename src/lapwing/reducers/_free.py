@@ -37,12 +37,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    n_components : int, default=2
-    graph : None, int, graph or matrix, default=None
-    extension : {"affine", "barycentric"}, default="affine"
+    n_components, graph, extension, normalize
         As in :class:`lapwing.TangentialMaps`.
-    normalize : {"auto", None, "degree"}, default="auto"
-        As in :class:`lapwing.LaplacianEigenmaps`.
     """
 
     n_neighbors: ClassVar[int] = 12  # of the default graph

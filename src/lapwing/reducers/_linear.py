@@ -23,13 +23,8 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-    pca : "auto", None, int or float, default="auto"
-    center : "auto", "mean", "degree" or False, default="auto"
-    normalize : {"auto", None, "degree", "trace"}, default="auto"
-    standardize : {"auto", True, False}, default="auto"
-        All as in :class:`lapwing.LPP`.
+    n_components, graph, pca, center, normalize, standardize
+        As in :class:`lapwing.LPP`.
     """
 
     _takes_blocks: ClassVar[bool] = True
@@ -56,12 +51,14 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
         self.standardize = standardize
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Points of the original space with the given coordinates: exact for orthogonal directions, else the nearest to
-        ``mean_``.
+        """Points of the original space that have the given coordinates.
+
+        They are unique for orthogonal directions. For others they are the nearest to ``mean_``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
+            The coordinates, as :meth:`transform` gives them.
 
         Returns
         -------

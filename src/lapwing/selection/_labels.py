@@ -111,8 +111,12 @@ class LabelledSplit(BaseCrossValidator):
 
         Parameters
         ----------
-        X, y, groups
-            As in :meth:`split`.
+        X : array-like of shape (n_samples, n_features), default=None
+            The rows, of which only the number matters.
+        y : array-like of shape (n_samples,), default=None
+            The labels, -1 where unknown.
+        groups : array-like of shape (n_samples,), default=None
+            The groups that the splitter keeps together.
 
         Returns
         -------
@@ -140,6 +144,7 @@ class TimeSplit(BaseCrossValidator):
     Parameters
     ----------
     n_splits : int, default=5
+        How many folds there are.
 
     Examples
     --------

@@ -77,25 +77,28 @@ def nested_scores(
     numbers of components that share their directions. Methods whose first components depend on how many are asked for in
     other ways are refused.
 
-    Rows of unknown label (-1) take part in fitting the reducer. The classifier does not learn from them, and they are not scored.
+    Rows of unknown label (-1) take part in fitting the reducer. The classifier does not learn from them, and they are not
+    scored.
 
     Parameters
     ----------
     estimator : reducer, or Pipeline that ends in one
         A linear or kernel method of lapwing; PCA with ``svd_solver="full"`` and LinearDiscriminantAnalysis of scikit-learn.
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples.
     y : array-like of shape (n_samples,)
-        Class labels, -1 where unknown.
+        The class labels, -1 where unknown.
     dimensions : None, int or sequence of int, default=None
-        The numbers of dimensions. An integer D is 1, ..., D; None is 1, ..., ``n_components`` of the reducer.
+        The numbers of dimensions that are tried. An integer D is 1, ..., D; None is 1, ..., ``n_components`` of the reducer.
     classifier : None or classifier, default=None
-        What is scored. None is ``KNeighborsClassifier(1)``.
+        The classifier that is scored. None is ``KNeighborsClassifier(1)``.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an integer gives stratified folds, of the labelled rows (:class:`LabelledSplit`).
+        How the rows are split, as scikit-learn takes it. An integer is the number of stratified folds of the labelled rows
+        (:class:`LabelledSplit`).
     scoring : None, str or callable, default=None
-        As in scikit-learn; None is the classifier's own score, the accuracy.
+        What is measured, as scikit-learn takes it. None is the classifier's own score, the accuracy.
     n_jobs : int or None, default=None
-        Splits at a time.
+        How many splits are worked on at the same time.
 
     Returns
     -------

@@ -25,8 +25,8 @@ class CertificateWarning(UserWarning):
 class Certificate:
     r"""How well eigenvectors V and eigenvalues :math:`\lambda` solve :math:`A v = \lambda B v` subject to :math:`V^\top B V = I`.
 
-    All is measured in the coordinates that the problem was solved in: the directions that ``pca=`` keeps and the constraint sees.
-    With a ridge, B includes it. None stands for what is not known.
+    Everything is measured in the coordinates that the problem was solved in: the directions that ``pca=`` keeps and that the
+    constraint sees. With a ridge, B includes it. A value of None is not known.
 
     Attributes
     ----------
@@ -34,23 +34,35 @@ class Certificate:
         The largest :math:`\|A v - \lambda B v\| / ((\|A\| + |\lambda| \|B\|) \|v\|)`: by what share of A and B these would
         have to change for v to be exact.
     constraint_error : float
-        :math:`\|V^\top B V - I\|`, together with what V has of directions that it must not have, such as the constant.
+        How far the constraint is from holding: :math:`\|V^\top B V - I\|`, together with the part of V along directions that it
+        must not have, such as the constant.
     rank : int or None
         How many directions the data and the constraint leave.
     condition : float or None
-        The largest eigenvalue of B over the smallest that counts, 1 for orthogonal directions. Digits are lost where it is large.
+        The largest eigenvalue of B over the smallest that counts, 1 for orthogonal directions. Digits are lost where it is
+        large.
     gap : float or None
-        From the last eigenvalue that was kept to the next one. At 0 the last directions are arbitrary within the data;
-        infinity says that all were kept.
+        The distance from the last eigenvalue that was kept to the next one. At 0 another direction would do as well as the last
+        one, and which was found is arbitrary. Infinity says that all directions were kept.
     angle : float or None
-        In radians: the found directions span a space whose largest angle with the true one is at most this (Davis and Kahan), as
-        the inner product of B measures it. It takes A and B as they are, rounding of the data not included.
+        The largest angle, in radians, that the space of the found directions can have with the true one (Davis and Kahan), as
+        the inner product of B measures it. It takes A and B as exact; rounding of the data is not included.
     recall : float or None
         Where the graph was searched approximately, the share of true neighbours in it.
     excess : float or None
         Where the graph was sampled, by what share the objective is worse than that of all rows, estimated.
     tolerance : float
-        What ``residual`` and ``constraint_error`` may be: 1e-6, for X in float32 1e-3.
+        The largest ``residual`` and ``constraint_error`` with which the certificate holds: 1e-6, and 1e-3 for X in float32.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP
+    >>> certificate = LPP(2).fit(load_iris().data).certificate_
+    >>> certificate.holds
+    True
+    >>> print(certificate)
+    residual ..., constraint error ..., condition ..., gap ...
     """
 
     residual: float
