@@ -42,7 +42,7 @@ class Loadings:
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> table = lapwing.loadings(lapwing.LPP(2, graph="supervised").fit(X, y))
     >>> table.rows(1)[0]["feature"]
-    'petal width (cm)'
+    'petal length (cm)'
     >>> table.to_frame(2).shape
     (4, 4)
     """

@@ -266,7 +266,7 @@ def _classifier_has(method: str) -> Callable[[Any], bool]:
 
 
 class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A reducer fitted to all rows, and a classifier that learns from the labelled ones alone.
+    """Fits a reducer to all rows, and a classifier to the labelled ones alone.
 
     In scikit-learn's own :class:`~sklearn.pipeline.Pipeline` the classifier takes -1 for a class: it predicts it, and a grid
     search rewards it for that. Here -1 means that the label is unknown. A reducer of lapwing sees the rows without labels too,
@@ -276,20 +276,22 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     reducer : transformer, Pipeline of transformers, or "passthrough"
-        ``"passthrough"`` is the classifier on X as it is.
+        What reduces the rows before they are classified. ``"passthrough"`` leaves X as it is.
     classifier : None or classifier, default=None
-        None is ``KNeighborsClassifier(1)``.
+        What classifies the reduced rows. None is ``KNeighborsClassifier(1)``.
 
     Attributes
     ----------
-    reducer_, classifier_
-        As fitted.
+    reducer_ : transformer
+        The fitted reducer.
+    classifier_ : classifier
+        The fitted classifier.
     classes_ : ndarray of shape (n_classes,)
         The known labels.
     n_features_in_ : int
-        Where the reducer says it.
+        The number of features. Set only where the reducer has it.
     feature_names_in_ : ndarray of str
-        Where X has them.
+        The names of the features. Set only where X has some.
 
     Examples
     --------

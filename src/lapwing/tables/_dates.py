@@ -45,23 +45,26 @@ def _parsed(cell: str, form: str) -> datetime:
 
 
 class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Dates as days since 1970, with the time of the day as a fraction.
+    """Turns dates into days since 1970, with the time of the day as a fraction.
 
-    Takes dates of Python, NumPy and pandas, and text in the usual formats (``2024-03-01``, ``2024-03-01T12:30``, ``01.03.2024``,
-    ``03/01/2024``, ``1 Mar 2024``), the same for all entries of a column. Of two formats that fit, the month stands first:
-    ``03/01/2024`` is in March unless another entry shows that the day comes first. A missing entry becomes NaN.
+    It takes dates of Python, NumPy and pandas, and text in the usual formats (``2024-03-01``, ``2024-03-01T12:30``,
+    ``01.03.2024``, ``03/01/2024``, ``1 Mar 2024``), with one format for all entries of a column. Where two formats fit, the
+    month is taken to stand first: ``03/01/2024`` is in March unless another entry shows that the day comes first. A missing
+    entry becomes NaN.
 
     Parameters
     ----------
     formats : sequence of (str or None), or None, default=None
-        Of each column, as ``datetime.strptime`` has it, or ``"ISO 8601"``; None for a column whose entries are dates already. By
-        default they are found; written out, they do not depend on the rows that happen to be fitted.
+        The format of each column, as ``datetime.strptime`` has it, or ``"ISO 8601"``; None for a column whose entries are
+        dates already. By default formats are found from the rows that are fitted. Give them where they should not depend on
+        these rows.
 
     Attributes
     ----------
     formats_ : list of (str or None)
-        As given, or as found.
+        The format of each column, as given or as found.
     n_features_in_ : int
+        The number of columns.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Prepared:
     ...         _ = file.write("wing,colour\n23.1,black\n,white\n21.0,black\n22.5,white\n")
     ...     prepared = prepare(read(f"{folder}/birds.csv", mixed=True))
     >>> prepared.table.feature_names, prepared.table.X.shape
-    (['wing', 'colour=black', 'colour=white'], (4, 3))
+    (['wing', 'colour_black', 'colour_white'], (4, 3))
     """
 
     table: Table
