@@ -153,6 +153,16 @@ def test_all_that_is_public_has_an_example(name):
     assert re.search(r"^Examples\n--------\n.*^>>> ", inspect.getdoc(named(name)), re.S | re.M)
 
 
+@pytest.mark.parametrize("name", [name for name in CLASSES if name.startswith(("lapwing.graphs.", "lapwing.clustering."))])
+def test_types_of_the_parameters_of_graphs_say_something(name):
+    assert not [p for p in parameters(named(name)).values() if p.annotation in ("Any", p.empty)]
+
+
+@pytest.mark.parametrize("name", lapwing.__all__)
+def test_types_of_the_parameters_of_methods_say_something(name):
+    assert not [p for p in parameters(getattr(lapwing, name)).values() if p.annotation in ("Any", p.empty)]
+
+
 # Descriptions that come from another class
 
 

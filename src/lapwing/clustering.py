@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._validation import check_choice, check_clusters, check_count
+from .graphs import Graph
 from .methods import LaplacianEigenmaps
 from .rows import unit_rows
 
@@ -75,10 +78,10 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         self,
         n_clusters: int = 8,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         unit_rows: bool = True,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: int | RandomState | None = None,
     ):
         self.n_clusters = n_clusters
         self.graph = graph

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log, prod
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ._validation import check_choice, check_count
@@ -77,10 +79,10 @@ def _readable(value: float, units: tuple[tuple[float, str], ...]) -> str:
 
 
 def estimate_cost(
-    estimator: Any,
-    shape: Any,
+    estimator: BaseEstimator,
+    shape: Sequence[int],
     *,
-    dtype: Any = np.float64,
+    dtype: DTypeLike = np.float64,
     density: float | None = None,
     n_classes: int = 10,
     blocks: bool = False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import hypergeom
@@ -34,7 +35,12 @@ QUERIES = 1000  # rows whose neighbours are compared, where there are more
 
 
 def procrustes_error(
-    embedding: Any, reference: Any, new: Any = None, new_reference: Any = None, *, affine: bool = False
+    embedding: ArrayLike,
+    reference: ArrayLike,
+    new: ArrayLike | None = None,
+    new_reference: ArrayLike | None = None,
+    *,
+    affine: bool = False,
 ) -> float:
     """How far an embedding is from known coordinates, after it is rotated, scaled and moved onto them as well as possible.
 
@@ -83,7 +89,7 @@ def procrustes_error(
     return float(np.sqrt(np.sum(((Y - Y_mean) @ A + R_mean - R) ** 2) / np.sum((R - R_mean) ** 2)))
 
 
-def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
+def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """The share of samples that the best matching of clusters to classes gets right (thesis of X. He, eq. 6.11).
 
     For the normalised mutual information of eq. 6.13 use scikit-learn's
@@ -106,7 +112,7 @@ def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
     return float(table[linear_sum_assignment(-table)].sum() / table.sum())
 
 
-def purity(labels_true: Any, labels_pred: Any) -> float:
+def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """The share of samples that belong to the most frequent class of their cluster.
 
     Parameters

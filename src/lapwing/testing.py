@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
@@ -74,7 +75,7 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
     _run(GRAPH_CHECKS, graph, X, np.random.RandomState(2).rand(len(labels)) if numbers else labels)
 
 
-def check_map(estimator: Any, X: Any = None, y: Any = None) -> None:
+def check_map(estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None) -> None:
     """Check what scikit-learn's :func:`~sklearn.utils.estimator_checks.check_estimator` does not: run both.
 
     The checks are:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
@@ -57,7 +55,7 @@ class SameClass(Graph):
 
     reads_labels = True
 
-    def __init__(self, weights: str = "uniform", *, t: Any = "auto", balance: bool = False):
+    def __init__(self, weights: str = "uniform", *, t: float | str = "auto", balance: bool = False):
         self.weights = weights
         self.t = t
         self.balance = balance

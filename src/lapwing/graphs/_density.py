@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_not_negative
@@ -45,7 +44,7 @@ class DensityCorrected(OfOne):
 
     is_laplacian, is_semidefinite = True, True
 
-    def __init__(self, graph: Any, alpha: float = 1.0):
+    def __init__(self, graph: Graph | ArrayLike, alpha: float = 1.0):
         self.graph = graph
         self.alpha = alpha
 

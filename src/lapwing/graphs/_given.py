@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
 
@@ -61,8 +62,9 @@ class Precomputed(Graph):
     """
 
     reads_features = False
+    ids: Any
 
-    def __init__(self, W: Any, *, ids: Any = None):
+    def __init__(self, W: ArrayLike, *, ids: ArrayLike | None = None):
         self.W = W
         self.ids = ids
 
@@ -186,7 +188,9 @@ class Pairs(Graph):
 
     reads_features = False
 
-    def __init__(self, must_link: Any = None, cannot_link: Any = None, *, by_id: bool = False):
+    def __init__(
+        self, must_link: ArrayLike | None = None, cannot_link: ArrayLike | None = None, *, by_id: bool = False
+    ):
         self.must_link = must_link
         self.cannot_link = cannot_link
         self.by_id = by_id

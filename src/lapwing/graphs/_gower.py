@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -53,7 +54,7 @@ class Gower(TransformerMixin, BaseEstimator):
            [1.  , 0.75, 0.  ]])
     """
 
-    def __init__(self, categorical: Any = None):
+    def __init__(self, categorical: ArrayLike | None = None):
         self.categorical = categorical
 
     def fit(self, X: Any, y: Any = None) -> Gower:

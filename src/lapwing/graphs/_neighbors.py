@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from .._validation import check_choice, check_count, check_positive
 from ..devices import Links
@@ -173,13 +175,13 @@ class KNN(_Weighted):
         self,
         n_neighbors: int = 5,
         *,
-        weights: Any = "heat",
-        t: Any = "auto",
-        metric: Any = "euclidean",
+        weights: str | Callable[..., ArrayLike] = "heat",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
         among: str = "all",
         symmetry: str = "auto",
-        search: Any = None,
+        search: str | BaseEstimator | None = None,
         queries: int | None = None,
         random_state: int = 0,
         recall: float | None = None,
@@ -301,9 +303,9 @@ class Radius(_Weighted):
         self,
         radius: float = 1.0,
         *,
-        weights: Any = "heat",
-        t: Any = "auto",
-        metric: Any = "euclidean",
+        weights: str | Callable[..., ArrayLike] = "heat",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
     ):
         self.radius = radius
@@ -381,7 +383,7 @@ class Repulsion(Graph):
         weights: str = "inverse",
         sigma: float = 10.0,
         normalized: bool = False,
-        metric: Any = "euclidean",
+        metric: str | Callable[..., float] = "euclidean",
         queries: int | None = None,
         random_state: int = 0,
     ):
@@ -466,7 +468,7 @@ class ClosestPairs(Graph):
 
     reads_labels = True
 
-    def __init__(self, n_pairs: int = 20, *, metric: Any = "euclidean"):
+    def __init__(self, n_pairs: int = 20, *, metric: str | Callable[..., float] = "euclidean"):
         self.n_pairs = n_pairs
         self.metric = metric
 

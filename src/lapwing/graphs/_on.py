@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from copy import copy
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 
@@ -55,7 +57,11 @@ class On(Graph):
     21
     """
 
-    def __init__(self, what: Any, graph: Graph, *, beside: bool = False):
+    what: Any  # one of many types, told apart by what it can do
+
+    def __init__(
+        self, what: Hashable | slice | ArrayLike | Callable | BaseEstimator, graph: Graph, *, beside: bool = False
+    ):
         self.what = what
         self.graph = graph
         self.beside = beside

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_choice, check_count, check_positive, equal_within
@@ -125,7 +126,7 @@ class Alignment(Graph):
     reads_features = False
     indexes_rows = True
 
-    def __init__(self, patches: Any, matrices: Any):
+    def __init__(self, patches: ArrayLike, matrices: ArrayLike):
         self.patches = patches
         self.matrices = matrices
 
@@ -427,11 +428,11 @@ class CodingLength(_Patched):
         n_neighbors: int = 5,
         *,
         weights: str = "coding_length",
-        distortion: Any = None,
-        dimension: Any = None,
-        metric: Any = "euclidean",
+        distortion: float | None = None,
+        dimension: float | None = None,
+        metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
-        kernel: Any = None,
+        kernel: str | None = None,
         queries: int | None = None,
         random_state: int = 0,
     ):
@@ -554,11 +555,11 @@ class TangentAlignment(_Patched):
         n_components: int | None = None,
         weights: str = "coding_length",
         include_self: bool = True,
-        distortion: Any = None,
-        dimension: Any = None,
-        metric: Any = "euclidean",
+        distortion: float | None = None,
+        dimension: float | None = None,
+        metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
-        kernel: Any = None,
+        kernel: str | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.n_components = n_components

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse, spatial
 from sklearn.base import clone
 
@@ -51,7 +53,7 @@ class Chain(Graph):
            [-1., -1.,  2.]])
     """
 
-    def __init__(self, n_steps: int = 1, *, time: Any = None, series: Any = None):
+    def __init__(self, n_steps: int = 1, *, time: Hashable | None = None, series: Hashable | None = None):
         self.n_steps = n_steps
         self.time = time
         self.series = series
@@ -131,7 +133,13 @@ class Delaunay(_AtPlaces):
     array([3., 3., 2., 2.])
     """
 
-    def __init__(self, *, longest: float | None = None, weights: Any = "binary", t: Any = "auto"):
+    def __init__(
+        self,
+        *,
+        longest: float | None = None,
+        weights: str | Callable[..., ArrayLike] = "binary",
+        t: float | str = "auto",
+    ):
         self.longest = longest
         self.weights = weights
         self.t = t

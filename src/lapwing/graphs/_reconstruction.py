@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
@@ -54,7 +54,7 @@ class Reconstruction(Graph):
         *,
         reg: float = 1e-3,
         among: str = "all",
-        metric: Any = "euclidean",
+        metric: str | Callable[..., float] = "euclidean",
         queries: int | None = None,
         random_state: int = 0,
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..operators import laplacian
@@ -73,7 +74,7 @@ class Similarity(OfOne):
 
     is_laplacian, is_semidefinite = False, False
 
-    def __init__(self, graph: Any):
+    def __init__(self, graph: Graph | ArrayLike):
         self.graph = graph
 
     def _with(self, graph: Graph) -> Graph:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_choice, check_count
@@ -70,9 +72,9 @@ class Target(Graph):
         self,
         n_neighbors: int = 5,
         *,
-        weights: Any = "auto",
-        t: Any = "auto",
-        metric: Any = "auto",
+        weights: str | Callable[..., ArrayLike] = "auto",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "auto",
         symmetry: str = "or",
     ):
         self.n_neighbors = n_neighbors

@@ -7,6 +7,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.preprocessing import StandardScaler
 
 from .._extras import require
@@ -130,12 +132,12 @@ def _aligned(cell: str, width: int, is_name: bool) -> str:
 def loadings(
     model: Any,
     X: Any = None,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     n_draws: int = 100,
     level: float = 0.95,
-    feature_names: Any = None,
-    random_state: Any = 0,
+    feature_names: ArrayLike | None = None,
+    random_state: int | RandomState | None = 0,
 ) -> Loadings:
     """Which features make the components of a fitted linear map, the most telling ones first.
 

@@ -7,9 +7,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 from scipy import sparse
 from scipy.linalg import subspace_angles
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
@@ -89,14 +90,14 @@ class Stability:
 
 
 def stability(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any = None,
     *,
     n_draws: int = 100,
     n_permutations: int = 1000,
     level: float = 0.95,
-    random_state: Any = 0,
+    random_state: int | RandomState | None = 0,
 ) -> Stability:
     """How certain the directions of a method are on these data, and whether they do better than principal components.
 

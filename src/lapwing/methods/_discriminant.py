@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, SameClass
 from ..maps import Map
@@ -80,8 +81,8 @@ class MMC(Supervised, LinearReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         standardize: str | bool = "auto",
     ):
         self.n_components = n_components
@@ -149,12 +150,12 @@ class LPDP(Supervised, LinearReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         alpha: float = 1.0,
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -386,11 +387,11 @@ class LFDA(Supervised, LPP):
         self,
         n_components: int | None = 2,
         *,
-        graph: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        graph: Graph | int | str | ArrayLike | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -473,12 +474,12 @@ class LSDA(Supervised, LinearReducer):
         self,
         n_components: int | None = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         alpha: float = 0.1,
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):

@@ -9,6 +9,8 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import TruncatedSVD
@@ -45,7 +47,7 @@ class SVDNeighbors(BaseEstimator):
     random_state : int, RandomState instance or None, default=0
     """
 
-    def __init__(self, n_neighbors: int = 15, *, n_components: int = 100, random_state: Any = 0):
+    def __init__(self, n_neighbors: int = 15, *, n_components: int = 100, random_state: int | RandomState | None = 0):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.random_state = random_state
@@ -132,9 +134,9 @@ class LPI(LinearReducer):
         self,
         n_components: int = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         neighbors: str = "exact",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         scaling: str = "unit",
         normalize: str | None = "auto",
     ):

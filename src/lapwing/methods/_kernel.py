@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
+
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
 from ..graphs import KNN, Graph, LocalClass, Reconstruction, SameClass
 from ..operators import identity
@@ -129,20 +133,20 @@ class KernelLPP(KernelReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        penalty: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+        penalty: Graph | int | ArrayLike | None = None,
         constraint: str = "matrix",
-        kernel: Any = "rbf",
-        gamma: Any = "auto",
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
         landmarks: int | None = None,
-        random_state: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -278,17 +282,17 @@ class KernelLDA(Supervised, KernelReducer):
         self,
         n_components: int | str | None = "auto",
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "auto",
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
         landmarks: int | None = None,
-        random_state: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         standardize: str | bool = "auto",
     ):
         self.n_components = n_components

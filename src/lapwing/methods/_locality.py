@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
 
 from ..graphs import KNN, Graph
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
@@ -205,13 +207,13 @@ class LPP(LinearReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        penalty: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+        penalty: Graph | int | ArrayLike | None = None,
         constraint: str = "matrix",
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
 
@@ -103,7 +104,7 @@ class SpectralRegression(LinearReducer):
         self,
         n_components: int = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         ridge: float = 0.01,
         lasso: float = 0.0,
         normalize: str | None = "auto",

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
@@ -150,7 +151,14 @@ class GLPCA(_Representing):
     _takes_tensors: ClassVar[bool] = True  # neighbours are searched where X is, the eigenproblem is solved on the CPU
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
 
-    def __init__(self, n_components: int = 2, *, beta: float = 0.5, alpha: float | None = None, graph: Any = None):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        beta: float = 0.5,
+        alpha: float | None = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+    ):
         self.n_components = n_components
         self.beta = beta
         self.alpha = alpha
@@ -395,7 +403,7 @@ class RobustGLPCA(_Robust):
         *,
         beta: float = 0.5,
         alpha: float | None = None,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         center: str = "median",
         rho: float = 1.02,
         max_iter: int = 1000,

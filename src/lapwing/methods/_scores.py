@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._validation import check_choice
 from ..graphs import KNN, Graph, SameClass
@@ -101,7 +102,7 @@ class LaplacianScore(FeatureSelector):
         self,
         n_features_to_select: int | None = None,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         constraint: str = "degree",
         normalize: str | None = "auto",
     ):

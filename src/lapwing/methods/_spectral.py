@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_choice, check_count, check_not_negative
@@ -88,7 +89,7 @@ class LaplacianEigenmaps(FreeReducer):
         self,
         n_components: int = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         constraint: str = "degree",
         extension: str = "nystrom",
         normalize: str | None = "auto",
@@ -197,7 +198,7 @@ class DiffusionMaps(LaplacianEigenmaps):
         self,
         n_components: int = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         alpha: float = 1.0,
         n_steps: int = 1,
         extension: str = "nystrom",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
 
@@ -119,10 +120,10 @@ class GraphPCA(_Variance):
         self,
         n_components: int | None = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         alpha: float = 1.0,
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -269,9 +270,9 @@ class ContrastivePCA(Supervised, _Variance):
         n_components: int | None = 2,
         *,
         alpha: float = 1.0,
-        background: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        background: Hashable | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         standardize: str | bool = "auto",
     ):
         self.n_components = n_components

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
@@ -21,7 +22,7 @@ ML_OPSET = 3
 IR_VERSION = 8
 
 
-def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> Any:
+def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None) -> Any:
     """The model as ONNX, with the input ``X``, float32 of shape (n_samples, n_features), and the output ``Y``.
 
     Where a ``ColumnTransformer`` at the beginning encodes text, there are two inputs: ``X`` with the other columns, in their
@@ -120,7 +121,7 @@ def _constant(onnx: Any, name: str, value: np.ndarray) -> Any:
     return onnx.helper.make_tensor(name, onnx.TensorProto.STRING, [len(words)], words)
 
 
-def to_torch(estimator: Any) -> Any:
+def to_torch(estimator: BaseEstimator) -> Any:
     """Turn a linear map into a layer of PyTorch, a ``torch.nn.Linear`` in the precision of ``components_``.
 
     The mean becomes a bias, ``-components_ @ mean_``. So in single precision, as of ``layer.float()``, features that are far

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 
 from .._extras import require
 from .._replacing import write_whole
@@ -45,7 +46,7 @@ class ModelFileError(ValueError):
     """A file that is no model, is damaged, or is of a version to come."""
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file, which :func:`load` reads back: the same parameters and, bit by bit, the same map.
 
     The file holds no code. It is written beside ``path`` and then put in its place, so that a failure leaves nothing behind

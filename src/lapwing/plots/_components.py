@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, prod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._validation import check_count
 from ..inspection import directions
@@ -50,7 +52,13 @@ class ComponentsDisplay:
     16
     """
 
-    def __init__(self, components: np.ndarray, *, image_shape: Any = None, feature_names: Any = None):
+    def __init__(
+        self,
+        components: np.ndarray,
+        *,
+        image_shape: Sequence[int] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ):
         self.components = components
         self.image_shape = image_shape
         self.feature_names = feature_names
@@ -58,10 +66,10 @@ class ComponentsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
-        image_shape: Any = None,
-        feature_names: Any = None,
+        image_shape: Sequence[int] | None = None,
+        feature_names: Sequence[str] | None = None,
         n_components: int | None = None,
         **options: Any,
     ) -> ComponentsDisplay:
@@ -176,7 +184,7 @@ def _image_shape(image_shape: Any, n_features: int) -> tuple[int, ...]:
     return shape
 
 
-def components(estimator: Any, **options: Any) -> ComponentsDisplay:
+def components(estimator: BaseEstimator, **options: Any) -> ComponentsDisplay:
     """Draw the directions of a fitted linear map, by :meth:`ComponentsDisplay.from_estimator`.
 
     Parameters

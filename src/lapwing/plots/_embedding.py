@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ._axes import axes_or_new, last_step, style
@@ -47,14 +50,21 @@ class EmbeddingDisplay:
     10
     """
 
-    def __init__(self, embedding: Any, labels: Any = None, *, names: Any = None):
+    def __init__(self, embedding: ArrayLike, labels: ArrayLike | None = None, *, names: Sequence[str] | None = None):
         self.embedding = embedding
         self.labels = labels
         self.names = names
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, dimensions: Any = (0, 1), ax: Any = None, **options: Any
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        dimensions: Sequence[int] = (0, 1),
+        ax: Any = None,
+        **options: Any,
     ) -> EmbeddingDisplay:
         """Draw what a fitted estimator makes of X.
 
@@ -83,7 +93,9 @@ class EmbeddingDisplay:
         return cls(Z[:, chosen], y, names=names).plot(ax=ax, **options)
 
     @classmethod
-    def from_embedding(cls, embedding: Any, y: Any = None, *, ax: Any = None, **options: Any) -> EmbeddingDisplay:
+    def from_embedding(
+        cls, embedding: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None, **options: Any
+    ) -> EmbeddingDisplay:
         """Draw coordinates that are there already.
 
         Parameters
@@ -171,7 +183,7 @@ def _checked(dimensions: Any, most: int) -> list[int]:
     return [int(d) for d in dimensions]
 
 
-def scatter(estimator: Any, X: Any, y: Any = None, **options: Any) -> EmbeddingDisplay:
+def scatter(estimator: BaseEstimator, X: Any, y: ArrayLike | None = None, **options: Any) -> EmbeddingDisplay:
     """Draw samples in the first dimensions of a fitted estimator, by :meth:`EmbeddingDisplay.from_estimator`.
 
     Parameters

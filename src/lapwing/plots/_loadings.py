@@ -6,6 +6,8 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from .._validation import check_count
 from ..inspection import Loadings
@@ -44,7 +46,7 @@ class LoadingsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, n_draws: int = 100, **options: Any
+        cls, estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, *, n_draws: int = 100, **options: Any
     ) -> LoadingsDisplay:
         """Draw the loadings of a fitted linear map.
 
@@ -108,7 +110,7 @@ class LoadingsDisplay:
         ax.set_title(found.components[number], fontsize="small")
 
 
-def loadings(estimator: Any, X: Any = None, y: Any = None, **options: Any) -> LoadingsDisplay:
+def loadings(estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, **options: Any) -> LoadingsDisplay:
     """Draw the features that make the components of a fitted linear map, by :meth:`LoadingsDisplay.from_estimator`.
 
     Parameters

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._axes import axes_or_new, explained, style
@@ -41,12 +43,12 @@ class SpectrumDisplay:
     10
     """
 
-    def __init__(self, values: Any, *, name: str = "eigenvalue"):
+    def __init__(self, values: ArrayLike, *, name: str = "eigenvalue"):
         self.values = values
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> SpectrumDisplay:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Any = None, **options: Any) -> SpectrumDisplay:
         """Draw the eigenvalues of a fitted estimator, or the shares of the variance of PCA or LDA.
 
         Parameters
@@ -94,7 +96,7 @@ class SpectrumDisplay:
         return self
 
 
-def spectrum(estimator: Any, **options: Any) -> SpectrumDisplay:
+def spectrum(estimator: BaseEstimator, **options: Any) -> SpectrumDisplay:
     """Draw the eigenvalues of a fitted estimator, by :meth:`SpectrumDisplay.from_estimator`.
 
     Parameters

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
@@ -48,7 +49,12 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
 
     def __init__(
-        self, n_components: int = 2, *, graph: Any = None, extension: str = "affine", normalize: str | None = "auto"
+        self,
+        n_components: int = 2,
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        extension: str = "affine",
+        normalize: str | None = "auto",
     ):
         self.n_components = n_components
         self.graph = graph

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 
@@ -49,18 +52,18 @@ class KernelReducer(ProjectingReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        kernel: Any = "rbf",
-        gamma: Any = "auto",
+        graph: Graph | int | str | ArrayLike | None = None,
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
-        landmarks: Any = None,
-        random_state: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        landmarks: int | None = None,
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):

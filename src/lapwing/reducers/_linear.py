@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ..devices import is_tensor, to_numpy
+from ..graphs import Graph
 from ..maps import Coordinates, SummaryMap, as_map
 from ..operators import Array
 from ..rows import Rows
@@ -37,9 +39,9 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        graph: Graph | int | str | ArrayLike | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):

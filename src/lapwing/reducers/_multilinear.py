@@ -9,12 +9,14 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count, check_not_negative
 from ..devices import host, is_tensor, to_numpy
+from ..graphs import Graph
 from ..maps import DeviceTensorMap, TensorMap, multiplied, rounding
 from ..neighbors import DeviceRows
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
@@ -41,8 +43,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self,
         n_components: Any = "auto",
         *,
-        graph: Any = None,
-        penalty: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+        penalty: Graph | int | ArrayLike | None = None,
         max_iter: int = 3,
         tol: float = 1e-6,
         image_shape: Any = None,

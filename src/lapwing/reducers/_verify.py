@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..devices import host, is_foreign, to_numpy
@@ -64,7 +65,14 @@ class Verification:
         return not self.failures
 
 
-def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None) -> Verification:
+def verify(
+    model: BaseEstimator,
+    X: Any,
+    y: Any = None,
+    *,
+    graph: Graph | ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Verification:
     """Check a fitted model against the data that it was fitted to.
 
     The graph, A, B and the coordinates are found anew from the parameters of the model and the data. What the model learnt is

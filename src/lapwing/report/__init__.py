@@ -6,10 +6,13 @@ import base64
 import gzip
 import io
 import os
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from .._extras import require
 from .._replacing import write_whole
@@ -19,7 +22,9 @@ from ._content import atlas, content
 __all__ = ["report_page", "write_atlas", "write_report"]
 
 
-def write_report(path: str | os.PathLike[str], comparison: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
+def write_report(
+    path: str | os.PathLike[str], comparison: Any, X: Any = None, y: ArrayLike | None = None, **options: Any
+) -> Path:
     """Write a comparison as one HTML file, which needs nothing but a browser of 2023 or later.
 
     The page begins with a summary and a recommendation, and a map of the samples in the recommended space, beside the first
@@ -64,12 +69,12 @@ def write_report(path: str | os.PathLike[str], comparison: Any, X: Any = None, y
 def report_page(
     comparison: Any,
     X: Any = None,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
-    feature_names: Any = None,
-    ids: Any = None,
-    images: Any = None,
-    texts: Any = None,
+    feature_names: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+    images: ArrayLike | None = None,
+    texts: Sequence[str] | None = None,
     max_points: int = 2000,
     stability: int = 0,
     loading: str | None = None,
@@ -146,10 +151,10 @@ def report_page(
 def write_atlas(
     path: str | os.PathLike[str],
     comparison: Any,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
-    ids: Any = None,
-    feature_names: Any = None,
+    ids: ArrayLike | None = None,
+    feature_names: ArrayLike | None = None,
     n_neighbors: int = 15,
     max_points: int = 10_000,
 ) -> Path:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from numpy.random import RandomState
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import cross_validate
 from sklearn.utils import check_random_state, column_or_1d, indexable
 
@@ -69,13 +70,13 @@ class BootstrapError:
 
 
 def bootstrap_error(
-    estimator: Any,
+    estimator: BaseEstimator | str,
     X: Any,
     y: Any,
     *,
-    classifier: Any = None,
+    classifier: ClassifierMixin | None = None,
     n_bootstraps: int = 50,
-    random_state: Any = None,
+    random_state: int | RandomState | None = None,
     n_jobs: int | None = None,
 ) -> BootstrapError:
     """Estimate the error rate of a classifier on reduced data by the bootstrap.

@@ -70,7 +70,7 @@ class LabelledSplit(BaseCrossValidator):
     [0 1 2 4] [3 5]
     """
 
-    def __init__(self, cv: Any = 5):
+    def __init__(self, cv: int | BaseCrossValidator = 5):
         self.cv = cv
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -210,7 +210,7 @@ def _length(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
 
 
-def labelled_scorer(scoring: Any = "accuracy") -> Callable[..., float]:
+def labelled_scorer(scoring: str | Callable = "accuracy") -> Callable[..., float]:
     """A scorer that looks at the rows whose labels are known (not -1), for ``scoring=`` of scikit-learn's searches.
 
     Parameters
@@ -309,7 +309,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ({'reducer__n_components': 9}, True)
     """
 
-    def __init__(self, reducer: Any, classifier: Any = None):
+    def __init__(self, reducer: BaseEstimator | str, classifier: ClassifierMixin | None = None):
         self.reducer = reducer
         self.classifier = classifier
 

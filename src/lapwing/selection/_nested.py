@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import BaseCrossValidator, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
@@ -59,14 +59,14 @@ class NestedScores:
 
 
 def nested_scores(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     *,
-    dimensions: Any = None,
-    classifier: Any = None,
-    cv: Any = 5,
-    scoring: Any = None,
+    dimensions: int | Sequence[int] | None = None,
+    classifier: ClassifierMixin | None = None,
+    cv: int | BaseCrossValidator | Iterable = 5,
+    scoring: str | Callable | None = None,
     n_jobs: int | None = None,
 ) -> NestedScores:
     """Cross-validate a classifier on the first d components, for many d, with one fit per split.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
 from itertools import product
 from typing import Any
@@ -73,7 +73,7 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([2. , 3.5, nan])
     """
 
-    def __init__(self, formats: Any = None):
+    def __init__(self, formats: Sequence[str | None] | None = None):
         self.formats = formats
 
     def fit(self, X: Any, y: Any = None) -> DatesAsNumbers:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 
 from .._validation import check_count
 from ._csv import NotNumbersError, read_csv, standard_input
@@ -44,7 +45,7 @@ def read(
     path: str | os.PathLike,
     *,
     sample: int | None = None,
-    random_state: Any = 0,
+    random_state: int | RandomState = 0,
     mixed: bool = False,
     categories: Sequence[str] = (),
     targets: bool = False,
