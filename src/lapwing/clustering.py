@@ -55,7 +55,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         The fitted k-means, on Y or on its rows of length 1.
     n_features_in_ : int
         The number of features that :meth:`fit` has seen.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of the features. Set only where X had names that are all strings.
 
     References

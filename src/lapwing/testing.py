@@ -39,13 +39,14 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
 
     The checks are:
 
-    - Its terms are symmetric and finite, and their degrees are not negative. - Constants cost nothing and no eigenvalue is
-    negative, unless ``is_laplacian`` and ``is_semidefinite`` say otherwise. - Neither X, y nor the graph are changed. - The
-    same rows give the same graph, also in another order (unless it ``indexes_rows``), as a sparse matrix (or with an error
-      that says so), or from a copy.
-    - It is linear under ``+``, ``-`` and ``*``, and under ``&`` its weights are those of its Laplacian. - Labels of -1 are
-    unknown to it where it ``reads_labels``, targets of NaN where it ``reads_targets``, and y is ignored where it
-      does neither.
+    - Its terms are symmetric and finite, and their degrees are not negative.
+    - Constants cost nothing and no eigenvalue is negative, unless ``is_laplacian`` and ``is_semidefinite`` say otherwise.
+    - Neither X, y nor the graph are changed.
+    - The same rows give the same graph, also in another order (unless it ``indexes_rows``), as a sparse matrix (or with an
+      error that says so), or from a copy.
+    - It is linear under ``+``, ``-`` and ``*``, and under ``&`` its weights are those of its Laplacian.
+    - Labels of -1 are unknown to it where it ``reads_labels``, targets of NaN where it ``reads_targets``, and y is ignored
+      where it does neither.
     - Its parameters can be got, set and printed, and an estimator can be fitted with it.
 
     Parameters

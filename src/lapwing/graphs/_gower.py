@@ -36,7 +36,7 @@ class Gower(TransformerMixin, BaseEstimator):
         all.
     n_features_in_ : int
         The number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of the columns. Set only where X had names that are all strings.
 
     References

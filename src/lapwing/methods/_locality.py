@@ -169,7 +169,7 @@ class LPP(LinearReducer):
         The seconds that the parts of the fit took, by name, such as ``"search"`` and ``"solve"``.
     n_features_in_ : int
         The number of features that :meth:`fit` has seen.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of the features. Set only where X had names that are all strings, as a data frame has.
 
     See Also

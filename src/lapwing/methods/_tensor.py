@@ -38,12 +38,13 @@ class TSA(MultilinearReducer):
     graph
         As in :class:`LPP`. The graph is built on the images as rows of pixels. None is ``KNN(5)``, and an integer k is
         ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. Equation
-        7.3 of [1]_, for classes, is ``SameClass("heat")``.
+        7.3 of X. He's thesis, for classes, is ``SameClass("heat")``.
     penalty : None, int, graph or matrix, default=None
         Which images are kept apart: the Laplacian of this graph takes the place of D in (1) and (2). An integer k is
         ``Repulsion(k)``. None keeps D.
     max_iter : int, default=3
-        How many times each matrix is found, at most. 3 is the number of [1]_; there is no proof that more rounds converge.
+        How many times each matrix is found, at most. 3 is what the authors of the method take; there is no proof that more
+        rounds converge.
     tol : float, default=1e-6
         Stop when, in a round, no :math:`U U^\top` or :math:`V V^\top` changes by more than this share of its norm.
     image_shape : tuple of int, default=None
@@ -81,7 +82,7 @@ class TSA(MultilinearReducer):
         As in :class:`LPP`.
     n_features_in_ : int
         The number of pixels of an image.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of the pixels. Set only with ``image_shape``, where X had names.
 
     See Also

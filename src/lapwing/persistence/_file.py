@@ -43,7 +43,19 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, 
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged, or is of a version to come."""
+    """Raised by :func:`load` where a file is no model, is damaged, or was written by a later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import lapwing
+    >>> from lapwing.persistence import ModelFileError
+    >>> try:
+    ...     lapwing.load(tempfile.mkdtemp())
+    ... except ModelFileError as error:
+    ...     print(error)
+    '...' is a folder, not a model file
+    """
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:

@@ -65,6 +65,15 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     ``_report(...)``, which stores attributes beside the map's own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
+
+    Examples
+    --------
+    Every estimator of lapwing is one:
+
+    >>> from lapwing import LPP
+    >>> from lapwing.reducers import Reducer
+    >>> issubclass(LPP, Reducer)
+    True
     """
 
     n_neighbors: ClassVar[int] = 5  # of the default graph

@@ -40,6 +40,24 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     ----------
     n_components, graph, extension, normalize
         As in :class:`lapwing.TangentialMaps`.
+
+    Examples
+    --------
+    A method of your own:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.operators import identity
+    >>> from lapwing.problem import Problem
+    >>> from lapwing.reducers import FreeReducer
+    >>> class Smooth(FreeReducer):
+    ...     "Coordinates that differ little between neighbours."
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     n_neighbors: ClassVar[int] = 12  # of the default graph

@@ -38,6 +38,24 @@ class KernelReducer(ProjectingReducer):
         As in :class:`lapwing.KernelLPP`.
     normalize, standardize
         As in :class:`lapwing.KernelLPP`.
+
+    Examples
+    --------
+    A method of your own:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.operators import identity
+    >>> from lapwing.problem import Problem
+    >>> from lapwing.reducers import KernelReducer
+    >>> class Smooth(KernelReducer):
+    ...     "Functions of unit variance that differ little between neighbours."
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     _takes_blocks: ClassVar[bool] = True

@@ -27,6 +27,24 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
     ----------
     n_components, graph, pca, center, normalize, standardize
         As in :class:`lapwing.LPP`.
+
+    Examples
+    --------
+    A method of your own, which keeps apart what a graph links, by orthogonal directions:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.problem import ORTHOGONAL, Problem
+    >>> from lapwing.reducers import LinearReducer
+    >>> class Apart(LinearReducer):
+    ...     "Draws neighbours apart."
+    ...     _orthogonal = True
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)
+    >>> Apart(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     _takes_blocks: ClassVar[bool] = True

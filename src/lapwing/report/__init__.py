@@ -119,6 +119,15 @@ def report_page(
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.comparison import compare
+    >>> from lapwing.report import report_page
+    >>> X, y = load_iris(return_X_y=True)
+    >>> report_page(compare(X, y, methods=["PCA", "LPP"]), title="Iris").lstrip()[:15]
+    '<!doctype html>'
     """
     shown = content(
         comparison,

@@ -42,6 +42,14 @@ class BootstrapError:
     ----------
     .. [1] B. Efron and R. Tibshirani, "Improvements on cross-validation: the .632+ bootstrap method", Journal of the American
        Statistical Association 92, 1997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.selection import BootstrapError
+    >>> found = BootstrapError(np.array([0.25, 0.75]), training_error=0.0, no_information_error=0.5)
+    >>> found.mean, round(found.error_632, 3), found.error_632_plus
+    (0.5, 0.316, 0.5)
     """
 
     errors: np.ndarray

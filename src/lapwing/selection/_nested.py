@@ -29,13 +29,23 @@ class NestedScores:
     Attributes
     ----------
     dimensions : ndarray of shape (n_dimensions,)
+        The numbers of dimensions that were tried.
     scores : ndarray of shape (n_splits, n_dimensions)
+        The score of each split and number of dimensions.
     mean, std : ndarrays of shape (n_dimensions,)
-        Over the splits.
+        The mean and the standard deviation of the scores over the splits.
     best_dimension : int
-        That of the largest mean; of equal ones the first.
+        The number of dimensions of the largest mean; of several the smallest.
     best_score : float
         The largest mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.selection import NestedScores
+    >>> found = NestedScores(np.array([1, 2]), np.array([[0.5, 0.75], [0.75, 1.0]]))
+    >>> found.best_dimension, found.best_score
+    (2, 0.875)
     """
 
     dimensions: np.ndarray

@@ -18,7 +18,19 @@ STEPS = 6  # of the power method, whose estimate of a norm is then right to a fe
 
 
 class CertificateWarning(UserWarning):
-    """A solution does not solve its problem to the digits that it should have."""
+    """Says that a solution solves its problem less exactly than it should; ``certificate_`` has the numbers.
+
+    Examples
+    --------
+    To make it an error, so that no such model is used:
+
+    >>> import warnings
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, CertificateWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", CertificateWarning)
+    ...     model = LPP(2).fit(load_iris().data)
+    """
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def batches(
     kinds: Mapping[str, str] | None = None,
     held: bytes | None = None,
 ) -> Iterator[Table]:
-    """Read a data set in parts, some rows after the other.
+    r"""Read a data set in parts, some rows after the other.
 
     CSV, Parquet, ``.npy`` files and images are never in memory whole, whatever their size; sparse files and ``.npz`` are.
 
@@ -216,10 +216,12 @@ def batches(
     ----------
     path : str or path-like
         A file, a folder of images, or ``"-"`` for CSV on standard input.
-    label, id : str or None, default=None
-        The columns of labels and identifiers, by name, or by number (from 0; -1 is the last) where columns have no names. For a
-        matrix ``label`` may also be a file of labels (``.npy``, or text with one label per line), and for ``.npz`` a key (by
-        default ``y`` or ``target``).
+    label : str or None, default=None
+        The column of labels, by name, or by number (from 0; -1 is the last) where columns have no names. For a matrix it may
+        also be a file of labels (``.npy``, or text with one label per line), and for ``.npz`` a key (by default ``y`` or
+        ``target``).
+    id : str or None, default=None
+        The column of identifiers, by name, or by number where columns have no names.
     drop : sequence of str, default=()
         Columns to leave out.
     features : sequence of str or None, default=None
@@ -247,7 +249,17 @@ def batches(
     Yields
     ------
     Table
-        Identifiers in CSV are text as written (``007``); so, here, are labels, which may be missing.
+        Some rows. Identifiers in CSV are text as written (``007``), and so are labels here, which may be missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lapwing.tables import batches
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/rows.csv", "w") as file:
+    ...         _ = file.write("a,b\n1,2\n3,4\n")
+    ...     [table.X.tolist() for table in batches(f"{folder}/rows.csv")]
+    [[[1.0, 2.0], [3.0, 4.0]]]
     """
     features = None if features is None else tuple(features)
     wanted = Wanted(
