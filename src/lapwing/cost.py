@@ -141,8 +141,8 @@ class _Size(NamedTuple):
 
 # The ways from a small sample to X: more samples; more rows searched for; more samples and, by the same factor, more features.
 SAMPLES, QUERIES, FEATURES = (1, 0, 0), (0, 0, 1), (1, 1, 0)
-FIRST = _Size(1000, 256, 100)  # the first sample, where X has more
-LEVERS = (4.0, 2.0, 1.4)  # how many times smaller the samples are that a sample is compared with
+FIRST = _Size(1000, 256, 100)  # the size of the first sample, where X is larger
+LEVERS = (4.0, 2.0, 1.4)  # a sample is compared with samples that are this many times smaller, to see how times grow
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ class Rows:
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        """Of the rows of :attr:`centred`; infinite where they leave the range of floating point."""
+        """The squared lengths of the rows of :attr:`centred`; infinite where they leave the range of floating point."""
         with np.errstate(over="ignore"):
             return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
 
@@ -202,7 +202,7 @@ class Rows:
             )
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
-        """Of some rows among themselves, Euclidean."""
+        """The squared Euclidean distances of some rows from each other."""
         return euclidean_distances(self.centred[rows], squared=True).astype(np.float64)
 
     def require_nonzero_rows(self, why: str) -> None:

@@ -31,7 +31,7 @@ from .rows import Rows
 
 __all__ = ["check_graph", "check_map"]
 
-TOLERANCE = 1e-8  # of what differs by rounding alone, as a share of the largest entry
+TOLERANCE = 1e-8  # differences up to this share of the largest entry count as rounding
 
 
 def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:

@@ -30,7 +30,7 @@ def estimated_seconds(
     n_splits: int,
     n_jobs: int,
 ) -> float:
-    """Of all folds and of the fits to all rows, within a factor of about two or three."""
+    """The seconds of all folds and of the fits to all rows, within a factor of about two or three."""
     rng = np.random.RandomState(0)
     order = rng.permutation(train)
     total = 0.0

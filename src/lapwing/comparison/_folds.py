@@ -135,7 +135,7 @@ def score_fold(
                             fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
                     except Exception as error:  # of any kind: other dimensions and the other methods go on
                         fold.failures.setdefault(name, why_it_failed(error))
-            # Of units the result says it once, for all methods.
+            # A warning about units is said once, by the result, for all methods.
             fold.warnings[name] = [str(w.message) for w in caught if not issubclass(w.category, UnitsWarning)]
     return fold
 

@@ -23,7 +23,7 @@ from ._data import Given
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
 SHOWN = (2, 3)  # dimensions of the pictures
-FEW = 3  # numbers of dimensions that are tried of methods that are fitted anew, and slowly, for each
+FEW = 3  # numbers of dimensions that are tried for methods that need a slow fit for each of them
 
 
 class Plan(NamedTuple):

@@ -17,7 +17,7 @@ from ._methods import is_curved, is_recommendable, simplicity
 from ._plan import Plan
 from ._scores import MEASURES, are_unequal, one_standard_error, reaches, tolerance
 
-ALL_FEATURES = "all features"  # the data as given, to which every method is held
+ALL_FEATURES = "all features"  # the data as given, with which every method is compared
 ALWAYS_THE_SAME = "always the largest class"
 
 

@@ -19,15 +19,17 @@ from ..operators import laplacian
 from ..problem import Term
 from ..rows import Rows
 
-LONGEST = 200  # characters of a parameter that are printed
+LONGEST = 200  # characters up to which a parameter is printed in full
 
-SIGNATURES: dict[type, Mapping[str, Parameter]] = {}  # of the classes of graphs, each looked at once
+SIGNATURES: dict[
+    type, Mapping[str, Parameter]
+] = {}  # the parameters of the classes of graphs, each class looked at once
 
 Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
 
 
 class Graph(Documented):
-    """Base of all graphs: parameters that say who pulls whom. ``build(X, y)`` makes Laplacians and degrees of them.
+    """Base of all graphs, which say which rows attract and repel each other. ``build(X, y)`` makes their Laplacians and degrees.
 
     Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, ``&`` (the edges of both) and ``|`` (the edges of either),
     which bind weaker than ``-`` in Python, so bracket them: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph
@@ -134,7 +136,7 @@ class Graph(Documented):
         return found
 
     def attracting(self) -> list[Any]:
-        """Of the graphs that this one adds up, those that attract."""
+        """Those of the graphs that this one adds up that attract."""
         return [leaf for coefficient, leaf in self.signed() if coefficient > 0]
 
     @property
@@ -172,7 +174,7 @@ class Graph(Documented):
     def links(self, both: Rows) -> sparse.csr_array:
         """How new samples are tied to fitted ones: weights from the rows of ``both`` behind ``both.n_fitted`` to those before.
 
-        Of what attracts, and without labels and pairs, which new rows have not.
+        Only graphs that attract count, and neither labels nor pairs, which new rows do not have.
         """
         found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both)) is not None]
         if not found:
@@ -402,7 +404,7 @@ def _summed(first: Any, others: list[tuple[Any, Any]]) -> Any:
 class Intersection(Operation):
     """``left & right``: left's weights on the edges that right has too.
 
-    Of a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
+    In a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
     has, whatever their coefficients, unless they are 0.
     """
 
@@ -538,7 +540,7 @@ def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
 
 
 def _require_queries(name: str, search: Search) -> None:
-    """Of rows that are read in blocks, the neighbours of a few can be had."""
+    """Raise where the search is not for a sample: rows that are read in blocks have neighbours of a few rows only."""
     require_samplable(search)
     if search.queries is None:
         raise ValueError(

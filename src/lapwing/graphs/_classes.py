@@ -1,4 +1,4 @@
-"""Graphs given by the labels, or by nothing: too many edges to list, so they are low-rank factors."""
+"""Graphs of all pairs of a class, or of all rows. They have too many edges to list, and are kept as low-rank factors."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class LocalClass(Graph):
 
 
 def _local_weights(squared: np.ndarray, k: int) -> np.ndarray:
-    """Of the squared distances within a class; i = j, of no account in a Laplacian, has none."""
+    """Weights from the squared distances within a class. The weight of i = j, which a Laplacian does not see, is 0."""
     scales = np.sqrt(np.sort(squared, axis=1)[:, min(k, len(squared) - 1)])
     products = np.outer(scales, scales)
     ratios = np.divide(squared, products, out=np.where(squared > 0, np.inf, 0.0), where=products > 0)
@@ -288,7 +288,7 @@ class Complete(Graph):
 
 
 def _require_nonnegative_dots(X: Array, degrees: np.ndarray, members: np.ndarray) -> None:
-    """Count negative products a block of rows at a time, only where X can have any."""
+    """Raise where products are negative. They are counted in blocks of rows, and only where X has negative entries."""
     if (X.min() if X.shape[1] else 0) < 0:
         negative = 0
         for rows in row_blocks(X.shape[0], X.shape[0]):

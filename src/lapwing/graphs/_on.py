@@ -76,7 +76,7 @@ class On(Graph):
     _unnamed = 2
 
     def _parts(self) -> Signed | None:
-        """Of a sum, those of its graphs, on the same view."""
+        """The graphs of a sum, each on the same columns; None where the graph is no sum."""
         signed = self._inner.signed()
         if signed == [(1.0, self.graph)]:
             return None

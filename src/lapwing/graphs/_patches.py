@@ -16,8 +16,8 @@ from ..problem import Term
 from ..rows import Rows, gathered
 from ._base import Graph
 
-ENTRIES = 1 << 22  # of local matrices that are aligned at a time
-LARGE = 1e9  # patches this much larger than the distortion need care
+ENTRIES = 1 << 22  # entries of the local matrices that are added up at a time
+LARGE = 1e9  # patches this many times larger than the distortion lose digits, and go by Gram matrices
 WEIGHTS = ("coding_length", "distance", "uniform")
 
 

@@ -24,11 +24,11 @@ class OfOne(Operation):
         return [self.graph if isinstance(self.graph, Graph) else Precomputed(self.graph)]
 
     def _with(self, graph: Graph) -> Graph:
-        """The same of another graph."""
+        """The same operation on another graph."""
         raise NotImplementedError
 
     def _parts(self) -> Signed | None:
-        """Of a sum, those of its graphs."""
+        """The graphs of a sum, each changed alone; None where the graph is no sum."""
         (graph,) = self._operands()
         signed = graph.signed()
         return None if signed == [(1.0, graph)] else [(c, self._with(leaf)) for c, leaf in signed]

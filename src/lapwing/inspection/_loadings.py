@@ -153,21 +153,21 @@ def loadings(
     Parameters
     ----------
     model : fitted estimator, or Pipeline of such
-        With ``components_``, as the linear methods of lapwing and PCA, or ``scalings_``, as LinearDiscriminantAnalysis. Of a
-        pipeline the last steps must have them, or scale features, as StandardScaler; steps before those, such as an encoder of
-        categories, make the features that have loadings.
+        It must have ``components_``, as the linear methods of lapwing and PCA have, or ``scalings_``, as
+        LinearDiscriminantAnalysis has. In a pipeline the last steps must have them, or scale features, as StandardScaler does.
+        Steps before those, such as an encoder of categories, make the features that have loadings.
     X : array-like or sparse matrix of shape (n_samples, n_features), default=None
         The data that it was fitted to.
     y : array-like of shape (n_samples,), default=None
-        Their labels, where it needs them.
+        The labels of these data, where the model needs them.
     n_draws : int, default=100
         How many halves are fitted; 0 for no intervals.
     level : float, default=0.95
         The share of the draws that an interval holds.
     feature_names : sequence of str, default=None
-        None is those that the model saw in ``fit``, or numbers.
+        The names of the features. None takes those that the model saw in ``fit``, or numbers.
     random_state : int, RandomState instance or None, default=0
-        Of the draws.
+        Makes the draws repeatable.
 
     Returns
     -------

@@ -29,8 +29,8 @@ from ..rows import Rows
 from ..solvers import Pencil, Solution, fix_signs, largest_value, size, solve
 from .about import About
 
-NEAR_POLE = 0.05  # of the median over the fitted rows
-ROOM = 30  # dimensions that a robust step's basis must leave: where products give no new directions, it takes others
+NEAR_POLE = 0.05  # share of the median over the fitted rows, below which the equation of a new row is near a pole
+ROOM = 30  # dimensions that the basis of a robust step leaves free, for others where products give no new directions
 
 
 class _Representing(FreeReducer):

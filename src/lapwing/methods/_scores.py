@@ -255,7 +255,7 @@ def _negligible(variance: np.ndarray, squares: np.ndarray, dtype: np.dtype) -> n
 
 
 def _mean_squares(F: Map, mean: np.ndarray, variance: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Of each column, from its mean and variance under the weights; they must be in the range of floating point."""
+    """The mean square of each column, from its mean and variance. It must be in the range of floating point."""
     squares = variance + mean**2
     low = np.flatnonzero(squares < 1e-280)
     if not np.isfinite(squares).all() or not F.is_zero(low, np.flatnonzero(weights)):

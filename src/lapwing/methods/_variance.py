@@ -1,4 +1,4 @@
-"""Principal components of another kind: smooth over a graph, alike among neighbours, or in contrast to a background."""
+"""Principal components that are smooth over a graph, alike among neighbours, or in contrast to a background."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ class ContrastivePCA(Supervised, _Variance):
 
 
 def _covariance(members: np.ndarray) -> Term:
-    """Of some rows about their mean: their complete graph, over their number."""
+    """The covariance of some rows about their mean: the scatter of their complete graph, divided by their number."""
     n = members.sum()
     scatter = Structured(members.size, factors=((members[:, None], np.array([-1 / n**2])),), diag=members / n)
     return Term(1.0, scatter, diagonal(members / n))

@@ -37,7 +37,7 @@ DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "
 EXPANSION = (
     64  # of JSON in memory: a header that is nothing but {},{},{} takes 28 times its size, and its values as much
 )
-LONGEST = 400  # characters of a message
+LONGEST = 400  # characters that a message may have
 # What reading and decoding raise where a file is not as it should be.
 MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
 

@@ -33,7 +33,7 @@ MANY_ROWS = 100_000  # in memory: up to here an exact search takes at most a few
 
 
 class Learnt(NamedTuple):
-    """What a fit worked with."""
+    """What a fit has worked with, for those who check it."""
 
     F: Any
     data: Rows
@@ -43,7 +43,7 @@ class Learnt(NamedTuple):
 
 
 class TakenOver(NamedTuple):
-    """What a model holds, in the coordinates of a fit."""
+    """What a model holds, in the coordinates of a fit to the same data."""
 
     pairs: list[tuple[np.ndarray, np.ndarray]]  # eigenvalues and eigenvectors of each problem
     loss: float = 1.0  # how many times its rounding is larger there
@@ -76,8 +76,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     True
     """
 
-    n_neighbors: ClassVar[int] = 5  # of the default graph
-    _recall: ClassVar[float] = 0.95  # of approximate searches: more would change a linear map by less than 0.05 %
+    n_neighbors: ClassVar[int] = 5  # how many neighbours the default graph has
+    _recall: ClassVar[float] = (
+        0.95  # recall of approximate searches: more would change a linear map by less than 0.05 %
+    )
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links take no part, but for their mean
@@ -459,7 +461,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return data
 
     def _require_links(self, graphs: list[Graph]) -> None:
-        """Of sparse rows with so many features only those with links are held, and the mean of all."""
+        """Raise where rows without links matter: of sparse rows with many features, only those with links are held."""
         unlinked = [leaf for graph in graphs for _, leaf in graph.signed() if not leaf.searches()]
         given = self.get_params(deep=False)
         truncated = (

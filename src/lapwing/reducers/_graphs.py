@@ -39,7 +39,7 @@ class Graphs(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, penalty: Graph | None, n: int, normalize: str | None, is_written: bool) -> Graphs:
-        """Of n samples. ``normalize="auto"`` is for sums that a user writes: a method has the coefficients of its paper."""
+        """Look at the graphs of n samples. ``normalize="auto"`` is for sums that a user writes; a method's own sum stays."""
         signed = graph.signed()
         pulling = [leaf for coefficient, leaf in signed if coefficient > 0]
         reading = [bool(leaf.reads_labels) for leaf in pulling]

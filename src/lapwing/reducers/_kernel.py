@@ -25,7 +25,7 @@ from ._projecting import ProjectingReducer
 from ._rules import Rules, width_share
 
 LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
-FEATURES = 1 << 25  # entries of kernels on a device, at a time
+FEATURES = 1 << 25  # entries of a kernel matrix that a device computes at a time
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
 
 

@@ -137,7 +137,7 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
 
 
 def explained(data: Rows, directions: np.ndarray) -> np.ndarray | None:
-    """Of the variance of the rows, the share that each direction adds to what those before it hold.
+    """The share of the variance of the rows that each direction adds to what those before it hold.
 
     None where the rows went by in blocks and only those with links were held.
     """

@@ -159,7 +159,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Of the images with the given coordinates, the nearest to ``mean_``.
+        """The images that have the given coordinates; of several, those nearest to ``mean_``.
 
         Parameters
         ----------

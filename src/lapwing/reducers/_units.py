@@ -12,8 +12,8 @@ from ..maps import Deviations
 from ._graphs import outside
 
 # Measured (docs/defaults.md). Columns of a sparse array that are mostly zeros do not count: rare words are not small units.
-RATIO = 10.0  # how many times the median deviation the largest may be
-ORDERED = (10, -0.9)  # at least so many columns, whose rank correlation with their deviations is below this
+RATIO = 10.0  # columns are in one unit where the largest deviation is at most this many times the median one
+ORDERED = (10, -0.9)  # deviations of so many columns or more fall where their rank correlation with place is below this
 
 
 class UnitsWarning(UserWarning):

@@ -25,7 +25,7 @@ SOME = 1000  # rows that are projected to compare two models
 HELD = ("components_", "dual_coef_", "embedding_", "eigenvalues_", "mean_", "intercept_", "X_fit_")
 COUNTS = ("rank_", "n_pca_")
 REPORTED = (*COUNTS, "explained_ratio_", "errors_", "reconstruction_error_")
-ASIDE = 0.01  # how far new rows are from fitted ones, as a share of the way to another
+ASIDE = 0.01  # new rows for the comparison lie this share of the way from one fitted row to another
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,12 @@ import numpy as np
 
 from ._ways import precision
 
-TOLERANCES = {"float64": 1e-6, "float32": 1e-3}  # of residual and constraint, by the precision of X
-COLUMNS = 8  # that are looked at together
-STEPS = 6  # of the power method, whose estimate of a norm is then right to a few per cent
+TOLERANCES = {
+    "float64": 1e-6,
+    "float32": 1e-3,
+}  # the largest residual and error of the constraint, by the precision of X
+COLUMNS = 8  # columns that are checked together
+STEPS = 6  # steps of the power method, whose estimate of a norm is then right to a few per cent
 
 
 class CertificateWarning(UserWarning):
@@ -161,7 +164,7 @@ class Pencil:
     def certificate(
         self, values: np.ndarray, vectors: np.ndarray, tolerance: float = TOLERANCES["float64"]
     ) -> Certificate:
-        """Of eigenpairs that anyone has found; a few columns at a time, so that it takes less memory than the solvers did."""
+        """Check eigenpairs, whoever found them; a few columns at a time, so that it takes less memory than the solvers did."""
         slices = [slice(start, start + COLUMNS) for start in range(0, values.size, COLUMNS)]
         parts = [self._checked(values[columns], vectors, columns) for columns in slices]
         shares, residuals, errors, outside = (np.concatenate(found) for found in zip(*parts, strict=True))
@@ -171,7 +174,7 @@ class Pencil:
         return Certificate(float(shares.max()), error, self.rank, self._condition, gap, angle, tolerance=tolerance)
 
     def _checked(self, values: np.ndarray, vectors: np.ndarray, columns: slice) -> tuple[np.ndarray, ...]:
-        """Of some columns: residuals as shares, and in the norm of B; errors of the constraint; and what B does not see."""
+        """Check some columns: residuals as shares, and in the norm of B; errors of the constraint; and what B does not see."""
         V, mu = vectors[:, columns].astype(np.float64, copy=False), values - self.shift
         right = self.right(V)
         residuals = self._white(self.left(V) - right * mu)
@@ -228,13 +231,13 @@ class Pencil:
 
 
 def column_lengths(M: np.ndarray) -> np.ndarray:
-    """Of numbers whose squares may leave the range of floating point."""
+    """The lengths of columns whose squares may leave the range of floating point."""
     largest = np.abs(M).max(initial=0.0) or 1.0
     return largest * np.linalg.norm(M / largest, axis=0)
 
 
 def length(M: np.ndarray) -> float:
-    """The Frobenius norm, of such numbers."""
+    """The Frobenius norm of a matrix whose squares may leave the range of floating point."""
     return float(column_lengths(M.reshape(-1, 1))[0])
 
 

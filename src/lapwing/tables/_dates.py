@@ -18,7 +18,7 @@ TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p")
 #: In this order, so that of two that fit all dates of a column the month stands first, as in 01/02/2024.
 FORMATS = (ISO, *(day + time for time, day in product(TIMES, (*DAYS, *WORDS))))
 EPOCH = datetime(1970, 1, 1)
-SECONDS = 86_400.0  # of a day
+SECONDS = 86_400.0  # seconds per day
 
 
 def format_of(cells: Collection[str]) -> str | None:

@@ -21,10 +21,10 @@ from ._dates import ISO, DatesAsNumbers, format_of
 from ._frame import Frame, columns_of, matrix
 from ._table import INDEX, Table, listed
 
-MOST = 50  # different values of a column that is one-hot encoded
-UNITS = 10.0  # times that the deviations of columns may differ before columns are standardised
-SHOWN = 12  # columns in a message
-LONG = 40  # characters on average, from which on text is prose, not a name
+MOST = 50  # different values up to which a column is one-hot encoded
+UNITS = 10.0  # columns are standardised where their deviations differ by more than this factor
+SHOWN = 12  # columns that a message names
+LONG = 40  # text of more characters than this, on average, is prose and no name
 ROW_NAMES = re.compile(  # what columns that name rows are called: id, customer_id, invoice-no, customerId
     r"(?i:id|idx|index|row|row_?id|uid|uuid|guid)|.*[_\W](?i:id|idx|index|key|no|nr|number|uid|uuid|guid)|.*[a-z](Id|ID|Key|No|Nr)"
 )

@@ -14,9 +14,9 @@ from scipy import sparse
 
 from ._frame import Frame, stacked
 
-VALUES = 2**21  # of a batch: 16 MB of float64
-WORD = 8  # times a pointer that a word of text takes with it
-WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # as text that no other whole number has
+VALUES = 2**21  # numbers per batch: 16 MB of float64
+WORD = 8  # memory of a word of text, in pointers
+WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
 MISSING = frozenset(  # how files write that a value is missing
@@ -41,7 +41,7 @@ MISSING = frozenset(  # how files write that a value is missing
         "null",
     ]
 )
-UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}  # of labels, whose classes may have such names
+UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}  # marks of unknown labels: classes may be called by the others
 
 
 @dataclass(frozen=True, eq=False)
