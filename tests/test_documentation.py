@@ -65,6 +65,7 @@ def documented_default(kind):
 CALLABLE = [
     name for name in public() if callable(named(name)) and not is_record(named(name)) and "experiments." not in name
 ]
+CLASSES = [name for name in public() if inspect.isclass(named(name)) and ".papers." not in name]
 WITH_DEFAULTS = [
     (name, parameter)
     for name in CALLABLE
@@ -119,6 +120,24 @@ def test_every_parameter_is_described_in_full(name):
     assert not re.search(r"As in :\w+:", inspect.getdoc(thing))
 
 
+def own_methods():
+    """The public methods of public classes that lapwing writes itself, by their full names."""
+    found = {}
+    for name in CLASSES:
+        for attribute, method in inspect.getmembers(named(name), callable):
+            method = getattr(inspect.unwrap(method), "__func__", inspect.unwrap(method))
+            if not attribute.startswith("_") and getattr(method, "__module__", "").startswith("lapwing."):
+                found[f"{method.__module__}.{method.__qualname__}"] = method
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(own_methods()))
+def test_every_parameter_of_a_public_method_is_described(name):
+    for parameter, (_, description) in described(own_methods()[name]).items():
+        assert description.endswith("."), parameter
+        assert not re.search(r"As in :\w+:", description), parameter
+
+
 def fitted(name):
     """A method, fitted so that it sets all that it sets by default."""
     X, y = load_iris(return_X_y=True, as_frame=True)
@@ -136,7 +155,14 @@ def test_every_fitted_attribute_is_documented(name):
     assert attributes <= described(getattr(lapwing, name), "Attributes").keys()
 
 
-CLASSES = [name for name in public() if inspect.isclass(named(name)) and ".papers." not in name]
+@pytest.mark.parametrize("name", lapwing.__all__)
+def test_every_attribute_of_partial_fit_is_documented(name):
+    model = getattr(lapwing, name)()
+    if "graph" in model.get_params():
+        model.set_params(graph="supervised")
+    documented = described(getattr(lapwing, name), "Attributes").keys()
+    can = hasattr(model, "partial_fit") and name != "LSDA"  # whose graph must be one of neighbours
+    assert can == ("n_samples_seen_" in documented) == ("moments_" in documented)
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if dataclasses.is_dataclass(named(name))])

@@ -95,6 +95,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown. They act only through graphs that read them.
 
@@ -119,6 +120,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, fitted or new.
         links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
             Weights that tie the rows to the fitted ones, instead of a search.
 

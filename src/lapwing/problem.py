@@ -53,6 +53,7 @@ class Term(NamedTuple):
     degrees: Structured
 
     def scaled(self, scale: float) -> Term:
+        """The same part, whose coefficient is multiplied by a number."""
         return Term(scale * self.coefficient, self.laplacian, self.degrees)
 
 

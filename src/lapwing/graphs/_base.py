@@ -90,6 +90,7 @@ class Graph(Documented):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown; only for graphs that read them.
         """

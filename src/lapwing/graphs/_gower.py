@@ -63,7 +63,9 @@ class Gower(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows, categories as numbers.
         y : ignored, default=None
+            It takes no part; scikit-learn passes it.
 
         Returns
         -------
@@ -82,6 +84,7 @@ class Gower(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows, categories as numbers.
 
         Returns
         -------

@@ -59,6 +59,8 @@ class MMC(Supervised, LinearReducer):
         As in :class:`OLPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
+    n_samples_seen_, moments_
+        As in :class:`OLPP`.
 
     References
     ----------
@@ -129,6 +131,8 @@ class LPDP(Supervised, LinearReducer):
     components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+    n_samples_seen_, moments_
         As in :class:`LPP`.
 
     References
@@ -268,6 +272,8 @@ class DNE(Supervised, LinearReducer):
         As in :class:`OLPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
+    n_samples_seen_, moments_
+        As in :class:`OLPP`.
 
     References
     ----------
@@ -360,6 +366,8 @@ class LFDA(Supervised, LPP):
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+    n_samples_seen_, moments_
         As in :class:`LPP`.
 
     See Also

@@ -53,6 +53,8 @@ class LPCA(LinearReducer):
         As in :class:`OLPP`.
     sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
+    n_samples_seen_, moments_
+        As in :class:`OLPP`.
 
     See Also
     --------

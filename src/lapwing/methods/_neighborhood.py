@@ -43,6 +43,8 @@ class NPE(LinearReducer):
         As in :class:`LPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
+    n_samples_seen_, moments_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -109,6 +111,8 @@ class ONPP(LinearReducer):
     components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
+    n_samples_seen_, moments_
         As in :class:`OLPP`.
 
     References

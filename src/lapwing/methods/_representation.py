@@ -50,6 +50,7 @@ class _Representing(FreeReducer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
+            The coordinates, as :meth:`transform` gives them.
 
         Returns
         -------

@@ -70,6 +70,8 @@ class LaplacianScore(FeatureSelector):
         links.
     n_connected_components_, graph_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
+    n_samples_seen_, moments_
+        As in :class:`LPP`.
 
     See Also
     --------
@@ -181,6 +183,8 @@ class FisherScore(FeatureSelector):
     support_, n_features_to_select_
         As in :class:`LaplacianScore`.
     n_connected_components_, graph_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LaplacianScore`.
+    n_samples_seen_, moments_
         As in :class:`LaplacianScore`.
 
     See Also

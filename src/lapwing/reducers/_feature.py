@@ -124,6 +124,7 @@ class FeatureSelector(SelectorMixin, StreamingReducer):
         Parameters
         ----------
         X : array of shape (n_samples, n_selected)
+            The selected features.
 
         Returns
         -------

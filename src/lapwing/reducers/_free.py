@@ -159,12 +159,14 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return len(self.embedding_)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn the coordinates of the rows of X and return them; equal rows get the mean of theirs.
+        """Learn the coordinates of the rows of X and return them. Equal rows get the mean of their coordinates.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
 
         Returns
         -------
@@ -173,14 +175,15 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return self.fit(X, y).transform(X)
 
     def transform(self, X: Any, links: Any = None) -> np.ndarray:
-        """The coordinates of rows that were fitted; others are placed among their nearest fitted neighbours.
+        """The coordinates of rows. Fitted rows keep theirs, and others are placed among their nearest fitted neighbours.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, fitted or new.
         links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
-            Weights that tie all rows of X to the fitted ones, instead of a search; needed where the graph has none, such as
-            ``Precomputed``.
+            Weights that link the rows of X to the fitted ones, in the place of a search. They are needed where the graph cannot
+            search, as ``Precomputed`` cannot.
 
         Returns
         -------

@@ -138,6 +138,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n1, n2, ...), or (n_samples, n_features) with ``image_shape``
+            The images, or their rows of pixels.
 
         Returns
         -------
@@ -164,6 +165,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Parameters
         ----------
         X : array-like of shape (n_samples, l1, l2, ...) or (n_samples, l1 * l2 * ...)
+            The coordinates, as :meth:`transform` gives them.
 
         Returns
         -------

@@ -79,6 +79,7 @@ class LabelledSplit(BaseCrossValidator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows, of which only the number matters.
         y : array-like of shape (n_samples,)
             Labels, -1 where unknown.
         groups : array-like of shape (n_samples,), default=None
@@ -167,6 +168,7 @@ class TimeSplit(BaseCrossValidator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows, of which only the number matters.
         y : array-like of shape (n_samples,), default=None
             Labels, -1 where unknown.
         groups : array-like of shape (n_samples,)
@@ -319,6 +321,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
             Class labels, -1 where unknown.
 
@@ -352,6 +355,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
 
         Returns
         -------
@@ -367,6 +371,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
 
         Returns
         -------
@@ -382,6 +387,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
 
         Returns
         -------
@@ -396,9 +402,11 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
             Class labels, -1 where unknown.
         sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
 
         Returns
         -------

@@ -84,6 +84,7 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Text, dates, or None and NaN where they are missing.
         y : ignored
+            It takes no part; scikit-learn passes it.
         """
         X = self._columns(X, reset=True)
         if self.formats is not None and len(self.formats) != X.shape[1]:
@@ -112,6 +113,7 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Text, dates, or None and NaN where they are missing.
 
         Returns
         -------
