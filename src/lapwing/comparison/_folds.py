@@ -55,7 +55,7 @@ def checked_splitter(
 
 
 def _check_groups(groups: np.ndarray, n_splits: int, labels: np.ndarray | None, classes: np.ndarray | None) -> None:
-    """Enough groups to hold some out, and no class that is held out whole."""
+    """Raise where there are too few groups to hold some out, or where a class is held out whole."""
     if (found := len(np.unique(groups))) < n_splits:
         raise ValueError(
             f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
@@ -88,7 +88,7 @@ def checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
 
 
 class Fold(NamedTuple):
-    """What one fold gave."""
+    """The scores, predictions, failures and warnings of one fold."""
 
     measures: dict[tuple[str, int], dict[str, float]]
     predictions: dict[tuple[str, int], np.ndarray]

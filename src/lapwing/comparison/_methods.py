@@ -1,4 +1,4 @@
-"""What is compared, and what is simpler than what."""
+"""The methods that are compared, and which of them is simpler than another."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
     "NPE": ("unlabelled", "sparse"),
     UMAP: ("dense",),
 }
-# Rows up to which slow methods are tried unasked.
+# The numbers of rows up to which slow methods are tried by default.
 MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
 LANDMARKS = 1_000  # landmarks of a kernel method, on more than twice as many rows
 
@@ -91,7 +91,7 @@ def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
 
 
 def left_out(X: Any, y: Any = None) -> dict[str, str]:
-    """The methods that suit X but are not tried unasked, and why: they are slow where there are many rows."""
+    """The methods that suit X but are not tried by default, and why: they are slow where there are many rows."""
     n = X.shape[0]
     return {
         name: f"slow on {n:,} rows (it is tried unasked up to {most:,})"

@@ -1,4 +1,4 @@
-"""What a comparison found."""
+"""The result of a comparison, and the choice that follows from it."""
 
 from __future__ import annotations
 

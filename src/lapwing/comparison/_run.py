@@ -1,4 +1,4 @@
-"""The comparison: folds side by side, then all data."""
+"""The comparison itself: folds in parallel, then fits to all data."""
 
 from __future__ import annotations
 

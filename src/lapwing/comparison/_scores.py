@@ -26,14 +26,16 @@ NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
 MEASURES = CLASSIFICATION + RETRIEVAL + CLUSTERING + NEIGHBORHOOD
 #: What a goal is judged by; None leaves it to how equal the classes are.
 GOALS = {"classification": None, "retrieval": "map", "clustering": "clustering", "neighbours": "recall"}
-N_NEIGHBORS, MOST_ROWS = 10, 500  # of the measures of neighbourhoods
+N_NEIGHBORS, MOST_ROWS = 10, 500  # nearest rows and queries of the measures of neighbourhoods
 UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
-LEVEL = 0.001  # settings that differ by less print alike, and are level whatever the standard error
-LEVEL_NEIGHBORHOOD = 0.1  # neighbours are kept ever better by more dimensions, up to all: what is lost must be allowed
+LEVEL = 0.001  # scores that differ by less print alike, and count as equal whatever the standard error
+LEVEL_NEIGHBORHOOD = (
+    0.1  # the same for neighbourhoods: each further dimension keeps them better, so some loss is allowed
+)
 
 
 def checked_criterion(scoring: str | None, labels: np.ndarray | None) -> str:
-    """The measure that chooses: the one asked for, that of the goal, or what is honest for these labels."""
+    """The measure by which methods are chosen: the one asked for, that of the goal, or the one that suits these labels."""
     if scoring is not None and scoring not in (*MEASURES, *GOALS):
         raise ValueError(
             f"scoring={scoring!r} must be a goal ({', '.join(GOALS)}) or a measure ({', '.join(MEASURES)})"

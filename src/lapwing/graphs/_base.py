@@ -1,4 +1,4 @@
-"""Graphs as parameter objects: who pulls whom, how graphs combine, and how they print."""
+"""The base of graphs: what a graph must say, how graphs are combined, and how they print."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class Graph(Documented):
         return self
 
     def __repr__(self) -> str:
-        """As it is typed: sizes, and what is not the default."""
+        """The graph as it is typed: its size, and the parameters that are not the default."""
         words = []
         for i, parameter in enumerate(_parameters(type(self)).values()):
             value = getattr(self, parameter.name)
@@ -257,7 +257,7 @@ class Graph(Documented):
 
 
 def _parameters(kind: type) -> Mapping[str, Parameter]:
-    """Those of a class; looking at a signature takes longer than what is done with it."""
+    """The parameters of a class. They are kept, because looking at a signature is slow."""
     if kind not in SIGNATURES:
         SIGNATURES[kind] = signature(kind).parameters
     return SIGNATURES[kind]
@@ -278,13 +278,13 @@ def _of_any_leaf(name: str) -> Any:
 
 
 class Operation(Graph):
-    """A graph made of others, whose properties are those of its leaves, all in this one place."""
+    """A graph made of others. Its properties follow from those of its leaves, the graphs that are no operations."""
 
     def _operands(self) -> list[Graph]:
         return [part for part in vars(self).values() if isinstance(part, Graph)]
 
     def _leaves(self) -> Iterator[Graph]:
-        """The graphs that are no operations, on both sides of ``&`` too, from left to right."""
+        """The graphs that are no operations, from left to right, on both sides of ``&`` as well."""
         open_: list[Graph] = [self]
         while open_:
             graph = open_.pop()
@@ -305,7 +305,7 @@ class Operation(Graph):
 
     @property
     def is_semidefinite(self) -> bool:
-        """A graph that is no sum is the Laplacian of weights; what has none raises when it is built."""
+        """Whether all parts are semi-definite and none repels. A part that is no sum is the Laplacian of weights."""
         return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
 
     def searches(self) -> list[Search]:
@@ -365,7 +365,7 @@ class Combination(Operation):
         return [(1.0, _graph("left", self.left)), (_finite(self.scale), _graph("right", self.right))]
 
     def _chain(self) -> list[Combination]:
-        """The sum, the sum on its left, and so on: many graphs are a loop, not recursion."""
+        """The sum, the sum on its left, and so on. A loop takes sums of any length, which recursion does not."""
         chain = [self]
         while isinstance(chain[-1].left, Combination):
             chain.append(chain[-1].left)
@@ -448,7 +448,7 @@ class Intersection(Operation):
         return common
 
     def _edges(self, filters: list[Graph], data: Rows) -> sparse.csr_array:
-        """Where the left side is too dense to list its edges: those of the right."""
+        """The edges of the right side, with the weights of the left, where the left side is too dense to list its edges."""
         found = [_listed(leaf, data) for leaf in filters]
         if any(W is None for W in found):
             raise ValueError(
@@ -460,7 +460,7 @@ class Intersection(Operation):
         return edges
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """Those of the left side: what filters it reads labels or pairs, which new rows have not."""
+        """The links of the left side. What filters it reads labels or pairs, which new rows do not have."""
         return self.left.new_links(both)
 
     def __repr__(self) -> str:
@@ -487,10 +487,10 @@ class Union(Operation):
         return sparse.csr_array(left.maximum(right))
 
     def require_blocks(self, n: int) -> None:
-        Graph.require_blocks(self, n)  # links of a sample have no larger ones
+        Graph.require_blocks(self, n)  # the larger of two weights is unknown where only a sample of links is
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """The larger, too; of one side where the other knows none."""
+        """The larger of both links; those of one side where the other knows none."""
         found = [total_links(side, both) for side in (self.left, self.right)]
         known = [W for W in found if W is not None]
         return sparse.csr_array(known[0].maximum(known[-1])) if known else None
@@ -501,7 +501,7 @@ class Union(Operation):
 
 
 def total_weights(whole: Graph, graph: Graph, data: Rows) -> sparse.csr_array:
-    """The weights of a graph, of a sum those of its graphs added up; raise where ``whole`` cannot be made of them."""
+    """The weights of a graph, or the sum of those of its graphs; raise where ``whole`` cannot be made of them."""
     found = sparse.csr_array((data.n, data.n))
     for coefficient, leaf in graph.signed():
         if coefficient < 0:
@@ -533,7 +533,7 @@ def total_links(graph: Graph, both: Rows) -> sparse.csr_array | None:
 
 
 def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
-    """The graph's adjacency in the one format that is computed with, or where it was made ``on_device``."""
+    """The adjacency of a graph as a sparse array in float64, or as links on a device where ``on_device`` allows it."""
     W = graph.adjacency(data)
     if isinstance(W, Links):
         return W if on_device else W.tocsr()

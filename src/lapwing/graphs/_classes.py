@@ -193,7 +193,7 @@ class OtherClass(Graph):
     reads_labels, reads_features = True, False
 
     def require_blocks(self, n: int) -> None:
-        """Classes are enough."""
+        """Never raises: classes are enough."""
 
     def terms(self, data: Rows) -> list[Term]:
         Z = _indicators(data.classes)

@@ -1,4 +1,4 @@
-"""Weights without the density of the rows."""
+"""Graphs whose weights have the density of the rows divided out."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DensityCorrected(OfOne):
         return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))
 
     def require_blocks(self, n: int) -> None:
-        Graph.require_blocks(self, n)  # the degrees of a sample are not those of all
+        Graph.require_blocks(self, n)  # a sample of the links does not give the degrees of all rows
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         graph: Graph = self._operands()[0]

@@ -1,4 +1,4 @@
-"""Graphs that the user brings."""
+"""Graphs that the user gives as matrices or pairs, and the graph without links."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Precomputed(Graph):
         return W[rows][:, rows]
 
     def _rows(self, data: Rows, n: int) -> np.ndarray:
-        """The rows of W that those of X are."""
+        """For each row of X, the row of W that has its name."""
         places = {name: place for place, name in enumerate(self.ids)}
         if not len(places) == len(self.ids) == n:
             raise ValueError(
@@ -132,7 +132,7 @@ def named_rows(data: Rows, what: str) -> Any:
 
 
 class _Links(Graph):
-    """One kind of pairs."""
+    """The pairs of one kind: those that must be linked, or those that must not."""
 
     reads_features = False
     counts_pairs = True
@@ -151,7 +151,7 @@ class _Links(Graph):
         return _pair_matrix(self.name, pairs, data.n)
 
     def _present(self, data: Rows) -> np.ndarray:
-        """The places of the pairs whose ends are both among the rows."""
+        """The places of the pairs of which both rows are present."""
         places: dict[Any, list[int]] = {}
         for place, name in enumerate(named_rows(data, "Pairs(by_id=True)")):
             places.setdefault(name, []).append(place)

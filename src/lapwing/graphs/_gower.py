@@ -125,7 +125,7 @@ class Gower(TransformerMixin, BaseEstimator):
         return np.array(found, dtype=object)
 
     def categorical_columns(self) -> np.ndarray:
-        """Their places."""
+        """The places of the categorical columns."""
         given = np.asarray([] if self.categorical is None else self.categorical)
         d = self.n_features_in_
         chosen = np.flatnonzero(given) if given.dtype == bool and given.shape == (d,) else given.astype(np.intp)

@@ -52,7 +52,7 @@ def require_mean(search: Search, symmetry: str, n: int) -> None:
 
 
 def directed(edges: Edges, values: np.ndarray, data: Rows, search: Search, symmetry: str) -> sparse.csr_array:
-    """The weights of links found from each row searched for, made symmetric; those of a few rows stand for all."""
+    """The weights of links as a symmetric matrix. Where a sample of rows was searched for, its links are scaled up to all."""
     if not search.is_sampled(data.n_samples):
         return symmetric(edges, values, data.n, "or" if symmetry == "auto" else symmetry)
     require_mean(search, symmetry, data.n_samples)
@@ -82,7 +82,7 @@ class _Weighted(Graph):
         return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, data, edges.rows))
 
     def _heat_of(self, edges: Edges, data: Rows) -> Heat:
-        """With how far rows reach, where that is known of all of them."""
+        """The heat width, together with the distance from each row to its k-th neighbour where that is known."""
         return self._heat
 
     def _linked(self, both: Rows, edges: Edges) -> sparse.csr_array:
@@ -92,7 +92,7 @@ class _Weighted(Graph):
         rows = edges.rows - both.n_fitted
         dead = np.bincount(rows, values, minlength=shape[0])[rows] == 0
         if dead.any() and isinstance(self.weights, str) and self.weights in ("heat", "self-tuning"):
-            # So far away that all weights vanish: what is left of them is their proportions.
+            # Rows are so far away that all weights are 0 in floating point. Only their proportions are kept.
             squares = (
                 local_squares(edges, heat)
                 if self.weights == "self-tuning"
@@ -235,7 +235,7 @@ class KNN(_Weighted):
     def _heat_of(self, edges: Edges, data: Rows) -> Heat:
         if not sees_reach(self.weights) or self._search.is_sampled(data.n_samples):
             return self._heat
-        if data.n_fitted < data.n:  # fitted rows reach as far as they did
+        if data.n_fitted < data.n:  # the k-th neighbours of fitted rows are those of the fit
             fitted = data.fitted()
             edges = Edges.joined([find(fitted, self._search._replace(among="all")), edges])
         return self._heat._replace(reach=reach_of(edges, data.n))
@@ -246,7 +246,7 @@ class KNN(_Weighted):
         return self._linked(both, find_fitted(both, self._search))
 
     def _links_there(self, data: DeviceRows) -> Links | None:
-        """The graph of rows on a device, where it can stay there: of plain weights, and of all rows."""
+        """The graph of rows on a device, as links that stay there; None where weights or a sample of rows do not allow it."""
         if self.weights not in ("heat", "binary"):
             return None
         found = timed(data, lambda: nearest_there(data, self._search))
@@ -259,7 +259,7 @@ class KNN(_Weighted):
         links = Links.joined(data.n, cols, weights, "or" if self.symmetry == "auto" else self.symmetry)
         return (
             links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None
-        )  # None: what is wrong is said there
+        )  # with None, the search on the CPU says what is wrong
 
     def adjacency(self, data: Rows) -> Any:
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
@@ -482,12 +482,12 @@ class ClosestPairs(Graph):
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
         n_pairs = check_count("n_pairs", self.n_pairs)
-        # A class's n closest pairs hold a row at most n times, so n neighbours of each row are candidates enough.
+        # The n closest pairs of a class hold a row at most n times, so that n neighbours of each row are enough candidates.
         edges = find(data, Search(min(n_pairs, data.n - 1), self.metric, among="other_class"))
         own = data.classes[edges.rows]
         longest = np.zeros(own.max() + 1)
         np.maximum.at(longest, own, edges.distances)
-        lengths = np.round(edges.distances / np.where(longest > 0, longest, 1.0)[own], 10)  # equal up to rounding
+        lengths = np.round(edges.distances / np.where(longest > 0, longest, 1.0)[own], 10)  # rounding apart
         order = np.lexsort((edges.cols, edges.rows, lengths, own))
         sizes = np.bincount(own)
         rank = np.arange(own.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -1,4 +1,4 @@
-"""A graph on other rows than those that are projected: on some columns of X, or on what a transformer makes of it."""
+"""Graphs that are built on some columns of X, or on what a transformer makes of X, and not on X itself."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class On(Graph):
         return found
 
     def _viewed(self, data: Rows) -> tuple[Rows, Any, Any]:
-        """The view, what made it, and what was asked for, kept so that its id stays its own."""
+        """The rows that the graph sees, what made them, and what was asked for, kept so that its id is not used again."""
         if not data.has_features:
             raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
         if self._is_learnt:
@@ -124,7 +124,7 @@ class On(Graph):
         return view, learnt, self.what
 
     def fitted(self, data: Rows) -> Graph:
-        """With the transformer fitted, or columns by their places."""
+        """The same graph with the fitted transformer, or with the places of its columns."""
         view, learnt, _ = data.once(("on", id(self.what)), lambda: self._viewed(data))
         what = learnt if self._is_learnt else [int(place) for place in learnt]
         data.once(("on", id(what)), lambda: (view, learnt, what))

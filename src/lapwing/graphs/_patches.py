@@ -73,7 +73,7 @@ def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
 
 
 def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Patches of the same size, with their matrices in float64, and how far the rounding of what was given may put these off."""
+    """Patches of the same size, with their matrices in float64 and the rounding that these may have."""
     if not hasattr(patches, "__len__") or not hasattr(matrices, "__len__"):
         raise ValueError("patches and matrices must be arrays or lists: the rows of each patch, and a matrix for each")
     if len(patches) != len(matrices):
@@ -205,7 +205,7 @@ class _Patched(Graph):
         return np.column_stack([edges.rows[::k], edges.cols.reshape(-1, k)])
 
     def grams(self, data: Rows, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
+        """The Gram matrices of the patches, about the mean of all rows, in blocks of patches."""
         yield from patch_grams(data, rows, self._by_kernel(data))
 
     @property
@@ -447,7 +447,7 @@ class CodingLength(_Patched):
         self.random_state = random_state
 
     def _scaled(self, data: Rows) -> Patches:
-        """The patches; those of a few rows stand for all."""
+        """The patches and their weights, scaled up where only a sample of rows has a patch."""
         rows, weights = self.patches(data)
         return Patches(rows, self._search(self.metric).scale(data) * weights)
 

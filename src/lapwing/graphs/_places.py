@@ -1,4 +1,4 @@
-"""Graphs of time and place."""
+"""Graphs that link rows by their time or place."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Delaunay(_AtPlaces):
     def _edges(self, points: np.ndarray) -> Edges:
         triangles = self._triangulated(points)
         starts, ends = triangles.vertex_neighbor_vertices
-        near = triangles.coplanar  # places that rounding leaves out, beside the nearest that is in
+        near = triangles.coplanar  # places that rounding leaves out, each with the nearest place that is in
         rows = np.concatenate([np.repeat(np.arange(len(points)), np.diff(starts)), near[:, 0]])
         cols = np.concatenate([ends, near[:, 2]])
         edges = Edges(rows, cols, np.linalg.norm(points[rows] - points[cols], axis=1))
@@ -183,7 +183,7 @@ class Delaunay(_AtPlaces):
         return clone(self).set_params(t=self._heat().width(self._edges(points).distances ** 2, Rows(points)))
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """With the corners of the triangle that a new place is in; outside, with the nearest place."""
+        """Links to the corners of the triangle that a new place is in; outside of all triangles, to the nearest place."""
         X = both.X.toarray() if sparse.issparse(both.X) else both.X
         points, place = _distinct(X[: both.n_fitted], 3, "Delaunay")
         new, triangles = X[both.n_fitted :].astype(np.float64), self._triangulated(points)
@@ -195,7 +195,7 @@ class Delaunay(_AtPlaces):
         edges = Edges(rows, corners.ravel(), np.linalg.norm(new[rows] - points[corners.ravel()], axis=1))
         first = np.unique(np.stack([edges.rows, edges.cols]), axis=1, return_index=True)[
             1
-        ]  # the nearest stands there thrice
+        ]  # outside of all triangles, all corners are the nearest place
         edges = edges.where(first)
         values = edge_weights(self.weights, both, edges, self._heat())
         M = sparse.csr_array((values, (edges.rows, edges.cols)), shape=(len(new), len(points)))
@@ -239,7 +239,7 @@ class Grid(_AtPlaces):
                 f"step={self.step!r} is not that of the places, which lie between the points of its grid; give their distance, "
                 "or use Delaunay"
             )
-        sides = cells.max(axis=0) + 3  # with room for a step beyond either end
+        sides = cells.max(axis=0) + 3  # one cell more at both ends, so that a step from the border has a number
         if np.prod(sides) >= 2**62:
             raise ValueError(f"step={self.step!r} makes a grid of more cells than can be numbered; give a larger one")
         numbers = np.ravel_multi_index(tuple(cells.astype(np.int64).T + 1), tuple(sides.astype(np.int64)))

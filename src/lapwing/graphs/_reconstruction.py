@@ -1,4 +1,4 @@
-"""Neighbourhoods as linear combinations: the weights of locally linear embedding."""
+"""The graph of locally linear embedding: each row is reconstructed from its neighbours."""
 
 from __future__ import annotations
 
@@ -127,7 +127,9 @@ def barycentric_weights(data: Rows, rows: np.ndarray, neighbors: np.ndarray, reg
     for block in row_blocks(rows.size, k * (data.X.shape[1] if not sparse.issparse(data.X) else k)):
         G = _local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
-        ridge = np.where(trace > 0, reg * trace, 1.0)  # all neighbours equal to the row: any weights do, take 1/k
+        ridge = np.where(
+            trace > 0, reg * trace, 1.0
+        )  # where all neighbours equal the row, any weights do, and these give 1/k
         G[:, np.arange(k), np.arange(k)] += ridge[:, None]
         weights[block] = _affine(G, reg)
     return weights

@@ -1,4 +1,4 @@
-"""Neighbours in y: for targets that are numbers, grades or sets of labels."""
+"""The graph of neighbours in y, for targets that are numbers, grades or sets of labels."""
 
 from __future__ import annotations
 

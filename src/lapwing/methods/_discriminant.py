@@ -27,7 +27,7 @@ class Supervised:
 
 
 def _margin() -> Graph:
-    """S_w - S_b: with S_b = S_t - S_w it is twice the class graph minus the complete one."""
+    """The graph of S_w - S_b. Since S_b = S_t - S_w, it is twice the class graph minus the complete one."""
     return SameClass() * 2 - Complete(among="labelled")
 
 
@@ -77,7 +77,9 @@ class MMC(Supervised, LinearReducer):
 
     about = About("classes", "S_w − S_b", "orthogonal", ("dense", "sparse"))
     _orthogonal: ClassVar[bool] = True
-    _rules: ClassVar[Rules] = Rules(energies=(0.99, 1.0))  # the margin does not overfit as neighbourhoods do
+    _rules: ClassVar[Rules] = Rules(
+        energies=(0.99, 1.0)
+    )  # the margin overfits less than neighbourhoods do, so that most directions are kept
 
     def __init__(
         self,
@@ -476,7 +478,7 @@ class LSDA(Supervised, LinearReducer):
     """
 
     about = About("classes", "(1 − α) L of near samples of the same class − α L of near ones of other classes", "D_w")
-    _rules: ClassVar[Rules] = Rules(ridge=1.0)  # D_w misses samples without a neighbour of their class
+    _rules: ClassVar[Rules] = Rules(ridge=1.0)  # samples without a neighbour of their class are missing in D_w
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Documents: sparse rows of term weights."""
+"""The method for documents, which are sparse rows of term weights."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class LPI(LinearReducer):
 
     @property
     def is_nested(self) -> bool:
-        """Not so: eigenvectors of equal eigenvalues depend on how many are asked for."""
+        """Never: eigenvectors of equal eigenvalues depend on how many are asked for."""
         return False
 
     def default_graph(self, n_neighbors: int) -> Graph:
@@ -168,7 +168,7 @@ class LPI(LinearReducer):
         super()._check_parameters()
 
     def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
-        """A default must not ask for more neighbours than there are documents with a term."""
+        """As for other methods, but a default graph asks for no more neighbours than there are documents with a term."""
         data, graphs = super()._prepared(X, y)
         few = any(search.n_neighbors >= data.n_samples for search in graphs.graph.searches())
         return data, self._graphs(data.n_samples) if few else graphs
@@ -200,8 +200,8 @@ class LPI(LinearReducer):
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
         if graphs.queries is not None or isinstance(F, SummaryMap):
-            # The eigenvectors of a graph of a few documents say nothing of the others, and a summary has not all documents, so
-            # the directions are found at once.
+            # The eigenvectors of a graph of a few documents say nothing of the others, and a summary does not hold all
+            # documents. So the directions are found without them.
             return super()._solve(F, data, problem, graphs)
         degrees, self.sampling_ = problem.degrees, None
         assert degrees is not None
@@ -253,7 +253,7 @@ def _with_terms(X: Array, y: Any, graph: Graph) -> tuple[Array, Any]:
 
 
 def _without(empty: np.ndarray, n_features: int, graph: Graph) -> bool:
-    """Whether documents are left out, which is said, or refused where too few are left or a graph knows them by their rows."""
+    """Warn where documents are left out; raise where too few are left, or where a graph knows them by their rows."""
     if not empty.any():
         return False
     count, first = int(empty.sum()), int(np.argmax(empty))
@@ -274,8 +274,8 @@ def _without(empty: np.ndarray, n_features: int, graph: Graph) -> bool:
     return True
 
 
-def _documents(X: Array, first: int = 0) -> Array:  # of a block, the number of its first row
-    """Rows of unit length."""
+def _documents(X: Array, first: int = 0) -> Array:  # first: the number of the first row of a block
+    """The documents, scaled to unit length."""
     X = canonical(X)
     if X.min() < 0:
         raise ValueError(

@@ -16,7 +16,7 @@ NEIGHBORS = "L of a neighbour graph"
 
 
 def locality(data: Rows, graphs: Graphs, constraint: str = "matrix") -> Problem:
-    """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``, as ``constraint`` puts it."""
+    """The problem of LPP for any map: L over D, or over the Laplacian of ``penalty``, in the form that ``constraint`` names."""
     terms, penalty, ratio = (
         linked("graph", graphs.graph, data, graphs.equal_say),
         graphs.penalty,
@@ -297,7 +297,7 @@ class OLPP(LinearReducer):
 
     about = About("neighbours", NEIGHBORS, "orthogonal", ("dense",))
     _orthogonal: ClassVar[bool] = True
-    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # the fewer directions the better, until it is PCA
+    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # fewer directions do better; with the fewest it is PCA
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)

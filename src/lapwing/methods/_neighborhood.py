@@ -133,7 +133,7 @@ class ONPP(LinearReducer):
 
     about = About("neighbours", RECONSTRUCTION, "orthogonal", ("unlabelled",))
     _orthogonal: ClassVar[bool] = True
-    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # the fewer directions the better, until it is PCA
+    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # fewer directions do better; with the fewest it is PCA
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)

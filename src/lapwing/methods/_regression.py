@@ -1,4 +1,4 @@
-"""The graph's own coordinates first, then a regression of them on the features."""
+"""The method that finds the coordinates of a graph first, and then regresses them on the features."""
 
 from __future__ import annotations
 
@@ -173,7 +173,8 @@ def _elastic_net(
     X, weights, total = data.X[rows], d[rows], d.sum()
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
-    largest = np.abs(F.centred(mean).T @ (d[:, None] * Y)).max(axis=0) / total  # from here on nothing is left
+    # The smallest lasso that leaves no feature.
+    largest = np.abs(F.centred(mean).T @ (d[:, None] * Y)).max(axis=0) / total
     found = []
     for y, most in zip(Y[rows].T, largest, strict=True):
         lasso, ridge = share * most, rho / total

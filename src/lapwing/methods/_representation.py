@@ -1,4 +1,4 @@
-"""Methods that represent X and follow a graph at once."""
+"""Methods that represent X with few numbers, as PCA does, and follow a graph at the same time."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class GLPCA(_Representing):
 
     def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
         assert isinstance(problem, Representation)
-        if problem.beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
+        if problem.beta == 1:  # X takes no part, and the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
         A, start = laplacian_sum(problem.minimise).operator(data.X.dtype), perf_counter()
         solution = solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
@@ -220,7 +220,7 @@ class GLPCA(_Representing):
 
 
 def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
-    """``beta=``, or what ``alpha=`` comes to in its place."""
+    """The value of ``beta=``, or the one that ``alpha=`` stands for."""
     if alpha is None:
         if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
             raise ValueError(f"beta={beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
@@ -230,7 +230,7 @@ def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
 
 
 def graph_scale(L: sparse.csr_array, weight: Any) -> float:
-    """The largest eigenvalue of L; for a graph that neither draws samples together nor counts, 1."""
+    """The largest eigenvalue of L; 1 where the graph neither attracts nor has a weight."""
     xi = largest_value(L) if L.nnz else 0.0
     if xi > 1e-12 * abs(L).max():
         return xi
@@ -242,7 +242,7 @@ def graph_scale(L: sparse.csr_array, weight: Any) -> float:
 class _Robust(_Representing):
     """Minimises a sum of norms by augmented Lagrange multipliers; ``_weight`` says how much the graph counts."""
 
-    _takes_sparse: ClassVar[bool] = False  # errors fill the rows
+    _takes_sparse: ClassVar[bool] = False  # errors are dense
     _taken_as_it_is: ClassVar[tuple[str, ...]] = (
         "a model has not the problem of the last step, so all steps were taken again, and the last problem is theirs",
     )
@@ -278,7 +278,7 @@ class _Robust(_Representing):
         return Solution(found.values, found.Q, data.n - 1, "alm", found.pencil)
 
     def _tolerance(self, data: Rows) -> float:
-        """The steps stop before their eigenvectors are exact, and say how far they came."""
+        """The usual tolerance, or how far the steps came: they stop before their eigenvectors are exact."""
         return max(super()._tolerance(data), float(self.tol), self.violation_)
 
     def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
@@ -420,7 +420,7 @@ class RobustGLPCA(_Robust):
         self.tol = tol
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
-        """Alpha in units of (1): with it the first step is GLPCA(beta)."""
+        """The alpha of (1) with which the first step is GLPCA(beta)."""
         lam, xi = _largest_square(Rows(X)), graph_scale(L, self.beta if self.alpha is None else self.alpha)
         beta = resolved_beta(self.beta, self.alpha, lam, 2 / mu * xi)
         if beta == 1:
@@ -500,16 +500,16 @@ class _Multipliers:
         return Pencil(self._minimised(matrix), deflated=np.full((n, 1), n**-0.5), rank=n - 1, scale=scale)
 
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
+        """Improve the eigenvectors within the space of the last ones and of two more products, without the constant."""
         n, k = self.Q.shape
-        if 3 * k + ROOM > n:  # hardly less than all of the space
+        if 3 * k + ROOM > n:  # that space would be nearly the whole one
             found = self._solved(apply, k)
             self.Q, self.values = found.vectors, found.values
             return
         basis, image = self.Q, apply(self.Q)
         for _ in range(2):
             new = image[:, -k:]
-            for _ in range(2):  # once leaves rounding, which is all there is near the end
+            for _ in range(2):  # once leaves rounding, which matters near the end
                 new = np.linalg.qr(_without_mean(new - basis @ (basis.T @ new)))[0]
             basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
         values, vectors = np.linalg.eigh(basis.T @ image)
@@ -592,7 +592,7 @@ class L21PCA(_Robust):
         self.tol = tol
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        """No links at all."""
+        """The graph without links."""
         return Empty()
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:

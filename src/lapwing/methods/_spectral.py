@@ -1,4 +1,4 @@
-"""Methods that embed a graph without a formula."""
+"""Methods that give each sample of a graph coordinates of its own."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ class LaplacianEigenmaps(FreeReducer):
         return self._placed(W, W if self.graph_.is_laplacian else 0 * W)
 
     def _placed(self, W: sparse.csr_array, laplacian: sparse.csr_array) -> np.ndarray:
-        """By links, and by those of them that are of Laplacians."""
+        """Place new rows by their links, and by those of the links that belong to Laplacians."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
         own = np.asarray(laplacian.sum(axis=1)).ravel()
         means = (W @ self.embedding_.astype(np.float64)) / np.where(degrees > 0, degrees, 1.0)[:, None]
         share = np.divide(own, degrees, out=np.ones_like(own), where=degrees > 0)[:, None]
         if self.constraint == "degree":
             share = share - self.eigenvalues_
-        else:  # where the equation has a pole the mean of the linked samples has to do
+        else:  # where the equation has a pole, the mean of the linked samples is taken
             share = share - self.eigenvalues_ / np.where(degrees > 0, degrees, np.inf)[:, None]
         return means / np.where(share > 1e-6, share, 1.0)
 
@@ -225,7 +225,7 @@ class DiffusionMaps(LaplacianEigenmaps):
         return (1 - values) ** self.n_steps  # (1)
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
-        """The density of the new row itself is the same for all its links."""
+        """Divide the density out of links. That of the new row itself is the same for all its links, and cancels."""
         return super()._by_links(X, sparse.csr_array(W @ sparse.diags_array(self.density_ ** -float(self.alpha))))
 
 

@@ -24,13 +24,13 @@ from .about import About
 
 @dataclass(frozen=True)
 class OfGraph(Problem):
-    """A problem whose matrix is made of a graph's, and is no Laplacian itself."""
+    """A problem whose matrix is made from that of a graph, and is no Laplacian itself."""
 
     graph_terms: Sequence[Term] = ()
 
 
 class _Variance(LinearReducer):
-    """What is maximised is a variance, so that directions of little variance do no harm, and none are left out."""
+    """Base of methods that maximise a variance. Directions of little variance do no harm, so that none are left out."""
 
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energies=(1.0, 1.0))
@@ -43,7 +43,7 @@ class _Variance(LinearReducer):
         return KNN(n_neighbors, weights="binary")
 
     def _whole_terms(self, data: Rows, graphs: Graphs) -> list[Term]:
-        """The terms of a graph of all rows that attracts alone."""
+        """The terms of the graph, which must be of all rows and must not repel."""
         if (
             graphs.queries is not None
             or graphs.repels

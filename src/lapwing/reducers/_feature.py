@@ -1,4 +1,4 @@
-"""One feature at a time: F is a column of X, so the projection is a choice of columns."""
+"""Scores: F is one column of X at a time, so that the projection is a choice of columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._base import Graphs
 from ._places import checked, inside, shared_place
 from ._streams import StreamingReducer
 
-DIGITS = 12  # of scores that differ by rounding alone, the first feature wins
+DIGITS = 12  # digits by which scores are compared, so that rounding does not decide between features
 
 
 class FeatureSelector(SelectorMixin, StreamingReducer):
@@ -103,7 +103,7 @@ class FeatureSelector(SelectorMixin, StreamingReducer):
         return projected(self, blocks, lambda block: block[:, chosen], chosen.size)
 
     def _count(self, varying: np.ndarray) -> int:
-        """``n_features_to_select``, resolved."""
+        """``n_features_to_select`` as a number."""
         most = int(varying.sum())
         if most == 0:
             raise RankError(

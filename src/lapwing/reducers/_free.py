@@ -60,8 +60,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     (150, 2)
     """
 
-    n_neighbors: ClassVar[int] = 12  # of the default graph
-    _recall: ClassVar[float] = 0.99  # of approximate searches: every row has a place of its own
+    n_neighbors: ClassVar[int] = 12  # how many neighbours the default graph has
+    _recall: ClassVar[float] = 0.99  # of approximate searches; a missed neighbour moves the place of a row
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
     _reads_features: ClassVar[bool] = False  # whether X itself is in the problem
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
@@ -101,7 +101,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return data, graphs._replace(graph=graph, equal_say=False)
 
     def _without(self, data: Rows, graphs: Graphs) -> Rows:
-        """Samples have places of their own, whatever their features are."""
+        """Columns stay in their units: samples have coordinates of their own, whatever their features are."""
         if self._reads_features and graphs.beside_columns(data).size:
             raise ValueError(
                 f"graph={graphs.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
@@ -210,7 +210,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return Y
 
     def try_out(self) -> None:
-        """Raise where a new sample, equal to a fitted one, could not be placed among a few of them; not where none ever can."""
+        """Try to place a few fitted samples as new ones, and raise where that fails; not where the graph never places any."""
         few = copy(self)
         most = max((getattr(leaf, "n_neighbors", 0) for _, leaf in self.graph_.signed()), default=0)
         few._linked = self._linked[: TRIED + most]
@@ -256,7 +256,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return affine_extension(both.X[fitted], Y, both.X[both.n_fitted :], neighbors)
 
     def _both(self, X: Array) -> Rows:
-        """Fitted rows that have a place, and new ones behind them."""
+        """The fitted rows that have links, and the new rows after them."""
         fitted = self.X_fit_[self._linked]
         return Rows(stacked([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=fitted.shape[0])
 

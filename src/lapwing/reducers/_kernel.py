@@ -103,7 +103,7 @@ class KernelReducer(ProjectingReducer):
 
     @property
     def _kernel(self) -> Kernel:
-        """With the width that the fit found, where there is one."""
+        """The kernel, with the width that the fit found, where there is one."""
         gamma = getattr(self, "gamma_", self.gamma)
         return Kernel(self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
 
@@ -125,7 +125,7 @@ class KernelReducer(ProjectingReducer):
 
     @property
     def is_nested(self) -> bool:
-        """Not with landmarks drawn anew each time."""
+        """Whether fewer components are the first of more: not where each fit draws other landmarks."""
         return self.landmarks is None or self.random_state is not None
 
     def try_out(self) -> None:
@@ -152,7 +152,7 @@ class KernelReducer(ProjectingReducer):
         return super()._rows_there(X, y, graphs)
 
     def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
-        """Never: the kernel reads all rows."""
+        """Never, because the kernel reads all rows."""
         return False
 
     def _taken(self, X: Array, rows: np.ndarray) -> Array:
@@ -181,7 +181,7 @@ class KernelReducer(ProjectingReducer):
 
     def _map(self, data: Rows, graphs: Graphs) -> Map:
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
-        variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
+        variance = None if data.scale is None else 1.0  # that of each divided column
         if variance is None and data.weights is not None:
             mean = data.F.plain_mean
             variance = float(np.mean(data.F.deviations().values ** 2) + np.var(mean))
@@ -203,7 +203,7 @@ class KernelReducer(ProjectingReducer):
         return as_map(self._features(X))
 
     def _features(self, X: Array) -> np.ndarray:
-        """By landmarks."""
+        """The features of rows, by landmarks."""
         return self._kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
 
     def _map_there(self, data: DeviceRows, share: float, variance: float | None) -> Map:
@@ -252,7 +252,7 @@ class KernelReducer(ProjectingReducer):
         X = data.X
         dual, means = coordinates.back(V), coordinates.kernel_means
         assert means is not None
-        each = dual if data.weights is None else dual / data.weights  # of one copy of each row
+        each = dual if data.weights is None else dual / data.weights  # where a row stands for several samples
         signs = np.sign(np.sum(each * fix_signs(each), axis=1))
         if data.kept is not None and self._kernel.is_precomputed:  # columns of samples without weight count for nothing
             dual, means = (_placed(part, data.kept, self.n_features_in_) for part in (dual, means))

@@ -95,9 +95,9 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
         return (X @ self._way_back() + self.mean_).astype(X.dtype, copy=False)
 
     def _way_back(self) -> np.ndarray:
-        """From coordinates to features."""
+        """The matrix from coordinates back to features."""
         scale = 1.0 if self.scale_ is None else self.scale_
-        directions = self.components_ * scale  # as they are where columns have been divided
+        directions = self.components_ * scale  # the directions among the divided columns
         back = directions if self._orthogonal else np.linalg.pinv(directions.T)
         return back * scale
 

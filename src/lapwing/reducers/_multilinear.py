@@ -105,7 +105,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return TensorMap(data.X.reshape(-1, *shape), data.mean.reshape(shape))
 
     def _solved_problems(self, solution: Any) -> list[Solution]:
-        """The last of each mode."""
+        """The last problem of each mode."""
         return solution[1]
 
     def _store(self, F: TensorMap, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:

@@ -164,7 +164,7 @@ def _draws(
 
 
 def _check_drawable(estimator: Any) -> None:
-    """Refuse what indexes rows: a draw has as many rows as X, but others, so nothing else would notice."""
+    """Raise where a graph indexes rows: a draw has as many rows as X, but not the same, and nothing else would notice."""
     for name, value in (estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}).items():
         matrix = name.split("__")[-1] in ("graph", "penalty") and hasattr(value, "shape")
         distances = name.endswith("metric") and isinstance(value, str) and value == "precomputed"

@@ -32,7 +32,7 @@ def reducer_of(estimator: Any) -> Any:
 
 
 def takes_unknown_for_a_class(model: Any) -> bool:
-    """Whether it reads labels, but not -1 as an unknown one, as lapwing's methods do. Of a pipeline, whether a step does."""
+    """Whether it reads labels and takes -1 for a class, which lapwing's methods do not. In a pipeline, whether a step does."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     return any(not isinstance(step, Reducer | str) and get_tags(step).target_tags.required for step in steps)
 
@@ -95,7 +95,7 @@ class LabelledSplit(BaseCrossValidator):
         labelled, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         groups = None if groups is None else np.asarray(groups)
         splitter = self._splitter()
-        # The splitter sees what it may look at: the labels, and as many rows as there are.
+        # The splitter is given the labels, and zeros in the place of the rows.
         parts = splitter.split(
             np.zeros((len(labelled), 1)), codes[labelled], None if groups is None else groups[labelled]
         )

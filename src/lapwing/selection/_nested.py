@@ -1,4 +1,4 @@
-"""Every number of dimensions from one fit."""
+"""Scores for every number of dimensions, from one fit per split."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def nested_scores(
 
 
 def is_automatic(reducer: Any) -> bool:
-    """Whether ``pca="auto"`` is all that ties its first components to their number."""
+    """Whether its first components depend on how many there are only because of ``pca="auto"``."""
     automatic = isinstance(getattr(reducer, "pca", None), str)
     return automatic and why_not_nested(clone(reducer).set_params(pca=None)) is None
 
@@ -242,7 +242,7 @@ def _dimensions(dimensions: Any, reducer: Any) -> list[int]:
 
 
 def why_not_nested(reducer: Any) -> str | None:
-    """Why its first components may depend on how many there are; None where they do not. Those that are not known may."""
+    """Why its first components may depend on how many there are; None where they do not."""
     if isinstance(reducer, PCA):
         nested, remedy = reducer.svd_solver in ("full", "covariance_eigh"), 'use svd_solver="full"'
     elif isinstance(getattr(reducer, "pca", None), str):
