@@ -37,7 +37,7 @@ MAY_IMPORT = {
         "solvers",
     },
     "cost": {"blocks", "graphs", "maps", "methods", "neighbors", "operators", "reducers", "rows", "solvers"},
-    "clustering": {"methods", "rows"},
+    "clustering": {"graphs", "methods", "rows"},
     "selection": {"graphs", "reducers", "rows"},
     "comparison": {"graphs", "maps", "methods", "metrics", "operators", "reducers", "report", "rows", "selection"},
     "persistence": {"devices", "graphs", "maps", "methods", "reducers", "selection", "solvers", "tables"},

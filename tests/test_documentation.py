@@ -5,14 +5,20 @@ import dataclasses
 import importlib
 import inspect
 import re
+import subprocess
+import sys
+import warnings
+from email.message import Message
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_iris
 
 import lapwing
-from lapwing import LPI, LPP, KernelLPP, graphs
+from lapwing import LPI, LPP, MFA, KernelLPP, _docstrings, graphs
+from lapwing._docstrings import entries
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -32,26 +38,18 @@ def named(name):
     return getattr(importlib.import_module(module), attribute)
 
 
-def referred_to(thing):
-    """The method that does the work of a function which says nothing else, or the function itself."""
-    method = re.search(r":meth:`(\w+)\.(\w+)`\.$", inspect.getdoc(thing))
-    return getattr(getattr(inspect.getmodule(thing), method[1]), method[2]) if method else thing
-
-
-def entries(thing, section="Parameters"):
-    """``{name: (type and default, description)}`` of a section of the docstring; names in one entry share it."""
-    lines = re.search(rf"^{section}\n-+\n(.*?)(?=^\S[^\n]*\n--+$|\Z)", inspect.getdoc(thing), re.S | re.M)
-    found = {}
-    for entry in re.split(r"\n(?=\S)", lines[1] if lines else ""):
-        head, _, description = entry.partition("\n")
-        names, _, kind = head.partition(" : ")
-        found |= {name.lstrip("*"): (kind, description) for name in names.split(", ") if name}
-    return found
+def described(thing, section="Parameters"):
+    """``{name: (type and default, description)}`` of a section of the docstring."""
+    return entries(inspect.getdoc(thing), section)
 
 
 def is_record(thing):
-    """Made by the library, or written once by the author of an experiment: fields, not parameters."""
-    return dataclasses.is_dataclass(thing) or hasattr(thing, "_fields")
+    """Made by the library, or written once by the author of an experiment: fields or messages, and no parameters."""
+    return (
+        dataclasses.is_dataclass(thing)
+        or hasattr(thing, "_fields")
+        or (inspect.isclass(thing) and issubclass(thing, Exception))
+    )
 
 
 def parameters(thing):
@@ -67,6 +65,7 @@ def documented_default(kind):
 CALLABLE = [
     name for name in public() if callable(named(name)) and not is_record(named(name)) and "experiments." not in name
 ]
+CLASSES = [name for name in public() if inspect.isclass(named(name)) and ".papers." not in name]
 WITH_DEFAULTS = [
     (name, parameter)
     for name in CALLABLE
@@ -77,31 +76,32 @@ WITH_DEFAULTS = [
 
 def test_the_reference_lists_every_method_and_graph():
     made_by_operators = {"Combination", "Intersection", "Scaled", "Union"}
-    bases = {"Graph"}
     assert {f"lapwing.{name}" for name in lapwing.__all__} <= set(public())
-    leaves = {name for name in graphs.__all__ if inspect.isclass(getattr(graphs, name))} - made_by_operators - bases
-    assert {f"lapwing.graphs.{name}" for name in leaves} <= set(public())
+    assert {f"lapwing.graphs.{name}" for name in set(graphs.__all__) - made_by_operators} <= set(public())
+
+
+def test_the_reference_lists_all_that_is_imported_from_lapwing():
+    listed = {name.rpartition(".")[2] for name in public()}
+    assert {*lapwing._FILES, *lapwing._ELSEWHERE} <= listed
+    assert set(lapwing.metrics.__all__) <= listed
+
+
+def test_the_reference_lists_nothing_twice():
+    assert len(list(public())) == len(set(public()))
 
 
 @pytest.mark.parametrize("name", CALLABLE)
 def test_every_parameter_is_documented(name):
     thing = named(name)
-    written = referred_to(thing)
-    assert set(parameters(thing)) <= set(entries(written))
-    assert set(entries(written)) == set(parameters(written))
+    assert {name.lstrip("*") for name in described(thing)} == set(parameters(thing))
 
 
 @pytest.mark.parametrize(("name", "parameter"), WITH_DEFAULTS)
 def test_the_documented_default_is_the_default(name, parameter):
     thing = named(name)
-    kind, description = entries(referred_to(thing))[parameter]
-    default = parameters(thing)[parameter].default
-    if "default=" in kind:
-        assert documented_default(kind) == default
-    else:
-        other = re.match(r"\s*As in :class:`(\w+)`", description)
-        assert other, "no default, and no class that has it"
-        assert parameters(getattr(lapwing, other[1], getattr(graphs, other[1], None)))[parameter].default == default
+    kind, _ = described(thing)[parameter]
+    assert "default=" in kind
+    assert documented_default(kind) == parameters(thing)[parameter].default
 
 
 @pytest.mark.parametrize("name", lapwing.__all__)
@@ -109,6 +109,162 @@ def test_methods_document_their_problem(name):
     doc = inspect.getdoc(getattr(lapwing, name))
     for section in (".. math::", "Parameters", "Attributes", "References", ">>> "):
         assert section in doc, section
+
+
+@pytest.mark.parametrize("name", [name for name in CALLABLE if ".papers." not in name])
+def test_every_parameter_is_described_in_full(name):
+    """By a sentence of its own, and not by the name of a class where it can be read."""
+    thing = named(name)
+    for parameter, (_, description) in described(thing).items():
+        assert description.endswith("."), parameter
+    assert not re.search(r"As in :\w+:", inspect.getdoc(thing))
+
+
+def own_methods():
+    """The public methods of public classes that lapwing writes itself, by their full names."""
+    found = {}
+    for name in CLASSES:
+        for attribute, method in inspect.getmembers(named(name), callable):
+            method = getattr(inspect.unwrap(method), "__func__", inspect.unwrap(method))
+            if not attribute.startswith("_") and getattr(method, "__module__", "").startswith("lapwing."):
+                found[f"{method.__module__}.{method.__qualname__}"] = method
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(own_methods()))
+def test_every_parameter_of_a_public_method_is_described(name):
+    for parameter, (_, description) in described(own_methods()[name]).items():
+        assert description.endswith("."), parameter
+        assert not re.search(r"As in :\w+:", description), parameter
+
+
+def fitted(name):
+    """A method, fitted so that it sets all that it sets by default."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = getattr(lapwing, name)()
+    if name == "TSA":
+        model.set_params(image_shape=(2, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # iris is in one unit, and LPI expects documents
+        return model.fit(X, y)
+
+
+@pytest.mark.parametrize("name", lapwing.__all__)
+def test_every_fitted_attribute_is_documented(name):
+    attributes = {found for found in vars(fitted(name)) if found.endswith("_")}
+    assert attributes <= described(getattr(lapwing, name), "Attributes").keys()
+
+
+@pytest.mark.parametrize("name", lapwing.__all__)
+def test_every_attribute_of_partial_fit_is_documented(name):
+    model = getattr(lapwing, name)()
+    if "graph" in model.get_params():
+        model.set_params(graph="supervised")
+    documented = described(getattr(lapwing, name), "Attributes").keys()
+    can = hasattr(model, "partial_fit") and name != "LSDA"  # whose graph must be one of neighbours
+    assert can == ("n_samples_seen_" in documented) == ("moments_" in documented)
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if dataclasses.is_dataclass(named(name))])
+def test_every_field_is_documented(name):
+    fields = {field.name for field in dataclasses.fields(named(name)) if not field.name.startswith("_")}
+    assert fields <= described(named(name), "Attributes").keys()
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_attribute_is_described_in_full(name):
+    for attribute, (kind, description) in described(named(name), "Attributes").items():
+        assert kind, attribute
+        assert description.endswith("."), attribute
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_citations_of_a_docstring_are_in_its_references(name):
+    """Also in descriptions that come from another class."""
+    doc = inspect.getdoc(named(name))
+    assert set(re.findall(r"\[(\d)\]_", doc)) <= set(re.findall(r"^\.\. \[(\d)\]", doc, re.M))
+
+
+# ``--doctest-modules`` executes examples. Experiments would take hours, and data that must be downloaded.
+@pytest.mark.parametrize("name", [name for name in public() if ".papers." not in name])
+def test_all_that_is_public_has_an_example(name):
+    assert re.search(r"^Examples\n--------\n.*^>>> ", inspect.getdoc(named(name)), re.S | re.M)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CLASSES if name.startswith(("lapwing.graphs.", "lapwing.clustering."))]
+)
+def test_types_of_the_parameters_of_graphs_say_something(name):
+    assert not [p for p in parameters(named(name)).values() if p.annotation in ("Any", p.empty)]
+
+
+@pytest.mark.parametrize("name", lapwing.__all__)
+def test_types_of_the_parameters_of_methods_say_something(name):
+    assert not [p for p in parameters(getattr(lapwing, name)).values() if p.annotation in ("Any", p.empty)]
+
+
+# Descriptions that come from another class
+
+
+class Described(LPP):
+    """A method of a user.
+
+    Parameters
+    ----------
+    n_components, center
+        As in :class:`LPP`.
+    pca : int, default=7
+        As in :class:`LPP`. Seven directions are
+        enough.
+    graph
+        As in :class:`NoSuchClass`.
+
+    Attributes
+    ----------
+    mean_
+        As in :class:`lapwing.LPP`.
+
+    Notes
+    -----
+    As in :class:`LPP`.
+    """
+
+
+def test_a_reference_is_replaced_by_the_entry():
+    assert described(Described)["center"] == described(LPP)["center"]
+    assert described(Described, "Attributes")["mean_"] == described(LPP, "Attributes")["mean_"]
+
+
+def test_sentences_after_a_reference_replace_all_but_the_first_paragraph():
+    kind, description = described(Described)["pca"]
+    assert kind == "int, default=7"
+    first = described(LPP)["pca"][1].split("\n\n")[0]
+    assert description == first + "\n\nSeven directions are\nenough."
+
+
+def test_other_text_stays_as_it_is():
+    assert described(Described)["graph"][1] == "As in :class:`NoSuchClass`."
+    assert inspect.getdoc(Described).endswith("Notes\n-----\nAs in :class:`LPP`.")
+    assert inspect.getdoc(Described()) == inspect.getdoc(Described)
+    assert type("Undescribed", (LPP,), {}).__doc__ is None
+
+
+def test_without_docstrings_methods_work():
+    """Under ``python -OO`` there are none."""
+    code = "from lapwing import MFA; assert MFA.__doc__ is None; print(MFA())"
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "MFA()\n"
+
+
+def test_notebooks_link_to_the_documentation_only_where_there_is_one(monkeypatch):
+    assert "href" not in MFA()._repr_html_() or _docstrings.page_of_a_class()
+    message = Message()
+    message["Project-URL"] = "Source, https://source.example"
+    monkeypatch.setattr(_docstrings, "metadata", lambda name: message)
+    assert MFA()._get_doc_link() == ""
+    message["Project-URL"] = "Documentation, https://docs.example/lapwing/"
+    assert MFA()._get_doc_link() == "https://docs.example/lapwing/generated/lapwing.MFA.html"
+    assert type("Own", (LPP,), {"__module__": "elsewhere"})()._get_doc_link() == ""
 
 
 # Numbers in text
@@ -139,7 +295,7 @@ class Reached(Exception):  # noqa: N818
 
 def test_the_documented_number_of_samples_of_a_kernel():
     """As many as the docstring says are tried, one more is refused before any work."""
-    n = int(re.search(r"None keeps all, up to ([\d,]+)", inspect.getdoc(KernelLPP))[1].replace(",", ""))
+    n = int(re.search(r"None\s+keeps all, up to ([\d,]+)", inspect.getdoc(KernelLPP))[1].replace(",", ""))
 
     def reached(a, b):
         raise Reached

@@ -24,8 +24,8 @@ from scipy import sparse
 from ._replacing import remove_stale, replacing
 from ._validation import check_not_negative, outside
 
-EVERY = 10.0  # seconds
-SHARE = 20  # a state that takes a second to write is written every 20 seconds at most
+EVERY = 10.0  # seconds between two states that are kept, at least
+SHARE = 20  # writing takes at most one part in 20 of the time: a state that takes a second is written every 20 seconds
 RELEASES = {
     "lapwing": "lapwing",
     "numpy": "numpy",
@@ -60,11 +60,11 @@ _ACTIVE: ContextVar[_Active | None] = ContextVar("checkpoint", default=None)
 def checkpoint(folder: str | os.PathLike, *, every: float = EVERY) -> Iterator[Path]:
     """Long work inside this block can be interrupted: the same program, started again, goes on where it was.
 
-    Neighbour searches over rows in blocks and over pairs of rows in memory, the iterations of
-    :class:`RobustGLPCA` and :class:`L21PCA`, and the folds of :func:`comparison.compare` write what they have done to the
-    folder. When the block is entered again, after Ctrl-C, a full disk or a power cut, work on the same data with the same
-    parameters is taken up from there, and on the same machine the result is the same to the last bit. When the block ends without
-    an exception, its entries are removed.
+    Neighbour searches over rows in blocks and over pairs of rows in memory, the iterations of :class:`RobustGLPCA` and
+    :class:`L21PCA`, and the folds of :func:`comparison.compare` write what they have done to the folder. When the block is
+    entered again, after Ctrl-C, a full disk or a power cut, work on the same data with the same parameters is taken up from
+    there, and on the same machine the result is the same to the last bit. When the block ends without an exception, its
+    entries are removed.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def checkpoint(folder: str | os.PathLike, *, every: float = EVERY) -> Iterator[P
 
     Notes
     -----
-    An entry is named after a hash of the data, the parameters and the releases of lapwing, NumPy, SciPy and scikit-learn; if any
-    of them changes, the work starts anew. Entries hold arrays and no code, and one that is damaged is ignored. A search takes
-    about 32 bytes per neighbour of a row that is searched for, a robust fit twice as much as X in float64.
+    An entry is named after a hash of the data, the parameters and the releases of lapwing, NumPy, SciPy and scikit-learn; if
+    any of them changes, the work starts anew. Entries hold arrays and no code, and one that is damaged is ignored. A search
+    takes about 32 bytes per neighbour of a row that is searched for, a robust fit twice as much as X in float64.
 
     What is not kept, and is done again: passes over the blocks of a dask array; searches by trees, by another program or on a
     GPU; the fits of a comparison to all rows, after its folds; and whatever depends on code that is not lapwing's or

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._validation import check_choice, check_clusters, check_count
+from .graphs import Graph
 from .methods import LaplacianEigenmaps
 from .rows import unit_rows
 
@@ -17,37 +20,43 @@ __all__ = ["NormalizedCut"]
 
 
 class NormalizedCut(ClusterMixin, BaseEstimator):
-    r"""The relaxed normalised cut of a graph into k clusters, made discrete by k-means.
+    r"""Finds clusters by a graph: the relaxed normalised cut into k clusters, made discrete by k-means.
 
     .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top D Y = I,\ Y^\top D 1 = 0     \tag{1}
 
-    that is :class:`LaplacianEigenmaps`, with k - 1 columns (1 at least), and k-means of its rows. The relaxation has k
-    eigenvectors, of which the first is constant [1]_ [2]_: it adds nothing to distances, so k - 1 without it give k-means what k
-    give it with it. This is :class:`sklearn.cluster.SpectralClustering` with ``assign_labels="kmeans"``, on any graph of lapwing.
+    (1) is :class:`lapwing.LaplacianEigenmaps` with k - 1 columns (1 at least), and k-means then groups its rows. The relaxation
+    has k eigenvectors [1]_ [2]_. The first is constant and adds nothing to distances, so it is left out. This is
+    :class:`sklearn.cluster.SpectralClustering` with ``assign_labels="kmeans"``, on any graph of lapwing.
 
     Parameters
     ----------
     n_clusters : int, default=8
+        How many clusters to find, k.
     graph : None, int, graph or matrix, default=None
-        None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``: X is then not looked at.
+        Which samples belong together. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights is
+        ``Precomputed(W)``, with which X is not looked at.
     unit_rows : bool, default=True
-        Whether k-means is given the rows of Y scaled to length 1, which finds better clusters on most data sets
-        (docs/defaults.md). With two clusters Y has one column, and its rows stay as they are.
+        Whether the rows of Y are scaled to length 1 before k-means, which finds better clusters on most data sets. The page
+        "Defaults" of the documentation has the measurements. With two clusters Y has one column, and its rows stay as they are.
     n_init : int, default=10
-        Starts of k-means.
+        How many times k-means is started; the best of its answers is kept.
     random_state : int, RandomState instance or None, default=None
+        Makes the starts of k-means repeatable.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
+        The cluster of each sample.
     embedding_ : ndarray of shape (n_samples, n_clusters - 1)
-        Y.
+        Y, the coordinates of the samples.
     maps_ : LaplacianEigenmaps
-        Fitted.
+        The fitted map that gave Y.
     kmeans_ : KMeans
-        Fitted, on Y or its rows of length 1.
+        The fitted k-means, on Y or on its rows of length 1.
     n_features_in_ : int
+        The number of features that :meth:`fit` has seen.
     feature_names_in_ : ndarray of shape (n_features,)
+        The names of the features. Set only where X had names that are all strings.
 
     References
     ----------
@@ -69,10 +78,10 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         self,
         n_clusters: int = 8,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         unit_rows: bool = True,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: int | RandomState | None = None,
     ):
         self.n_clusters = n_clusters
         self.graph = graph
@@ -86,6 +95,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown. They act only through graphs that read them.
 
@@ -110,6 +120,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, fitted or new.
         links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
             Weights that tie the rows to the fitted ones, instead of a search.
 

@@ -1,22 +1,24 @@
 """How long a fit will take and how much memory, before it is begun.
 
-Copies of the estimator are fitted to a few small samples that are like X. How each part of the fit (``fit_times_``) and the peak
-of its memory grow from one sample to the next says what they come to at the size of X.
+Copies of the estimator are fitted to a few small samples that are like X. How each part of the fit (``fit_times_``) and the
+peak of its memory grow from one sample to the next says what they come to at the size of X.
 """
 
 from __future__ import annotations
 
 import tracemalloc
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log, prod
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ._validation import check_choice, check_count
@@ -27,10 +29,10 @@ from .reducers import FeatureSelector, KernelReducer, LinearReducer, Reducer
 
 LONG = 0.5  # seconds: samples grow until a fit takes about this long
 ENTRIES = 1 << 22  # the most numbers that a sample holds
-BLOCKS = 4  # in which samples of rows in blocks are read
-CLASS = 20  # classes of X that are larger have at least as many samples in a sample
+BLOCKS = 4  # how many blocks a sample is read in, where X is read in blocks
+CLASS = 20  # rows per class that a sample has at least, where X has as many
 UNSEEN = 1.4  # LAPACK, SuperLU and BLAS take memory that Python does not see: 0 to 140 % of what it sees (benchmarks/cost.py)
-# The highest power of n that a part grows by, else 3.
+# The highest power of n by which the time of a part, or the memory, grows; 3 for the parts that are not listed.
 DEGREES = {"search": 2, "graph": 1, "map": 2, "other": 1, "bytes": 2}
 ITERATED = ("forms", "solve")  # the parts that are repeated where a method iterates until it converges
 SIZES = ("n_components", "n_neighbors", "graph", "penalty", "pca", "landmarks", "n_pairs", "n_features_to_select")
@@ -40,15 +42,22 @@ BYTES_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 @dataclass(frozen=True)
 class Cost:
-    """What a fit will take.
+    """The time and the memory that a fit will take, as :func:`estimate_cost` predicts them.
 
     Attributes
     ----------
     seconds : float
+        The time of the fit.
     bytes : float
-        Peak memory beyond X.
+        The largest memory that the fit needs at any time, beyond X itself.
     parts : dict of str to float
-        Seconds of each part of the fit: those of ``fit_times_``.
+        The seconds of each part of the fit, named as in ``fit_times_`` of the fitted estimator.
+
+    Examples
+    --------
+    >>> from lapwing.cost import Cost
+    >>> print(Cost(90.0, 2.5e9, {"search": 60.0, "solve": 30.0}))
+    about 1.5 min and 2.5 GB beyond X: search 1.0 min, solve 30 s
     """
 
     seconds: float
@@ -64,16 +73,16 @@ class Cost:
 
 
 def _readable(value: float, units: tuple[tuple[float, str], ...]) -> str:
-    """With two digits, in the largest unit of which there is one or more."""
+    """The value with two digits, in the largest unit that it has at least one of."""
     size, unit = next((unit for unit in units if value >= unit[0]), units[-1])
     return f"{value / size:.{0 if value >= 10 * size else 1}f} {unit}"
 
 
 def estimate_cost(
-    estimator: Any,
-    shape: Any,
+    estimator: BaseEstimator,
+    shape: Sequence[int],
     *,
-    dtype: Any = np.float64,
+    dtype: DTypeLike = np.float64,
     density: float | None = None,
     n_classes: int = 10,
     blocks: bool = False,
@@ -90,9 +99,10 @@ def estimate_cost(
     Parameters
     ----------
     estimator : estimator of lapwing
-        Or of your own, if it extends one of :mod:`lapwing.reducers`. It need not be fitted, and stays as it is.
+        The estimator to be fitted, of lapwing or of your own, if it extends one of :mod:`lapwing.reducers`. It need not be
+        fitted, and stays as it is.
     shape : tuple of ints
-        Samples and features; for :class:`~lapwing.TSA` samples and the sides of an image.
+        The numbers of samples and features; for :class:`~lapwing.TSA` those of samples and of the sides of an image.
     dtype : float64 or float32, default=float64
         The precision of X. ``fit`` converts all other types to float64.
     density : float, default=None
@@ -131,8 +141,8 @@ class _Size(NamedTuple):
 
 # The ways from a small sample to X: more samples; more rows searched for; more samples and, by the same factor, more features.
 SAMPLES, QUERIES, FEATURES = (1, 0, 0), (0, 0, 1), (1, 1, 0)
-FIRST = _Size(1000, 256, 100)  # the first sample, where X has more
-LEVERS = (4.0, 2.0, 1.4)  # how many times smaller the samples are that a sample is compared with
+FIRST = _Size(1000, 256, 100)  # the size of the first sample, where X is larger
+LEVERS = (4.0, 2.0, 1.4)  # a sample is compared with samples that are this many times smaller, to see how times grow
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from ._extras import require
 
-CPU = 1  # what DLPack calls it
+CPU = 1  # the number that DLPack has for the CPU
 
 
 def is_tensor(X: Any) -> bool:
@@ -39,7 +39,7 @@ class Place:
     Parameters
     ----------
     X : array
-        Of the library, on the device.
+        An array of that library, on that device.
     """
 
     def __init__(self, X: Any):

@@ -1,10 +1,11 @@
-"""How good an embedding is, by its neighbourhoods and as an index; measures of clusters; distances that scikit-learn lacks."""
+"""Measures of embeddings, by their neighbourhoods and as an index, and of clusters, and a distance that scikit-learn lacks."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import hypergeom
@@ -30,28 +31,45 @@ __all__ = [
     "retrieval_scores",
     "trustworthiness",
 ]
-QUERIES = 1000  # rows whose neighbours are compared, of more
+QUERIES = 1000  # rows whose neighbours are compared, where there are more
 
 
 def procrustes_error(
-    embedding: Any, reference: Any, new: Any = None, new_reference: Any = None, *, affine: bool = False
+    embedding: ArrayLike,
+    reference: ArrayLike,
+    new: ArrayLike | None = None,
+    new_reference: ArrayLike | None = None,
+    *,
+    affine: bool = False,
 ) -> float:
-    """How far an embedding is from known coordinates, after the best similarity (or affine) map onto them.
+    """How far an embedding is from known coordinates, after it is rotated, scaled and moved onto them as well as possible.
 
     Parameters
     ----------
     embedding : array-like of shape (n_samples, n_components)
+        The coordinates that were found.
     reference : array-like of shape (n_samples, n_components)
-        The coordinates it should have.
-    new, new_reference : array-like, default=None
-        Other samples, to be judged by the map found on the first ones.
+        The coordinates that the embedding should have.
+    new : array-like of shape (n_new, n_components), default=None
+        The coordinates of other samples, which are then judged instead, by the map found on the first ones.
+    new_reference : array-like of shape (n_new, n_components), default=None
+        The coordinates that ``new`` should have.
     affine : bool, default=False
-        Allow any affine map, not only rotation, reflection, one scale and translation.
+        Whether any affine map is allowed, and not only rotation, reflection, one scale and translation.
 
     Returns
     -------
     float
-        Root of the mean squared distance, as a share of the reference's spread: 0 is perfect, 1 is no better than a point.
+        The root of the mean squared distance, as a share of the spread of the reference. 0 is perfect, and 1 is no better
+        than a single point.
+
+    Examples
+    --------
+    >>> from lapwing.metrics import procrustes_error
+    >>> square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+    >>> turned = [[5.0, 0.0], [5.0, 2.0], [3.0, 2.0], [3.0, 0.0]]
+    >>> round(procrustes_error(turned, square), 6)
+    0.0
     """
     Y, R = check_array(embedding, dtype=np.float64), check_array(reference, dtype=np.float64)
     if Y.shape[0] != R.shape[0]:
@@ -71,7 +89,7 @@ def procrustes_error(
     return float(np.sqrt(np.sum(((Y - Y_mean) @ A + R_mean - R) ** 2) / np.sum((R - R_mean) ** 2)))
 
 
-def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
+def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """The share of samples that the best matching of clusters to classes gets right (thesis of X. He, eq. 6.11).
 
     For the normalised mutual information of eq. 6.13 use scikit-learn's
@@ -79,7 +97,10 @@ def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
 
     Parameters
     ----------
-    labels_true, labels_pred : array-like of shape (n_samples,)
+    labels_true : array-like of shape (n_samples,)
+        The classes of the samples.
+    labels_pred : array-like of shape (n_samples,)
+        The clusters of the samples, under any names.
 
     Examples
     --------
@@ -91,12 +112,15 @@ def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
     return float(table[linear_sum_assignment(-table)].sum() / table.sum())
 
 
-def purity(labels_true: Any, labels_pred: Any) -> float:
-    """The share of samples that are of their cluster's most frequent class.
+def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """The share of samples that belong to the most frequent class of their cluster.
 
     Parameters
     ----------
-    labels_true, labels_pred : array-like of shape (n_samples,)
+    labels_true : array-like of shape (n_samples,)
+        The classes of the samples.
+    labels_pred : array-like of shape (n_samples,)
+        The clusters of the samples, under any names.
 
     Examples
     --------
@@ -111,17 +135,19 @@ def purity(labels_true: Any, labels_pred: Any) -> float:
 def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
     """Whether rows that are near in Z are near in X: 1 at best, about 0.5 by chance.
 
-    Each of the k nearest in Z that is not among the k nearest in X counts by how far its rank in X is beyond k [1]_. scikit-learn
-    has the same measure, of all rows.
+    A row that is among the k nearest in Z but not among the k nearest in X counts by how far its rank in X is beyond k [1]_.
+    :func:`sklearn.manifold.trustworthiness` is the same measure, and asks all rows.
 
     Parameters
     ----------
-    X, Z : array-like
-        As in :func:`neighborhood_preservation`.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows before the embedding. Their distances are Euclidean, and by the cosine where X is sparse.
+    Z : array-like or sparse matrix of shape (n_samples, n_components)
+        The embedding of the same rows.
     n_neighbors : int, default=10
-        k; less than half of the samples.
+        How many nearest rows are compared, k; less than half of the samples.
     max_queries : int, default=1000
-        Of more rows, the neighbours of so many are looked at, among all rows.
+        Where there are more rows than this, only so many, spread evenly, are asked for their neighbours among all rows.
 
     Returns
     -------
@@ -131,6 +157,15 @@ def trustworthiness(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int =
     ----------
     .. [1] J. Venna and S. Kaski, "Local multidimensional scaling", Neural Networks 19, 2006.
        https://doi.org/10.1016/j.neunet.2006.05.014
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP
+    >>> from lapwing.metrics import trustworthiness
+    >>> X = load_iris().data
+    >>> trustworthiness(X, LPP(2).fit_transform(X)) > 0.95
+    True
     """
     return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[0]
 
@@ -142,36 +177,57 @@ def continuity(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUER
 
     Parameters
     ----------
-    X, Z : array-like
-        As in :func:`neighborhood_preservation`.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows before the embedding. Their distances are Euclidean, and by the cosine where X is sparse.
+    Z : array-like or sparse matrix of shape (n_samples, n_components)
+        The embedding of the same rows.
     n_neighbors : int, default=10
-        k; less than half of the samples.
+        How many nearest rows are compared, k; less than half of the samples.
     max_queries : int, default=1000
-        Of more rows, the neighbours of so many are looked at, among all rows.
+        Where there are more rows than this, only so many, spread evenly, are asked for their neighbours among all rows.
 
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP
+    >>> from lapwing.metrics import continuity
+    >>> X = load_iris().data
+    >>> continuity(X, LPP(2).fit_transform(X)) > 0.95
+    True
     """
     return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[1]
 
 
 def neighbor_recall(X: Any, Z: Any, *, n_neighbors: int = 10, max_queries: int = QUERIES) -> float:
-    """The share of the k nearest rows in X that are among the k nearest in Z: recall at k of a search in Z instead of X.
+    """The share of the k nearest rows in X that are among the k nearest in Z: what a search in Z, instead of X, finds.
 
     Parameters
     ----------
-    X, Z : array-like
-        As in :func:`neighborhood_preservation`.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows before the embedding. Their distances are Euclidean, and by the cosine where X is sparse.
+    Z : array-like or sparse matrix of shape (n_samples, n_components)
+        The embedding of the same rows.
     n_neighbors : int, default=10
-        k; less than half of the samples.
+        How many nearest rows are compared, k; less than half of the samples.
     max_queries : int, default=1000
-        Of more rows, the neighbours of so many are looked at, among all rows.
+        Where there are more rows than this, only so many, spread evenly, are asked for their neighbours among all rows.
 
     Returns
     -------
     float
         1 at best, k / (n - 1) by chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.metrics import neighbor_recall
+    >>> X = np.arange(12.0)[:, None] ** 2
+    >>> neighbor_recall(X, -X, n_neighbors=3)
+    1.0
     """
     return neighborhood_preservation(X, Z, n_neighbors=n_neighbors, max_queries=max_queries)[2]
 
@@ -184,14 +240,14 @@ def neighborhood_preservation(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Neighbours are Euclidean, and by cosine where X is sparse.
+        The rows before the embedding. Their distances are Euclidean, and by the cosine where X is sparse.
     Z : array-like or sparse matrix of shape (n_samples, n_components)
         The embedding of the same rows.
     n_neighbors : int, default=10
-        k; less than half of the samples.
+        How many nearest rows are compared, k; less than half of the samples.
     max_queries : int, default=1000
-        Of more rows, the neighbours of so many, spread evenly, are looked at; they are searched for among all rows. Time grows
-        with the number of rows times this number.
+        Where there are more rows than this, only so many, spread evenly, are asked for their neighbours among all rows. Time
+        grows with the number of rows times this number.
 
     Returns
     -------
@@ -220,13 +276,18 @@ def neighborhood_preservation(
 
 
 def neighbor_ranks(X: Array, queries: np.ndarray | None = None) -> np.ndarray:
-    """Entry (i, j): row j of X is the how-manieth neighbour of query i, from 1; 0 for the query itself.
+    """The rank of each row of X among the neighbours of each query: 1 is the nearest, 0 the query itself.
 
     Parameters
     ----------
     X : ndarray or sparse array of shape (n_samples, n_features)
+        The rows.
     queries : ndarray of int, default=None
-        The rows searched for; None is all.
+        The numbers of the rows that ask; None is all.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, n_samples)
     """
     queries = np.arange(X.shape[0]) if queries is None else queries
     distances = pairwise_distances(X[queries], X, metric="cosine" if sparse.issparse(X) else "euclidean")
@@ -238,13 +299,16 @@ def neighbor_ranks(X: Array, queries: np.ndarray | None = None) -> np.ndarray:
 
 
 def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float, float, float]:
-    """1 - 2 / (q k (2n - 3k - 1)) * (how far the ranks of neighbours are beyond k), both ways, and the share of common ones.
+    """Trustworthiness, continuity and recall of q queries among n rows, from ranks.
+
+    The first two are 1 - 2 / (q k (2n - 3k - 1)) times the sum of how far the ranks of neighbours are beyond k.
 
     Parameters
     ----------
     before, after : ndarray of shape (q, n)
-        Of :func:`neighbor_ranks`.
+        What :func:`neighbor_ranks` gives before and after the embedding.
     k : int
+        How many nearest rows are compared.
     """
     q, n = before.shape
     scale = 2 / (q * k * (2 * n - 3 * k - 1))
@@ -258,21 +322,34 @@ def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float
 def mean_average_precision(
     queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, max_queries: int = QUERIES
 ) -> float:
-    """How well an index, sorted by its distance to a query, puts rows of the query's class first: 1 at best.
+    """How well a search for the nearest rows puts rows of the query's class first: 1 at best.
 
-    The average precision of a query is the mean, over the rows of its class, of the share of such rows among those at least as
-    near. Queries without a row of their class are left out.
+    For each row of the query's class, take the share of such rows among the rows that are at least as near to the query. The
+    mean of these shares is the average precision of the query. Queries without a row of their class in the index are left
+    out.
 
     Parameters
     ----------
-    queries, labels, indexed, indexed_labels : array-like
-        As in :func:`retrieval_scores`.
+    queries : array-like or sparse matrix of shape (n_queries, n_components)
+        The rows that ask.
+    labels : array-like of shape (n_queries,)
+        The classes of the queries.
+    indexed : array-like or sparse matrix of shape (n_indexed, n_components)
+        The rows that answer. Where queries are rows of the index, leave them out of it: each would find itself first.
+    indexed_labels : array-like of shape (n_indexed,)
+        The classes of the rows that answer.
     max_queries : int, default=1000
-        Of more queries, so many are asked, each of the whole index.
+        Where there are more queries than this, only so many are asked, spread evenly, each of the whole index.
 
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from lapwing.metrics import mean_average_precision
+    >>> mean_average_precision([[0.0]], ["a"], [[1.0], [2.0], [3.0]], ["a", "b", "a"])
+    0.833...
     """
     return retrieval_scores(queries, labels, indexed, indexed_labels, max_queries=max_queries)[0]
 
@@ -280,22 +357,35 @@ def mean_average_precision(
 def recall_at_k(
     queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, n_neighbors: int = 5, max_queries: int = QUERIES
 ) -> float:
-    """The share of queries that have a row of their class among their k nearest, as in metric learning.
+    """The share of queries that have a row of their class among their k nearest rows, as metric learning measures it.
 
-    :func:`neighbor_recall` needs no labels: it compares the k nearest rows before and after an embedding.
+    :func:`neighbor_recall` is another measure, which needs no labels: it compares the k nearest rows before and after an
+    embedding.
 
     Parameters
     ----------
-    queries, labels, indexed, indexed_labels : array-like
-        As in :func:`retrieval_scores`.
+    queries : array-like or sparse matrix of shape (n_queries, n_components)
+        The rows that ask.
+    labels : array-like of shape (n_queries,)
+        The classes of the queries.
+    indexed : array-like or sparse matrix of shape (n_indexed, n_components)
+        The rows that answer. Where queries are rows of the index, leave them out of it: each would find itself first.
+    indexed_labels : array-like of shape (n_indexed,)
+        The classes of the rows that answer.
     n_neighbors : int, default=5
-        k.
+        How many nearest rows are looked at, k.
     max_queries : int, default=1000
-        Of more queries, so many are asked, each of the whole index.
+        Where there are more queries than this, only so many are asked, spread evenly, each of the whole index.
 
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from lapwing.metrics import recall_at_k
+    >>> recall_at_k([[0.0], [3.1]], ["a", "b"], [[1.0], [2.0], [3.0]], ["a", "b", "a"], n_neighbors=1)
+    0.5
     """
     found = retrieval_scores(queries, labels, indexed, indexed_labels, n_neighbors=n_neighbors, max_queries=max_queries)
     return found[1]
@@ -306,21 +396,25 @@ def retrieval_scores(
 ) -> tuple[float, float]:
     """How well the nearest rows of an index answer queries: :func:`mean_average_precision` and :func:`recall_at_k` at once.
 
-    A row of the index is relevant to a query of the same class. Queries without a relevant row are left out of the first, and the
-    second counts them as failures. The order of rows does not count: rows that are equally near come in at once, and where the k
-    nearest end among such rows, a query counts by the share of their orders that put a relevant row among the k.
+    A row of the index is relevant to a query of the same class. The first measure leaves out queries without a relevant row,
+    and the second counts them as failures. Rows that are equally near count as one group, so that the order of rows does not
+    matter: where the k nearest end inside such a group, a query counts by the share of its orders that put a relevant row
+    among the k.
 
     Parameters
     ----------
     queries : array-like or sparse matrix of shape (n_queries, n_components)
+        The rows that ask.
     labels : array-like of shape (n_queries,)
+        The classes of the queries.
     indexed : array-like or sparse matrix of shape (n_indexed, n_components)
-        Rows that answer. Where queries are rows of the index, leave them out of it: each would find itself first.
+        The rows that answer. Where queries are rows of the index, leave them out of it: each would find itself first.
     indexed_labels : array-like of shape (n_indexed,)
+        The classes of the rows that answer.
     n_neighbors : int, default=5
-        k.
+        How many nearest rows :func:`recall_at_k` looks at, k.
     max_queries : int, default=1000
-        Of more queries, so many are asked, spread evenly, each of the whole index.
+        Where there are more queries than this, only so many are asked, spread evenly, each of the whole index.
 
     Returns
     -------
@@ -362,7 +456,7 @@ def retrieval_scores(
 
 
 def _ties(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each entry of sorted rows, the first and the last place that has the same value."""
+    """For each entry of sorted rows, the first and the last place in its row that has the same value."""
     n = distances.shape[1]
     places, differs = np.arange(n), np.diff(distances, axis=1) > 0
     edge = np.ones((len(distances), 1), dtype=bool)
@@ -372,7 +466,7 @@ def _ties(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _found(hits: np.ndarray, first: np.ndarray, last: np.ndarray, k: int) -> np.ndarray:
-    """Whether one of the first k is a hit; where the k-th is as near as some behind it, in what share of their orders."""
+    """Whether one of the first k is a hit. Where the k-th is as near as some behind it: in what share of their orders."""
     found = (hits[:, k - 1] > 0).astype(np.float64)
     rows = np.arange(len(hits))
     before = np.where(first > 0, hits[rows, first - 1], 0)
@@ -387,7 +481,7 @@ def _are_words(labels: np.ndarray) -> bool:
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Of the mean over folds."""
+    """The standard error of the mean over folds."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 

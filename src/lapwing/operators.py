@@ -21,8 +21,8 @@ from .devices import Links
 
 Array = Any  # a dense ndarray or a SciPy sparse array
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
-MOST_ENTRIES = 50_000_000  # of a factor multiplied out
-BLOCK_BYTES = 1 << 23  # of float64 rows: large enough for BLAS, small enough to stay in cache (measured)
+MOST_ENTRIES = 50_000_000  # entries up to which a factor is multiplied out
+BLOCK_BYTES = 1 << 23  # bytes of a block of rows: large enough for BLAS, small enough to stay in cache (measured)
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
@@ -34,8 +34,8 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
 def canonical(X: Array) -> Array:
     """Sparse X as a CSR array that has each entry once and, where they fit, indices of 32 bits; dense X as it is.
 
-    Products of rows read each entry once, some of scikit-learn's metrics take no longer indices, and ``*`` and ``**`` of SciPy's
-    matrices are those of linear algebra. The caller's object is never changed.
+    Products of rows read each entry once, some of scikit-learn's metrics take no longer indices, and ``*`` and ``**`` of
+    SciPy's matrices are those of linear algebra. The caller's object is never changed.
     """
     if not sparse.issparse(X):
         return X
@@ -206,7 +206,7 @@ class Structured:
         return self @ np.eye(self.n)
 
     def tosparse(self) -> Array:
-        """The matrix in sparse form, factors multiplied out: for factors with few entries a column."""
+        """The matrix in sparse form, factors multiplied out: for factors with few entries per column."""
         if self.rest is not None:
             raise ValueError("a matrix that is known by its products alone has no sparse form; use a linear map")
         total = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr()

@@ -29,19 +29,54 @@ ORTHOGONAL: Literal[Constraint.ORTHOGONAL] = Constraint.ORTHOGONAL
 
 
 class Term(NamedTuple):
-    """A signed part of A: ``coefficient * laplacian``, with the degrees of its own graph."""
+    """A signed part of A: ``coefficient * laplacian``, with the degrees of its own graph.
+
+    Attributes
+    ----------
+    coefficient : float
+        How much the part counts: above 0 it attracts, below 0 it repels.
+    laplacian : Structured
+        The matrix of the part, n x n; ``toarray()`` makes it dense.
+    degrees : Structured
+        The diagonal matrix of the degrees of its graph.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Chain
+    >>> (term,) = (2 * Chain()).build([[0.0], [1.0], [2.0]])
+    >>> term.coefficient, term.degrees.diagonal().tolist()
+    (2.0, [1.0, 2.0, 1.0])
+    """
 
     coefficient: float
     laplacian: Structured
     degrees: Structured
 
     def scaled(self, scale: float) -> Term:
+        """The same part, whose coefficient is multiplied by a number."""
         return Term(scale * self.coefficient, self.laplacian, self.degrees)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Minimise the sum of ``minimise``'s terms subject to ``subject_to``; as a ``ratio`` over it, by orthogonal directions."""
+    """What a method minimises, and what the directions are subject to. ``_problem`` of a method returns it.
+
+    Attributes
+    ----------
+    minimise : sequence of Term
+        The terms that add up to A.
+    subject_to : Structured or ORTHOGONAL
+        The matrix B of the constraint, or ``lapwing.problem.ORTHOGONAL`` for orthogonal directions.
+    ratio : bool
+        Whether the quotient of the traces of A and B is minimised, by orthogonal directions.
+
+    Examples
+    --------
+    >>> from lapwing import LPP
+    >>> problem = LPP(1, graph=1).problem([[0.0, 1.0], [1.0, 0.0], [3.0, 2.0]])
+    >>> len(problem.minimise), problem.subject_to.toarray().shape
+    (1, (3, 3))
+    """
 
     minimise: Sequence[Term]
     subject_to: Structured | Literal[Constraint.ORTHOGONAL]
@@ -60,7 +95,7 @@ def attraction(terms: Sequence[Term]) -> list[Term]:
 
 
 def laplacian_sum(terms: Sequence[Term]) -> Structured:
-    """The sum of the Laplacians, signs and all."""
+    """The sum of the Laplacians, each times its coefficient."""
     scaled = [t.laplacian if t.coefficient == 1 else t.coefficient * t.laplacian for t in terms]
     first, *rest = scaled
     return sum(rest, start=first)

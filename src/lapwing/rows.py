@@ -1,4 +1,4 @@
-"""The rows that a graph is built on: X and y, each looked at once."""
+"""The rows that a graph is built on: X and y, and what several graphs need to know of them, found once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .operators import Array, canonical, row_blocks
 
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
 
-# From the deviations of columns, of all rows or of a few, to what the columns are divided by, if they are.
+# A function from the deviations of columns (of all rows, or of a few) to what the columns are divided by; None for no division.
 Units = Callable[[Callable[[bool], Deviations]], np.ndarray | None]
 
 
@@ -29,31 +29,33 @@ class Rows:
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_samples, n_features)
+        The samples.
     y : array-like of shape (n_samples,), default=None
-        Class labels, -1 where unknown.
+        The class labels, -1 where unknown.
     n_fitted : int, default=None
-        Rows behind these are new: they are placed among the others, and nothing is learnt from them.
+        How many rows come first that were fitted. The rows after them are new: they are placed among the others, and nothing is
+        learnt from them. None says that there are no new rows.
     """
 
-    has_features = True  # whether X holds them, not a kernel
-    in_blocks = False  # whether rows stand for more than themselves
-    counts: np.ndarray | None = None  # how many, where they do
-    weights: np.ndarray | None = None  # of the samples, where some were given
-    kept: np.ndarray | None = None  # of the rows that were given, where some have the weight 0
-    scale: np.ndarray | None = None  # what the columns were divided by, where they were
-    sample_shape: tuple[int, ...] | None = None  # where a row is an image or a tensor
+    has_features = True  # whether X holds features, and not a kernel matrix
+    in_blocks = False  # whether a row stands for several samples, such as those of a class
+    counts: np.ndarray | None = None  # for how many samples each row stands, where it stands for several
+    weights: np.ndarray | None = None  # the weights of the samples, where some were given
+    kept: np.ndarray | None = None  # the numbers of the given rows whose weight is not 0, where some have the weight 0
+    scale: np.ndarray | None = None  # what the columns were divided by; None where they were not
+    sample_shape: tuple[int, ...] | None = None  # the shape of a sample, where a row is an image or a tensor
     frame: Any = None  # X as it was passed, where it was a data frame
-    ids: Any = None  # the names of rows: its index
-    beside: np.ndarray | None = None  # places of columns that graphs read and maps do not
-    is_learnt = False  # whether graphs have learnt from these rows what they learn
-    recall = 0.95  # that approximate searches aim at, where the graph does not say
+    ids: Any = None  # the names of the rows, the index of that data frame
+    beside: np.ndarray | None = None  # the places of columns that graphs read and maps do not
+    is_learnt = False  # whether graphs have learnt from these rows already
+    recall = 0.95  # the recall that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
         self.X, self.y = canonical(X), y
-        self.F = as_map(self.X)  # the same rows, as forms read them
+        self.F = as_map(self.X)  # the same rows, as quadratic forms are computed from them
         self.n: int = X.shape[0]
-        self.n_samples = self.n  # that the rows stand for
-        self.n_fitted = self.n if n_fitted is None else n_fitted  # rows behind these are new, and searched for only
+        self.n_samples = self.n  # how many samples the rows stand for
+        self.n_fitted = self.n if n_fitted is None else n_fitted  # the rows after these are new
         self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
         self._kept: dict[Hashable, Any] = {}
         self.times: dict[str, float] = {}  # seconds of the parts of a fit
@@ -66,22 +68,22 @@ class Rows:
         return rows.named(X)
 
     def named(self, X: Any) -> Rows:
-        """Itself, with the names that a data frame has for rows and columns."""
+        """These rows, with the names that a data frame has for rows and columns."""
         if hasattr(X, "iloc") and hasattr(X, "columns") and len(X) == self.n:
             self.frame, self.ids = X, X.index
         return self
 
     def _take_over(self, rows: Rows) -> None:
-        """What was said of the rows that these were made of."""
+        """Store what is known of the rows that these were made of."""
         self._rows_given, self.recall = rows.given, rows.recall
         self.frame, self.ids, self.beside = rows.frame, rows.ids, rows.beside
 
     def without(self, columns: np.ndarray) -> Rows:
-        """The same rows, with 0 in some columns, which graphs still read."""
+        """The same rows for maps, with 0 in some columns. Graphs still read these columns."""
         return RowsWithout(self, columns)
 
     def fitted(self) -> Rows:
-        """The rows before the new ones, from which nothing is learnt again."""
+        """The fitted rows alone. Graphs do not learn from them again."""
         rows = Rows(self.X[: self.n_fitted])
         rows.is_learnt = True
         return rows
@@ -92,7 +94,10 @@ class Rows:
         return self.X
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives, kept under ``key``. Both halves of the links share it: it must be of the rows alone."""
+        """What ``make`` gives, computed once and kept under ``key``.
+
+        Both halves of the links share it, so it must depend on the rows alone.
+        """
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -110,11 +115,11 @@ class Rows:
         rows = copy(self)
         rows._kept, rows.F = {}, weighted(self.F, weights)
         rows.weights, rows.kept, rows.n_samples = weights, kept, weights.sum()
-        rows.counts = np.ceil(weights)  # of those that are linked, or not: a part of a sample is one
+        rows.counts = np.ceil(weights)  # to count linked samples, a part of a sample counts as one
         return rows
 
     def halves(self) -> list[Rows]:
-        """The same rows twice, the links of each sampled search dealt out between the two."""
+        """Two copies of these rows, each with one half of the links of every sampled search."""
         halves = [copy(self), copy(self)]
         for i, half in enumerate(halves):
             half.half = i
@@ -126,7 +131,7 @@ class Rows:
 
     @cached_property
     def classes(self) -> np.ndarray:
-        """Labels as 0 ... c - 1, and -1 where unknown."""
+        """The labels as numbers 0 ... c - 1, and -1 where unknown."""
         return encode_labels(self.y, self.n)
 
     @property
@@ -144,7 +149,7 @@ class Rows:
         return np.bincount(self.classes[known], weights).astype(np.float64)
 
     def total(self, values: np.ndarray) -> float:
-        """The sum over samples of what is given for rows."""
+        """The sum of values over the samples; a row counts for each sample that it stands for."""
         return self.F.total(values)
 
     @cached_property
@@ -167,7 +172,7 @@ class Rows:
 
     @cached_property
     def centred(self) -> Array:
-        """X, moved to its mean where it is so far from the origin that products of its rows drown their distances."""
+        """X, less its mean where it is so far from the origin that distances found by products would lose their digits."""
         if not is_far(self.X if self.n_fitted == self.n else self.X[: self.n_fitted]):
             return self.X
         if not isinstance(self.F, SparseMap):
@@ -184,7 +189,7 @@ class Rows:
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        """Of the rows of :attr:`centred`; infinite where they leave the range of floating point."""
+        """The squared lengths of the rows of :attr:`centred`; infinite where they leave the range of floating point."""
         with np.errstate(over="ignore"):
             return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
 
@@ -202,7 +207,7 @@ class Rows:
             )
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
-        """Of some rows among themselves, Euclidean."""
+        """The squared Euclidean distances of some rows from each other."""
         return euclidean_distances(self.centred[rows], squared=True).astype(np.float64)
 
     def require_nonzero_rows(self, why: str) -> None:

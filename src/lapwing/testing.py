@@ -1,4 +1,4 @@
-"""What a graph or a map of your own is tested with, and lapwing's too.
+"""Checks that a graph or a map of your own must pass, and that lapwing's pass as well.
 
 >>> from lapwing.graphs import KNN, SameClass
 >>> from lapwing.testing import check_graph
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
@@ -30,33 +31,44 @@ from .rows import Rows
 
 __all__ = ["check_graph", "check_map"]
 
-TOLERANCE = 1e-8  # of what differs by rounding alone, as a share of the largest entry
+TOLERANCE = 1e-8  # differences up to this share of the largest entry count as rounding
 
 
 def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
     """Check that a graph does what estimators, and the graphs that it is combined with, rely on.
 
-    Its terms are symmetric and finite; their degrees are not negative; constants cost nothing and no eigenvalue is negative,
-    unless ``is_laplacian`` and ``is_semidefinite`` say otherwise; neither X, y nor the graph are changed; the same rows give
-    the same graph, also in another order (unless it ``indexes_rows``), as a sparse matrix (or with an error that says so), or
-    from a copy; it is linear under ``+``, ``-`` and ``*``, and under ``&`` its weights are those of its Laplacian; labels of
-    -1 are unknown to it where it ``reads_labels``, targets of NaN where it ``reads_targets``, and y is ignored where it does
-    neither; its parameters can be got, set and
-    printed; an estimator can be fitted with it.
+    The checks are:
+
+    - Its terms are symmetric and finite, and their degrees are not negative.
+    - Constants cost nothing and no eigenvalue is negative, unless ``is_laplacian`` and ``is_semidefinite`` say otherwise.
+    - Neither X, y nor the graph are changed.
+    - The same rows give the same graph, also in another order (unless it ``indexes_rows``), as a sparse matrix (or with an
+      error that says so), or from a copy.
+    - It is linear under ``+``, ``-`` and ``*``, and under ``&`` its weights are those of its Laplacian.
+    - Labels of -1 are unknown to it where it ``reads_labels``, targets of NaN where it ``reads_targets``, and y is ignored
+      where it does neither.
+    - Its parameters can be got, set and printed, and an estimator can be fitted with it.
 
     Parameters
     ----------
     graph : Graph
+        The graph to check.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows without ties; None is 40 random ones of 5 features, which are whole steps for ``Grid``. Give your own where the graph
-        indexes rows or asks for a special kind.
+        Rows without ties. None is 40 random rows of 5 features, which are whole steps for ``Grid``. Give your own rows where
+        the graph indexes rows or needs rows of a special kind.
     y : array-like of shape (n_samples,), default=None
-        Labels of three classes or more, all known; None is three classes, or numbers for graphs that read y as such alone.
+        Labels of three classes or more, all known. None is three classes, or numbers for graphs that only read y as numbers.
 
     Raises
     ------
     AssertionError
         Where something does not hold.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import KNN, SameClass
+    >>> from lapwing.testing import check_graph
+    >>> check_graph(KNN(3) + SameClass())  # returns nothing where all is well
     """
     X = _places(graph, 40, 5) if X is None else X
     X, labels = _data(X, y, 40, 5, is_kernel=bool(graph.reads_kernel))
@@ -64,27 +76,37 @@ def check_graph(graph: Graph, X: Any = None, y: Any = None) -> None:
     _run(GRAPH_CHECKS, graph, X, np.random.RandomState(2).rand(len(labels)) if numbers else labels)
 
 
-def check_map(estimator: Any, X: Any = None, y: Any = None) -> None:
-    """Check what holds of lapwing's estimators beyond :func:`sklearn.utils.estimator_checks.check_estimator`: run both.
+def check_map(estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None) -> None:
+    """Check what scikit-learn's :func:`~sklearn.utils.estimator_checks.check_estimator` does not: run both.
 
-    The constraint of ``problem(X, y)`` holds for what ``transform`` returns, and its terms add up to the eigenvalues;
-    ``fit_transform`` is ``fit`` and ``transform``; neither X, y nor the parameters are changed; a second fit knows nothing of
-    the first, and a failed one leaves nothing of it; rows may come in any order (unless the graph indexes them or draws a
-    sample); pickles and model files hold the whole map.
+    The checks are:
+
+    - The constraint of ``problem(X, y)`` holds for what ``transform`` returns, and its terms add up to the eigenvalues.
+    - ``fit_transform`` is ``fit`` and ``transform``.
+    - Neither X, y nor the parameters are changed.
+    - A second fit knows nothing of the first, and a failed fit leaves nothing of it.
+    - Rows may come in any order, unless the graph indexes them or draws a sample.
+    - Pickles and model files hold the whole map.
 
     Parameters
     ----------
     estimator : estimator
-        Of a class that derives from one of lapwing's.
+        The estimator to check, of a class that derives from one of lapwing's.
     X : array-like of shape (n_samples, n_features), default=None
-        None is 60 random rows of 6 features, none negative.
+        The rows to fit. None is 60 random rows of 6 features, none negative.
     y : array-like of shape (n_samples,), default=None
-        None is three classes.
+        Their labels. None is three classes.
 
     Raises
     ------
     AssertionError
         Where something does not hold.
+
+    Examples
+    --------
+    >>> from lapwing import LPP
+    >>> from lapwing.testing import check_map
+    >>> check_map(LPP(2, graph=7))  # returns nothing where all is well
     """
     _run(MAP_CHECKS, estimator, *_data(X, y, 60, 6))
 

@@ -600,7 +600,7 @@ def test_methods():
     rows = json.loads(run("methods", "--json").stdout)
     assert [row["method"] for row in rows] == lapwing.__all__
     described = {row["method"]: row for row in rows}
-    assert described["LPP"]["description"] == "Locality Preserving Projections."
+    assert described["LPP"]["description"].startswith("Locality Preserving Projections: a linear map")
     assert described["MFA"]["labels"] == "needed"
     assert described["OLPP"]["labels"] == "optional"
     assert described["NPE"].items() >= {"family": "neighbours", "map": "linear", "constraint": "I"}.items()
@@ -613,6 +613,24 @@ def test_methods():
     assert facts.items() >= described["LPP"].items()
     assert facts["parameters"]["n_components"] == 2
     assert "Parameters" in facts["text"]
+
+
+@pytest.mark.parametrize("name", lapwing.__all__)
+def test_a_method_is_described_without_latex_and_marks(name):
+    text = run("methods", name).stdout
+    assert not set("\\{}`") & set(text)
+    assert "As in" not in text
+    assert " = " in text.split("Parameters")[0]  # its equation
+
+
+def test_an_equation_is_printed_in_unicode():
+    text = run("methods", "lpp").stdout
+    assert "\n    min_V tr(Vᵀ Xᵀ L X V)   subject to   Vᵀ Xᵀ D X V = I    (1)\n" in text
+    assert "Fᵣ = (Σ_c n_c (μ_rc - μᵣ)²) / (Σ_c n_c σ_rc²)    (1)\n" in run("methods", "fisher-score").stdout
+
+
+def test_a_terminal_without_unicode_is_given_other_letters():
+    assert "tr(V' X' L X V)" in _methods._printable(run("methods", "lpp").stdout, "ascii")
 
 
 # Manners

@@ -15,7 +15,7 @@ from ..devices import host
 from ..operators import canonical
 from ._progress import Progress
 
-BLOCK_BYTES = 1 << 25  # of a block: more gains nothing (measured)
+BLOCK_BYTES = 1 << 25  # bytes per block: larger blocks gain nothing (measured)
 Block = Any  # a dense ndarray or a csr_array
 
 

@@ -20,7 +20,7 @@ from .._extras import require
 from ._blocks import Block, Blocks, Fold, checked, float_dtype, stacked, taking
 from ._progress import Progress
 
-FAN_IN = 4  # results that are joined at a time, and so are held beside each other
+FAN_IN = 4  # results that are added up at a time, and so are in memory together
 HEAD = 1000  # rows of the first block that are looked at before all others
 
 

@@ -40,7 +40,7 @@ from ._options import (
 )
 from ._tables import check_classes, read_prepared
 
-MANY = 20_000  # rows, from which on a sample is advised
+MANY = 20_000  # rows from which on a sample is advised
 TITLES = {
     "balanced_accuracy": "balanced",
     "accuracy": "accuracy",

@@ -1,4 +1,4 @@
-"""What a user sees: results on standard output, all else on standard error, colours in a terminal only."""
+"""What a user sees: results on standard output, everything else on standard error, and colours in a terminal only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-WIDE = 1_000  # columns, where output is no terminal: lines are never folded
+WIDE = 1_000  # characters per line where output is no terminal, so that lines are never folded
 # Control characters but for tabs and the ends of lines, what turns the direction of text, and halves of characters.
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 Progress = Callable[[int, int | None, str], None]
@@ -115,7 +115,7 @@ def progress(what: str) -> Iterator[Progress]:
 
 
 def size(path: str | os.PathLike) -> str:
-    """Of a file, in words."""
+    """The size of a file, in words."""
     number = float(os.path.getsize(path))
     for unit in ("bytes", "kB", "MB"):
         if number < 1000:

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-LONGEST = 1_000  # characters of a formula
+LONGEST = 1_000  # characters that a formula may have
 NOT_WRITTEN = (
     "Combination",
     "Empty",

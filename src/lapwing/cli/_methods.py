@@ -37,10 +37,24 @@ def methods(
 def _describe(cls: Any, json: bool) -> None:
     from inspect import getdoc
 
+    from ._reading import readable
+
+    text = readable(getdoc(cls) or "")
     if json:
-        print_json({**_described(cls), "parameters": cls().get_params(deep=False), "text": getdoc(cls)})
+        print_json({**_described(cls), "parameters": cls().get_params(deep=False), "text": text})
     else:
-        typer.echo(getdoc(cls))
+        typer.echo(_printable(text, sys.stdout.encoding or "utf-8"))
+
+
+def _printable(text: str, encoding: str) -> str:
+    """The text in letters that the terminal has."""
+    from ..methods.about import plain
+
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return plain(text).encode(encoding, "replace").decode(encoding)
+    return text
 
 
 def _in_two_lines(row: dict[str, str]) -> list[str]:

@@ -484,7 +484,7 @@ def _visible(values: Any) -> Any:
 
 
 def _name(column: str | None, default: str, columns: bool) -> str:
-    """Of a column in the output: a number names nothing, nor does a file of labels where there are no columns."""
+    """The name of a column in the output. A number is no name, and neither is a file of labels where there are no columns."""
     if column is None or re.fullmatch(r"-?\d+", column):
         return default
     return column if columns or not os.path.exists(column) else default

@@ -76,7 +76,7 @@ def configure(estimator: Any, choice: Choice) -> None:
 
 
 def _dimensions_name(estimator: Any) -> str:
-    """Of the parameter that ``-d`` sets: of a pipeline, that of its last step that has one."""
+    """The name of the parameter that ``-d`` sets; in a pipeline, that of the last step that has one."""
     known = estimator.get_params()
     if hasattr(estimator, "steps"):
         names = [f"{name}__n_components" for name, _ in estimator.steps if f"{name}__n_components" in known]

@@ -14,7 +14,7 @@ from ._model import Import, Model, imported, in_blocks, last_step, loaded
 from ._options import Data, Drop, Grey, Header, Id, Json, Label, NoLabel, Resize, ZeroBased, reading
 from ._tables import are_quantities, check_classes, reads_targets
 
-DOES_NOT_HOLD = 3  # 1 and 2 are errors, of the data and of usage
+DOES_NOT_HOLD = 3  # exit status; 1 and 2 are errors of the data and of usage
 
 
 def verify(

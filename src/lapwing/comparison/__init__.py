@@ -1,4 +1,4 @@
-"""Methods beside each other: every method, every number of dimensions, the same folds."""
+"""Compare methods: every method, with every number of dimensions, on the same folds."""
 
 from ._methods import METHODS, default_methods, left_out, named_methods
 from ._result import Comparison

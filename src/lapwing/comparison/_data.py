@@ -18,14 +18,14 @@ class Given(NamedTuple):
     """The rows as the caller has them, and the transformer that makes numbers of them, where there is one."""
 
     X: Any
-    prepare: Any  # unfitted, or None
+    prepare: Any  # an unfitted transformer, or None
 
     def whole(self) -> Array:
-        """All rows, prepared by what all of them show."""
+        """All rows, after the transformer was fitted to all of them."""
         return numbers(self.X if self.prepare is None else clone(self.prepare).fit_transform(self.X))
 
     def divided(self, train: np.ndarray, test: np.ndarray) -> tuple[Array, Array]:
-        """The rows to fit and those to judge, both prepared by what the rows to fit show."""
+        """The rows to fit and those to judge, after the transformer was fitted to the rows to fit."""
         rows = some_rows(self.X, train), some_rows(self.X, test)
         if self.prepare is None:
             return rows
@@ -38,7 +38,7 @@ class Given(NamedTuple):
 
 
 def numbers(X: Any) -> Array:
-    """Rows that the methods take."""
+    """The rows as numbers, which the methods take."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
     return _with_short_indices(X) if sparse.issparse(X) else X
 

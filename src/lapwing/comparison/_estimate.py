@@ -17,7 +17,7 @@ from ._methods import is_curved
 from ._plan import Plan
 from ._scores import Judge
 
-# Rows that the methods are fitted to, and twice as many: how much longer these take tells how they grow.
+# The methods are fitted to so many rows, and to twice as many, to see how their time grows.
 LEAST, MOST = 200, 600
 
 
@@ -30,7 +30,7 @@ def estimated_seconds(
     n_splits: int,
     n_jobs: int,
 ) -> float:
-    """Of all folds and of the fits to all rows, within a factor of about two or three."""
+    """The seconds of all folds and of the fits to all rows, within a factor of about two or three."""
     rng = np.random.RandomState(0)
     order = rng.permutation(train)
     total = 0.0
@@ -100,7 +100,7 @@ def _within(plan: Plan, d: int, n: int) -> Any:
 
 
 def _grown(seconds: list[float], growth: float, steepest: float) -> float:
-    """The time of so many times the rows, by the power that doubling them shows, at least 1."""
+    """The time for so many times the rows, by the power of growth that doubling the rows shows; it is at least 1."""
     if len(seconds) < 2 or growth <= 1:
         return seconds[-1]
     power = log(max(seconds[1], 1e-6) / max(seconds[0], 1e-6)) / log(2)

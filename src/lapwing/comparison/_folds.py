@@ -55,7 +55,7 @@ def checked_splitter(
 
 
 def _check_groups(groups: np.ndarray, n_splits: int, labels: np.ndarray | None, classes: np.ndarray | None) -> None:
-    """Enough groups to hold some out, and no class that is held out whole."""
+    """Raise where there are too few groups to hold some out, or where a class is held out whole."""
     if (found := len(np.unique(groups))) < n_splits:
         raise ValueError(
             f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
@@ -88,7 +88,7 @@ def checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
 
 
 class Fold(NamedTuple):
-    """What one fold gave."""
+    """The scores, predictions, failures and warnings of one fold."""
 
     measures: dict[tuple[str, int], dict[str, float]]
     predictions: dict[tuple[str, int], np.ndarray]
@@ -135,7 +135,7 @@ def score_fold(
                             fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
                     except Exception as error:  # of any kind: other dimensions and the other methods go on
                         fold.failures.setdefault(name, why_it_failed(error))
-            # Of units the result says it once, for all methods.
+            # A warning about units is said once, by the result, for all methods.
             fold.warnings[name] = [str(w.message) for w in caught if not issubclass(w.category, UnitsWarning)]
     return fold
 

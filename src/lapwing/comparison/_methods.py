@@ -1,4 +1,4 @@
-"""What is compared, and what is simpler than what."""
+"""The methods that are compared, and which of them is simpler than another."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
     "NPE": ("unlabelled", "sparse"),
     UMAP: ("dense",),
 }
-# Rows up to which slow methods are tried unasked.
+# The numbers of rows up to which slow methods are tried by default.
 MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
-LANDMARKS = 1_000  # of a kernel method on more than twice as many rows
+LANDMARKS = 1_000  # landmarks of a kernel method, on more than twice as many rows
 
 
 def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
     """The methods that :func:`compare` takes where none are named.
 
-    With labels these are PCA and what did well on twenty data sets: LDA with and without shrinkage, LPP with and without classes,
-    MMC, LPDP, MFA, OLPP with repulsion, NCA, and the kernel methods. Without labels, or for sparse X, they are those that apply.
-    Slow ones are left out where there are many rows (:func:`left_out`).
+    With labels these are PCA and what did well on twenty data sets: LDA with and without shrinkage, LPP with and without
+    classes, MMC, LPDP, MFA, OLPP with repulsion, NCA, and the kernel methods. Without labels, or for sparse X, they are those
+    that apply. Slow ones are left out where there are many rows (:func:`left_out`).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
 
 
 def left_out(X: Any, y: Any = None) -> dict[str, str]:
-    """The methods that suit X but are not tried unasked, and why: they are slow where there are many rows."""
+    """The methods that suit X but are not tried by default, and why: they are slow where there are many rows."""
     n = X.shape[0]
     return {
         name: f"slow on {n:,} rows (it is tried unasked up to {most:,})"
@@ -134,7 +134,7 @@ def named_methods(names: Iterable[Any], X: Any, y: Any = None) -> dict[str, Any]
     Parameters
     ----------
     names : sequence of str
-        Of :data:`METHODS`, in any case.
+        Names of :data:`METHODS`, in upper or lower case.
     X : array or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), default=None
         Labels, -1 where unknown.

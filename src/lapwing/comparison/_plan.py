@@ -23,7 +23,7 @@ from ._data import Given
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
 SHOWN = (2, 3)  # dimensions of the pictures
-FEW = 3  # numbers of dimensions that are tried of methods that are fitted anew, and slowly, for each
+FEW = 3  # numbers of dimensions that are tried for methods that need a slow fit for each of them
 
 
 class Plan(NamedTuple):
@@ -31,8 +31,8 @@ class Plan(NamedTuple):
 
     estimator: Any
     dimensions: tuple[int, ...]
-    most: int  # dimensions it can have
-    directions: dict[int, int | str | None]  # pca= for each dimension, where it is settled
+    most: int  # the largest number of dimensions that it can have
+    directions: dict[int, int | str | None]  # the value of pca= for each number of dimensions, where all folds share it
 
     def at(self, dimension: int) -> Any:
         """The unfitted estimator of so many dimensions."""
@@ -41,10 +41,10 @@ class Plan(NamedTuple):
         return model.set_params(pca=self.directions[dimension]) if dimension in self.directions else model
 
     def groups(self, dimensions: Iterable[int]) -> list[list[int]]:
-        """Dimensions that one fit serves, that of the last of them."""
+        """Groups of numbers of dimensions that one fit serves, the fit of the largest."""
         reducer = reducer_of(self.at(self.dimensions[0]))
         if is_automatic(reducer):
-            return [list(dimensions)]  # how many fits will do is found while fitting
+            return [list(dimensions)]  # fitting will show how many fits are needed
         if why_not_nested(reducer):
             return [[d] for d in dimensions]
         by_pca: dict[Any, list[int]] = {}
@@ -85,7 +85,7 @@ class _Room(NamedTuple):
 def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: bool) -> Plan:
     most = room.most
     if data.y is not None and _counts_classes(reducer_of(estimator)):
-        most = min(most, int(data.y.max()))  # one less than classes
+        most = min(most, int(data.y.max()))  # one fewer than there are classes
     dimensions = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
         dimensions.append(most)
@@ -121,7 +121,7 @@ def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> 
 
 
 def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | str | None:
-    """How many are kept; "auto" where these are all, a ridge taking the place of truncation: there is nothing to settle."""
+    """How many directions are kept; "auto" where all are, because a ridge takes the place of truncation."""
     method = clone(estimator).set_params(n_components=d)
     preprojection = method.preprojection(data)
     if room.spectrum is None:

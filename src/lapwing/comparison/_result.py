@@ -1,4 +1,4 @@
-"""What a comparison found."""
+"""The result of a comparison, and the choice that follows from it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ._methods import is_curved, is_recommendable, simplicity
 from ._plan import Plan
 from ._scores import MEASURES, are_unequal, one_standard_error, reaches, tolerance
 
-ALL_FEATURES = "all features"  # the data as given, to which every method is held
+ALL_FEATURES = "all features"  # the data as given, with which every method is compared
 ALWAYS_THE_SAME = "always the largest class"
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What :func:`compare` found.
+    """What :func:`compare` has found: the scores of every method, and a model of each on all data.
 
     Attributes
     ----------
@@ -34,15 +34,15 @@ class Comparison:
     majority : list of dict
         Accuracy, balanced accuracy and F1 of always naming the largest class, one per fold; empty without labels.
     measures : tuple of str
-        With labels ``accuracy``, ``balanced_accuracy`` (the mean over classes) and ``f1`` (the mean of the classes' F1) of the
-        held-out 1-NN, ``clustering`` (k-means on the held-out rows, classes matched to clusters) and ``nmi`` (of the same
-        clusters); if retrieval is the goal ``map`` and ``recall@5`` (:func:`lapwing.metrics.retrieval_scores` of held-out queries
-        in the labelled training rows); always ``trustworthiness``, ``continuity`` and ``recall``
+        With labels ``accuracy``, ``balanced_accuracy`` (the mean over classes) and ``f1`` (the mean of the classes' F1) of
+        the held-out 1-NN, ``clustering`` (k-means on the held-out rows, classes matched to clusters) and ``nmi`` (of the same
+        clusters); if retrieval is the goal ``map`` and ``recall@5`` (:func:`lapwing.metrics.retrieval_scores` of held-out
+        queries in the labelled training rows); always ``trustworthiness``, ``continuity`` and ``recall``
         (:func:`neighborhood_preservation` of the held-out rows).
     criterion : str
         The measure that chooses.
     models : dict of name to fitted estimator
-        On all data, with the dimension that the one-standard-error rule chose.
+        One model per method, fitted to all data, with the dimension that the one-standard-error rule chose.
     embeddings : dict of name to dict
         All rows in 2 and 3 dimensions (1 where there are no more), keyed by their number.
     spaces : dict of name to ndarray
@@ -50,8 +50,8 @@ class Comparison:
     spectra : dict of name to ndarray
         Eigenvalues (shares of the variance for PCA, LDA and TruncatedSVD) of the largest fit that shares the model's ``pca``.
     graphs : list of dict
-        Of each graph of neighbours that attracts: the ``graph``, its ``methods``, ``n_edges``, ``n_connected_components`` and
-        ``degrees``.
+        What is known of each graph of neighbours that attracts: the ``graph``, its ``methods``, ``n_edges``,
+        ``n_connected_components`` and ``degrees``.
     failures : dict of name to message
         Methods that could not be fitted, and why.
     left_out : dict of name to message
@@ -59,23 +59,36 @@ class Comparison:
     warnings : dict of name to list of messages
         What the methods warned of, in any fold.
     classes : ndarray or None
-        Names of the classes.
+        The names of the classes.
     labels : ndarray or None
-        Index into ``classes`` for each row, -1 where unknown.
+        The index into ``classes`` of each row, -1 where unknown.
     splitter : cross-validator
+        What split the rows into folds.
     keys : ndarray or None
         What the splitter was told of each row: its group or its time.
     key_name : "groups", "time" or None
+        What the keys are.
     folds : list of ndarray
-        Rows held out.
+        The rows that each fold held out.
     predictions : dict of (name, dimension) to list of ndarray
-        Class predicted for each held-out row whose label is known, one array per fold.
+        The class predicted for each held-out row whose label is known, one array per fold.
     random_state : int
+        The seed of the comparison.
     n_samples, n_features, n_neighbors : int
+        How many rows and columns X has, and how many neighbours the measures look at.
     X : array or sparse matrix
         The data compared; where they were prepared, as the transformer gives them when it learns from all rows.
     prepare : transformer or None
         What each fold fitted to its training rows first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.comparison import compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = compare(X, y, methods=["PCA", "LPP"])
+    >>> found.methods, found.criterion, found.models["LPP"].transform(X).shape
+    (['PCA', 'LPP'], 'accuracy', (150, ...))
     """
 
     records: list[dict[str, Any]]
@@ -143,9 +156,9 @@ class Comparison:
         """One row per method, the best first.
 
         ``best_dimension`` has the best mean, ``best_mean``; ``dimension`` is the smallest whose mean is within one standard
-        error of that (for measures of neighbourhoods, within ten points), and for the method of :attr:`choice` the one chosen.
-        There: the ``mean`` and standard error ``se`` of the criterion, the mean of every measure, and ``behind``, ``behind_se``:
-        how far the best method is ahead at its best dimension, fold by fold.
+        error of that (for measures of neighbourhoods, within ten points), and for the method of :attr:`choice` the one
+        chosen. There: the ``mean`` and standard error ``se`` of the criterion, the mean of every measure, and ``behind``,
+        ``behind_se``: how far the best method is ahead at its best dimension, fold by fold.
         """
         rows = [self._row(method) for method in self.methods]
         rows.sort(key=lambda row: -row["best_mean"])
@@ -164,9 +177,10 @@ class Comparison:
     def choice(self) -> tuple[str, int]:
         """The method and the number of dimensions to use.
 
-        All settings within one standard error of the best are level. Of these, one with as many dimensions as there are features
-        is taken only if no other is level. A matrix comes before a map that needs the training rows; then the fewest dimensions
-        count, then the simplest method, then the mean. UMAP, whose models cannot be kept without pickle, is never chosen.
+        All settings within one standard error of the best are level. Of these, one with as many dimensions as there are
+        features is taken only if no other is level. A matrix comes before a map that needs the training rows; then the fewest
+        dimensions count, then the simplest method, then the mean. UMAP, whose models cannot be kept without pickle, is never
+        chosen.
         """
         return choose(
             self._plans, {method: self.scores(method) for method in self.methods}, self.criterion, self.n_features

@@ -1,4 +1,4 @@
-"""The comparison: folds side by side, then all data."""
+"""The comparison itself: folds in parallel, then fits to all data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, one_standard_err
 from ._whole import Whole, distinct_graphs, fit_whole
 
 SMALL = 1_000_000  # entries of X times methods: about as long on one core as two processes take to start (4 s)
-FEW_ROWS = 500  # up to which a kernel is quick
+FEW_ROWS = 500  # rows up to which a kernel method is quick
 
 
 def compare(
@@ -44,11 +44,12 @@ def compare(
 ) -> Comparison:
     """Compare methods and numbers of dimensions by cross-validation.
 
-    A method is fitted once per fold for all dimensions that share a pre-projection: the first d directions of a larger solution
-    are the solution for d. ``pca="auto"`` is settled on the whole of X, as a number of directions (from its variance and, of the
-    labels, the size of classes alone), and written out, so that :meth:`Comparison.estimator` gives the numbers shown. For
-    ``LPP``, ``NPE``, ``LPDP`` and ``MMC`` it is the same for all but the largest d; for ``OLPP``, ``ONPP`` and ``MFA`` it follows
-    d, and these are solved for each d. In a fold equal neighbour searches run once, whatever the method and dimension.
+    A method is fitted once per fold for all dimensions that share a pre-projection: the first d directions of a larger
+    solution are the solution for d. ``pca="auto"`` is settled on the whole of X, as a number of directions (from its variance
+    and, of the labels, the size of classes alone), and written out, so that :meth:`Comparison.estimator` gives the numbers
+    shown. For ``LPP``, ``NPE``, ``LPDP`` and ``MMC`` it is the same for all but the largest d; for ``OLPP``, ``ONPP`` and
+    ``MFA`` it follows d, and these are solved for each d. In a fold equal neighbour searches run once, whatever the method
+    and dimension.
 
     Parameters
     ----------
@@ -75,14 +76,15 @@ def compare(
     time : array-like of shape (n_samples,), default=None
         When each row was recorded: rows are scored by models of earlier ones (:class:`~lapwing.selection.TimeSplit`).
     prepare : transformer or None, default=None
-        What makes numbers of X, such as a ``ColumnTransformer`` with imputers, encoders and scalers. In each fold it learns from
-        the training rows alone, without labels; the methods are fitted to what it gives, and the models of the result to what it
-        gives of all rows (:attr:`Comparison.X`).
+        What makes numbers of X, such as a ``ColumnTransformer`` with imputers, encoders and scalers. In each fold it learns
+        from the training rows alone, without labels; the methods are fitted to what it gives, and the models of the result to
+        what it gives of all rows (:attr:`Comparison.X`).
     random_state : int, default=0
-        Of the folds and of k-means.
+        The seed of the folds and of k-means.
     n_jobs : int or None, default=None
-        Folds at a time, each on one thread; -1 is all cores, or one where ``n_samples * n_features`` times the number of
-        methods is below a million: there processes take longer to start than they save. The result does not depend on it.
+        How many folds are worked on at the same time, each on one thread; -1 is all cores, or one where
+        ``n_samples * n_features`` times the number of methods is below a million: there processes take longer to start than
+        they save. The result does not depend on it.
     progress : callable, default=None
         Called as ``progress(done, total, message)``: first with 0 and an estimate of the time, then as parts are done.
 

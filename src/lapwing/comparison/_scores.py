@@ -18,22 +18,24 @@ from ..metrics import clustering_accuracy, neighbor_ranks, rank_agreement, retri
 from ..operators import Array
 from ..rows import spread_rows
 
-RECALL_AT = 5  # how many of the nearest rows an answer may be among
-CLASSIFICATION = ("accuracy", "balanced_accuracy", "f1")  # of the nearest neighbour
+RECALL_AT = 5  # nearest rows among which a row of the same class must be
+CLASSIFICATION = ("accuracy", "balanced_accuracy", "f1")  # measures of the nearest neighbour as a classifier
 CLUSTERING = ("clustering", "nmi")
 RETRIEVAL = ("map", f"recall@{RECALL_AT}")
 NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
 MEASURES = CLASSIFICATION + RETRIEVAL + CLUSTERING + NEIGHBORHOOD
 #: What a goal is judged by; None leaves it to how equal the classes are.
 GOALS = {"classification": None, "retrieval": "map", "clustering": "clustering", "neighbours": "recall"}
-N_NEIGHBORS, MOST_ROWS = 10, 500  # of the measures of neighbourhoods
-UNEQUAL = 2.0  # times as large as the smallest class is the largest, where the accuracy says little
-LEVEL = 0.001  # settings that differ by less print alike, and are level whatever the standard error
-LEVEL_NEIGHBORHOOD = 0.1  # neighbours are kept ever better by more dimensions, up to all: what is lost must be allowed
+N_NEIGHBORS, MOST_ROWS = 10, 500  # nearest rows and queries of the measures of neighbourhoods
+UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
+LEVEL = 0.001  # scores that differ by less print alike, and count as equal whatever the standard error
+LEVEL_NEIGHBORHOOD = (
+    0.1  # the same for neighbourhoods: each further dimension keeps them better, so some loss is allowed
+)
 
 
 def checked_criterion(scoring: str | None, labels: np.ndarray | None) -> str:
-    """The measure that chooses: the one asked for, that of the goal, or what is honest for these labels."""
+    """The measure by which methods are chosen: the one asked for, that of the goal, or the one that suits these labels."""
     if scoring is not None and scoring not in (*MEASURES, *GOALS):
         raise ValueError(
             f"scoring={scoring!r} must be a goal ({', '.join(GOALS)}) or a measure ({', '.join(MEASURES)})"
@@ -125,18 +127,19 @@ def neighborhood_preservation(
 ) -> tuple[float, float, float]:
     """How well Z keeps the neighbours of X, as :func:`compare` judges it: among a sample of the rows.
 
-    :func:`lapwing.metrics.neighborhood_preservation` looks for neighbours among all rows, which takes longer and is stricter: of
-    fewer rows, the nearest are farther away.
+    :func:`lapwing.metrics.neighborhood_preservation` looks for neighbours among all rows, which takes longer and is stricter:
+    of fewer rows, the nearest are farther away.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Neighbours are Euclidean, and by cosine where X is sparse.
+        The rows before the embedding. Their distances are Euclidean, and by the cosine where X is sparse.
     Z : array-like of shape (n_samples, n_components)
+        The embedding of the same rows.
     n_neighbors : int, default=10
-        k; less than half of the samples.
+        How many nearest rows are compared, k; less than half of the samples.
     max_samples : int, default=500
-        Of more rows, so many are taken, spread evenly.
+        Where there are more rows than this, only so many are taken, spread evenly.
 
     Returns
     -------

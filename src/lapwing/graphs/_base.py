@@ -1,4 +1,4 @@
-"""Graphs as parameter objects: who pulls whom, how graphs combine, and how they print."""
+"""The base of graphs: what a graph must say, how graphs are combined, and how they print."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 
+from .._docstrings import Documented
 from ..devices import Links
 from ..neighbors import NoPlaceError, Search, require_samplable
 from ..operators import laplacian
 from ..problem import Term
 from ..rows import Rows
 
-LONGEST = 200  # characters of a parameter that are printed
+LONGEST = 200  # characters up to which a parameter is printed in full
 
-SIGNATURES: dict[type, Mapping[str, Parameter]] = {}  # of the classes of graphs, each looked at once
+SIGNATURES: dict[
+    type, Mapping[str, Parameter]
+] = {}  # the parameters of the classes of graphs, each class looked at once
 
 Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
 
 
-class Graph:
-    """Base of all graphs: parameters that say who pulls whom. ``build(X, y)`` makes Laplacians and degrees of them.
+class Graph(Documented):
+    """Base of all graphs, which say which rows attract and repel each other. ``build(X, y)`` makes their Laplacians and degrees.
 
     Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, ``&`` (the edges of both) and ``|`` (the edges of either),
     which bind weaker than ``-`` in Python, so bracket them: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph
@@ -87,6 +90,7 @@ class Graph:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown; only for graphs that read them.
         """
@@ -133,7 +137,7 @@ class Graph:
         return found
 
     def attracting(self) -> list[Any]:
-        """Of the graphs that this one adds up, those that attract."""
+        """Those of the graphs that this one adds up that attract."""
         return [leaf for coefficient, leaf in self.signed() if coefficient > 0]
 
     @property
@@ -171,7 +175,7 @@ class Graph:
     def links(self, both: Rows) -> sparse.csr_array:
         """How new samples are tied to fitted ones: weights from the rows of ``both`` behind ``both.n_fitted`` to those before.
 
-        Of what attracts, and without labels and pairs, which new rows have not.
+        Only graphs that attract count, and neither labels nor pairs, which new rows do not have.
         """
         found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both)) is not None]
         if not found:
@@ -209,7 +213,7 @@ class Graph:
         return self
 
     def __repr__(self) -> str:
-        """As it is typed: sizes, and what is not the default."""
+        """The graph as it is typed: its size, and the parameters that are not the default."""
         words = []
         for i, parameter in enumerate(_parameters(type(self)).values()):
             value = getattr(self, parameter.name)
@@ -253,7 +257,7 @@ class Graph:
 
 
 def _parameters(kind: type) -> Mapping[str, Parameter]:
-    """Those of a class; looking at a signature takes longer than what is done with it."""
+    """The parameters of a class. They are kept, because looking at a signature is slow."""
     if kind not in SIGNATURES:
         SIGNATURES[kind] = signature(kind).parameters
     return SIGNATURES[kind]
@@ -274,13 +278,13 @@ def _of_any_leaf(name: str) -> Any:
 
 
 class Operation(Graph):
-    """A graph made of others, whose properties are those of its leaves, all in this one place."""
+    """A graph made of others. Its properties follow from those of its leaves, the graphs that are no operations."""
 
     def _operands(self) -> list[Graph]:
         return [part for part in vars(self).values() if isinstance(part, Graph)]
 
     def _leaves(self) -> Iterator[Graph]:
-        """The graphs that are no operations, on both sides of ``&`` too, from left to right."""
+        """The graphs that are no operations, from left to right, on both sides of ``&`` as well."""
         open_: list[Graph] = [self]
         while open_:
             graph = open_.pop()
@@ -301,7 +305,7 @@ class Operation(Graph):
 
     @property
     def is_semidefinite(self) -> bool:
-        """A graph that is no sum is the Laplacian of weights; what has none raises when it is built."""
+        """Whether all parts are semi-definite and none repels. A part that is no sum is the Laplacian of weights."""
         return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
 
     def searches(self) -> list[Search]:
@@ -361,7 +365,7 @@ class Combination(Operation):
         return [(1.0, _graph("left", self.left)), (_finite(self.scale), _graph("right", self.right))]
 
     def _chain(self) -> list[Combination]:
-        """The sum, the sum on its left, and so on: many graphs are a loop, not recursion."""
+        """The sum, the sum on its left, and so on. A loop takes sums of any length, which recursion does not."""
         chain = [self]
         while isinstance(chain[-1].left, Combination):
             chain.append(chain[-1].left)
@@ -401,7 +405,7 @@ def _summed(first: Any, others: list[tuple[Any, Any]]) -> Any:
 class Intersection(Operation):
     """``left & right``: left's weights on the edges that right has too.
 
-    Of a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
+    In a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
     has, whatever their coefficients, unless they are 0.
     """
 
@@ -444,7 +448,7 @@ class Intersection(Operation):
         return common
 
     def _edges(self, filters: list[Graph], data: Rows) -> sparse.csr_array:
-        """Where the left side is too dense to list its edges: those of the right."""
+        """The edges of the right side, with the weights of the left, where the left side is too dense to list its edges."""
         found = [_listed(leaf, data) for leaf in filters]
         if any(W is None for W in found):
             raise ValueError(
@@ -456,7 +460,7 @@ class Intersection(Operation):
         return edges
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """Those of the left side: what filters it reads labels or pairs, which new rows have not."""
+        """The links of the left side. What filters it reads labels or pairs, which new rows do not have."""
         return self.left.new_links(both)
 
     def __repr__(self) -> str:
@@ -483,10 +487,10 @@ class Union(Operation):
         return sparse.csr_array(left.maximum(right))
 
     def require_blocks(self, n: int) -> None:
-        Graph.require_blocks(self, n)  # links of a sample have no larger ones
+        Graph.require_blocks(self, n)  # the larger of two weights is unknown where only a sample of links is
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """The larger, too; of one side where the other knows none."""
+        """The larger of both links; those of one side where the other knows none."""
         found = [total_links(side, both) for side in (self.left, self.right)]
         known = [W for W in found if W is not None]
         return sparse.csr_array(known[0].maximum(known[-1])) if known else None
@@ -497,7 +501,7 @@ class Union(Operation):
 
 
 def total_weights(whole: Graph, graph: Graph, data: Rows) -> sparse.csr_array:
-    """The weights of a graph, of a sum those of its graphs added up; raise where ``whole`` cannot be made of them."""
+    """The weights of a graph, or the sum of those of its graphs; raise where ``whole`` cannot be made of them."""
     found = sparse.csr_array((data.n, data.n))
     for coefficient, leaf in graph.signed():
         if coefficient < 0:
@@ -529,7 +533,7 @@ def total_links(graph: Graph, both: Rows) -> sparse.csr_array | None:
 
 
 def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
-    """The graph's adjacency in the one format that is computed with, or where it was made ``on_device``."""
+    """The adjacency of a graph as a sparse array in float64, or as links on a device where ``on_device`` allows it."""
     W = graph.adjacency(data)
     if isinstance(W, Links):
         return W if on_device else W.tocsr()
@@ -537,7 +541,7 @@ def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
 
 
 def _require_queries(name: str, search: Search) -> None:
-    """Of rows that are read in blocks, the neighbours of a few can be had."""
+    """Raise where the search is not for a sample: rows that are read in blocks have neighbours of a few rows only."""
     require_samplable(search)
     if search.queries is None:
         raise ValueError(

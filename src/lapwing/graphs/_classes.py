@@ -1,8 +1,6 @@
-"""Graphs given by the labels, or by nothing: too many edges to list, so they are low-rank factors."""
+"""Graphs of all pairs of a class, or of all rows. They have too many edges to list, and are kept as low-rank factors."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,30 +22,40 @@ def _indicators(classes: np.ndarray) -> sparse.csr_array:
 
 
 class SameClass(Graph):
-    r"""All pairs of the same known class.
+    r"""Links all pairs of rows of the same class. Rows of unknown class have no links.
 
     Parameters
     ----------
     weights : {"uniform", "heat"}, default="uniform"
-        ``"uniform"``: :math:`1/n_c`, i = j included, so that :math:`D = I` and :math:`X^\top L X = S_w`, the within-class
-        scatter (thesis eq. 2.37 to 2.39 of [1]_); kept as a rank-c factor. ``"heat"``: :math:`\exp(-\|x_i - x_j\|^2/t)`
-        without i = j (eq. 7.3), one block per class: memory grows with the sum of the squared class sizes.
+        How much a link counts. ``"uniform"`` is :math:`1/n_c` in a class of :math:`n_c` samples, i = j included, so that
+        :math:`D = I` and :math:`X^\top L X = S_w`, the within-class scatter (thesis eq. 2.37 to 2.39 of [1]_). It is kept as
+        a factor of rank c, for c classes. ``"heat"`` is :math:`\exp(-\|x_i - x_j\|^2/t)` without i = j (eq. 7.3), and memory
+        grows with the sum of the squared class sizes.
     t : float, "auto" or "half-median", default="auto"
-        Heat width, as in :class:`KNN`.
+        The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
+        the pairs of a class, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
     balance : bool, default=False
-        Whether rare classes have the say of common ones. The weights of each class are multiplied by one number such that its
+        Whether rare classes count as much as common ones. The weights of each class are multiplied by one number such that its
         degrees add up to n/c, for n labelled samples in c classes. With ``"uniform"`` weights that number is
-        :math:`n / (c\, n_c)`, so that :math:`X^\top L X = \frac{n}{c} \sum_c S_c / n_c`: the mean of the classes' own
-        covariances, and the mean of D is that of the class means, as in a discriminant analysis of equal priors.
+        :math:`n / (c\, n_c)`, so that :math:`X^\top L X = \frac{n}{c} \sum_c S_c / n_c`, the mean of the classes' own
+        covariances. The mean weighted by D is then the mean of the class means, as in a discriminant analysis of equal priors.
 
     References
     ----------
     .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import SameClass
+    >>> SameClass().build([[0.0], [1.0], [5.0]], ["a", "a", "b"])[0].laplacian.toarray()
+    array([[ 0.5, -0.5,  0. ],
+           [-0.5,  0.5,  0. ],
+           [ 0. ,  0. ,  0. ]])
     """
 
     reads_labels = True
 
-    def __init__(self, weights: str = "uniform", *, t: Any = "auto", balance: bool = False):
+    def __init__(self, weights: str = "uniform", *, t: float | str = "auto", balance: bool = False):
         self.weights = weights
         self.t = t
         self.balance = balance
@@ -112,18 +120,19 @@ class SameClass(Graph):
 
 
 class LocalClass(Graph):
-    r"""All pairs of the same known class, near ones with more weight than far ones, in units of each sample's own surroundings.
+    r"""Links all pairs of rows of the same class, near pairs with more weight than far ones.
 
     .. math:: W_{ij} = \frac{1}{n_c} \exp\left(-\frac{\|x_i - x_j\|^2}{\sigma_i \sigma_j}\right)
 
-    for a class of :math:`n_c` samples, where :math:`\sigma_i` is the distance of sample i to its k-th nearest of the class
-    (local scaling [1]_, as :class:`lapwing.LFDA` uses it [2]_). One block per class: memory grows with the sum of the squared
-    class sizes.
+    for a class of :math:`n_c` samples, where :math:`\sigma_i` is the distance from sample i to its k-th nearest neighbour in
+    the class. So what counts as near is measured by each sample's own surroundings (local scaling [1]_, as
+    :class:`lapwing.LFDA` uses it [2]_). Memory grows with the sum of the squared class sizes.
 
     Parameters
     ----------
     n_neighbors : int, default=7
-        k. In a class of k samples or fewer, the farthest sample takes its place.
+        Which neighbour says how wide a sample's surroundings are, k. In a class of k samples or fewer it is the farthest
+        sample.
 
     References
     ----------
@@ -131,6 +140,14 @@ class LocalClass(Graph):
        17, 2005.
     .. [2] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", Journal of
        Machine Learning Research 8, 2007. https://jmlr.org/papers/v8/sugiyama07b.html
+
+    Examples
+    --------
+    >>> from lapwing.graphs import LocalClass
+    >>> LocalClass(1).build([[0.0], [1.0], [5.0]], ["a", "a", "b"])[0].laplacian.toarray().round(2)
+    array([[ 0.18, -0.18,  0.  ],
+           [-0.18,  0.18,  0.  ],
+           [ 0.  ,  0.  ,  0.  ]])
     """
 
     reads_labels = True
@@ -150,7 +167,7 @@ class LocalClass(Graph):
 
 
 def _local_weights(squared: np.ndarray, k: int) -> np.ndarray:
-    """Of the squared distances within a class; i = j, of no account in a Laplacian, has none."""
+    """Weights from the squared distances within a class. The weight of i = j, which a Laplacian does not see, is 0."""
     scales = np.sqrt(np.sort(squared, axis=1)[:, min(k, len(squared) - 1)])
     products = np.outer(scales, scales)
     ratios = np.divide(squared, products, out=np.where(squared > 0, np.inf, 0.0), where=products > 0)
@@ -160,16 +177,23 @@ def _local_weights(squared: np.ndarray, k: int) -> np.ndarray:
 
 
 class OtherClass(Graph):
-    r"""All pairs of different known classes, with weight 1/n (n labelled samples).
+    r"""Links all pairs of rows of different known classes, with weight 1/n for n labelled samples.
 
-    ``Complete(among="labelled")`` is this graph plus the part of equal labels. Use it to filter a search,
-    ``KNN(15) & OtherClass()``, or to repel all classes, near or far.
+    Use it to filter a search, as in ``KNN(15) & OtherClass()``, or to keep all classes apart, near or far.
+    ``Complete(among="labelled")`` has these pairs and the pairs of the same class.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import OtherClass
+    >>> OtherClass().build([[0.0], [1.0]], ["a", "b"])[0].laplacian.toarray()
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
     """
 
     reads_labels, reads_features = True, False
 
     def require_blocks(self, n: int) -> None:
-        """Classes are enough."""
+        """Never raises: classes are enough."""
 
     def terms(self, data: Rows) -> list[Term]:
         Z = _indicators(data.classes)
@@ -187,16 +211,23 @@ class OtherClass(Graph):
 
 
 class Complete(Graph):
-    r"""All pairs.
+    r"""Links all pairs of rows.
 
     Parameters
     ----------
     weights : {"uniform", "dot"}, default="uniform"
-        ``"uniform"``: 1/n, i = j included, so that :math:`D = I` and :math:`X^\top L X` is the total scatter: maximised
-        under orthogonality it is PCA. ``"dot"``: :math:`x_i^\top x_j`, kept as a factor of the rank of X (thesis, 4.3.4
-        and 5.3.3), on X as given.
+        How much a link counts. ``"uniform"`` is 1/n, i = j included, so that :math:`D = I` and :math:`X^\top L X` is the total
+        scatter; to maximise it over orthogonal directions is PCA. ``"dot"`` is :math:`x_i^\top x_j` on X as given, kept as a
+        factor of the rank of X (sections 4.3.4 and 5.3.3 of X. He's thesis).
     among : {"all", "labelled"}, default="all"
-        ``"labelled"`` leaves out the rows of unknown label.
+        Which rows are linked. ``"labelled"`` leaves out the rows of unknown label.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Complete
+    >>> Complete().build([[0.0], [1.0]])[0].laplacian.toarray()
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
     """
 
     def __init__(self, weights: str = "uniform", *, among: str = "all"):
@@ -257,7 +288,7 @@ class Complete(Graph):
 
 
 def _require_nonnegative_dots(X: Array, degrees: np.ndarray, members: np.ndarray) -> None:
-    """Count negative products a block of rows at a time, only where X can have any."""
+    """Raise where products are negative. They are counted in blocks of rows, and only where X has negative entries."""
     if (X.min() if X.shape[1] else 0) < 0:
         negative = 0
         for rows in row_blocks(X.shape[0], X.shape[0]):

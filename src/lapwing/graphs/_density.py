@@ -1,10 +1,9 @@
-"""Weights without the density of the rows."""
+"""Graphs whose weights have the density of the rows divided out."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_not_negative
@@ -14,20 +13,21 @@ from ._similarity import OfOne
 
 
 class DensityCorrected(OfOne):
-    r"""The weights of a graph, less the say that rows have because there are many of them.
+    r"""Divides the density of the rows out of the weights of a graph.
 
     .. math:: W'_{ij} = \frac{W_{ij}}{(d_i d_j)^\alpha}, \qquad d_i = \sum_j W_{ij},
 
-    and the Laplacian of :math:`W'`: that of diffusion maps [1]_. Where rows lie dense, the plain Laplacian of a graph of
-    neighbours sees more of them; with :math:`\alpha = 1` its eigenvectors tend to those of the surface alone,
-    whatever the density.
+    The graph has the Laplacian of :math:`W'`, as diffusion maps have [1]_. Where rows lie densely, the plain Laplacian of a
+    graph of neighbours gives them more weight, because there are more of them. With :math:`\alpha = 1` its eigenvectors tend
+    to those of the surface alone, whatever the density.
 
     Parameters
     ----------
     graph : Graph or matrix
-        The weights W, of a sum those of its graphs added up; a matrix is ``Precomputed(W)``.
+        The graph whose weights are W. The weights of the graphs of a sum are added up first. A matrix W is ``Precomputed(W)``.
     alpha : float, default=1.0
-        0 leaves the weights as they are, 1/2 is the Fokker-Planck operator, 1 that of Laplace and Beltrami.
+        How much of the density is divided out. 0 leaves the weights as they are, 1/2 gives the Fokker-Planck operator, and 1
+        that of Laplace and Beltrami.
 
     References
     ----------
@@ -44,7 +44,7 @@ class DensityCorrected(OfOne):
 
     is_laplacian, is_semidefinite = True, True
 
-    def __init__(self, graph: Any, alpha: float = 1.0):
+    def __init__(self, graph: Graph | ArrayLike, alpha: float = 1.0):
         self.graph = graph
         self.alpha = alpha
 
@@ -63,7 +63,7 @@ class DensityCorrected(OfOne):
         return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))
 
     def require_blocks(self, n: int) -> None:
-        Graph.require_blocks(self, n)  # the degrees of a sample are not those of all
+        Graph.require_blocks(self, n)  # a sample of the links does not give the degrees of all rows
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         graph: Graph = self._operands()[0]

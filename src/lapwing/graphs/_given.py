@@ -1,10 +1,11 @@
-"""Graphs that the user brings."""
+"""Graphs that the user gives as matrices or pairs, and the graph without links."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
 
@@ -18,7 +19,15 @@ from ._weights import symmetric
 
 
 class Empty(Graph):
-    """No links at all: what is left of a method when its graph counts for nothing."""
+    """Links no rows at all, for what is left of a method without a graph.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Empty
+    >>> Empty().build([[0.0], [1.0]])[0].laplacian.toarray()
+    array([[0., 0.],
+           [0., 0.]])
+    """
 
     reads_features = False
 
@@ -27,18 +36,19 @@ class Empty(Graph):
 
 
 class Precomputed(Graph):
-    """A weight matrix: hyperlinks, a social network, another program's graph.
+    """Links rows by a matrix of weights that you give: hyperlinks, a social network, or the graph of another program.
 
     ``graph=W`` in an estimator is short for ``graph=Precomputed(W)``.
 
     Parameters
     ----------
     W : array-like or sparse matrix of shape (n_samples, n_samples)
-        Symmetric up to the rounding of its own precision, finite, not negative. Without ``ids`` it has one row per row of X, so
-        it fits one data set and no cross-validation fold of it.
+        The weights: symmetric up to the rounding of their own precision, finite, not negative. Without ``ids`` W has one row
+        per row of X, so that it fits one data set and no cross-validation fold of it.
     ids : array-like of shape (n_rows_of_W,), default=None
-        The names of the rows of W. The rows of X are then known by theirs, which are the index of a data frame, and each fold
-        takes its part of W. Of arrays a column can hold them: ``On(0, Precomputed(W, ids=ids), beside=True)``.
+        The names of the rows of W. The rows of X then have names as well, those of the index of a data frame, and each
+        cross-validation fold takes its part of W. In an array a column can hold the names:
+        ``On(0, Precomputed(W, ids=ids), beside=True)``.
 
     Examples
     --------
@@ -52,8 +62,9 @@ class Precomputed(Graph):
     """
 
     reads_features = False
+    ids: Any
 
-    def __init__(self, W: Any, *, ids: Any = None):
+    def __init__(self, W: ArrayLike, *, ids: ArrayLike | None = None):
         self.W = W
         self.ids = ids
 
@@ -69,7 +80,7 @@ class Precomputed(Graph):
         return W[rows][:, rows]
 
     def _rows(self, data: Rows, n: int) -> np.ndarray:
-        """The rows of W that those of X are."""
+        """For each row of X, the row of W that has its name."""
         places = {name: place for place, name in enumerate(self.ids)}
         if not len(places) == len(self.ids) == n:
             raise ValueError(
@@ -121,7 +132,7 @@ def named_rows(data: Rows, what: str) -> Any:
 
 
 class _Links(Graph):
-    """One kind of pairs."""
+    """The pairs of one kind: those that must be linked, or those that must not."""
 
     reads_features = False
     counts_pairs = True
@@ -140,7 +151,7 @@ class _Links(Graph):
         return _pair_matrix(self.name, pairs, data.n)
 
     def _present(self, data: Rows) -> np.ndarray:
-        """The places of the pairs whose ends are both among the rows."""
+        """The places of the pairs of which both rows are present."""
         places: dict[Any, list[int]] = {}
         for place, name in enumerate(named_rows(data, "Pairs(by_id=True)")):
             places.setdefault(name, []).append(place)
@@ -151,17 +162,17 @@ class _Links(Graph):
 
 
 class Pairs(Graph):
-    """Pairs that must be close, and pairs that must be apart.
+    """Links pairs of rows that you list: some must be close, others must be apart.
 
     Parameters
     ----------
     must_link : array-like of shape (n_pairs, 2), default=None
-        Row indices; each pair attracts with weight 1.
+        The row indices of pairs that attract, each with weight 1.
     cannot_link : array-like of shape (n_pairs, 2), default=None
-        Row indices; each pair repels with weight 1.
+        The row indices of pairs that repel, each with weight 1.
     by_id : bool, default=False
-        Whether pairs hold names of rows, which are the index of the data frame X (or a column: ``On("id", Pairs(...,
-        by_id=True), beside=True)``), and not their places. A cross-validation fold then takes the pairs of which it has both
+        Whether the pairs hold the names of rows, and not their places. Names are the index of the data frame X, or a column:
+        ``On("id", Pairs(..., by_id=True), beside=True)``. A cross-validation fold then takes the pairs of which it has both
         rows.
 
     Examples
@@ -177,7 +188,9 @@ class Pairs(Graph):
 
     reads_features = False
 
-    def __init__(self, must_link: Any = None, cannot_link: Any = None, *, by_id: bool = False):
+    def __init__(
+        self, must_link: ArrayLike | None = None, cannot_link: ArrayLike | None = None, *, by_id: bool = False
+    ):
         self.must_link = must_link
         self.cannot_link = cannot_link
         self.by_id = by_id

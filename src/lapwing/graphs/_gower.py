@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -12,28 +13,31 @@ from .._validation import of_numbers
 
 
 class Gower(TransformerMixin, BaseEstimator):
-    r"""Coordinates whose Manhattan distances are Gower's distances of numbers and categories.
+    r"""Turns numbers and categories into coordinates whose Manhattan distances are Gower's distances.
 
     .. math:: d(x, z) = \frac1p \sum_{j=1}^p \delta_j, \qquad \delta_j = \frac{|x_j - z_j|}{\max_j - \min_j}
               \ \text{ or, of categories, }\ [x_j \ne z_j],
 
-    between 0 and 1 for the rows that it was fitted to [1]_. ``On(Gower([2, 5]), KNN(7, metric="manhattan"))`` is the graph of
-    neighbours by it.
+    between 0 and 1 for the rows that it was fitted to [1]_. ``On(Gower([2, 5]), KNN(7, metric="manhattan"))`` links the nearest
+    neighbours by this distance.
 
     Parameters
     ----------
     categorical : list of int or mask, default=None
-        The columns that hold categories, as numbers without an order; None is none. Text has to be numbered first, as
-        :class:`sklearn.preprocessing.OrdinalEncoder` does.
+        The columns that hold categories, as numbers without an order; None says that there are none. Text has to be numbered
+        first, as :class:`sklearn.preprocessing.OrdinalEncoder` does.
 
     Attributes
     ----------
     ranges_ : ndarray of shape (n_features,)
-        Largest less smallest value of each column; 1 for constant columns.
+        The largest less the smallest value of each column; 1 for constant columns.
     categories_ : list of ndarray
-        Of each categorical column, in the order of columns. A category that was not fitted differs from them all.
+        The categories of each categorical column, in the order of columns. A category that was not fitted differs from them
+        all.
     n_features_in_ : int
+        The number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
+        The names of the columns. Set only where X had names that are all strings.
 
     References
     ----------
@@ -50,7 +54,7 @@ class Gower(TransformerMixin, BaseEstimator):
            [1.  , 0.75, 0.  ]])
     """
 
-    def __init__(self, categorical: Any = None):
+    def __init__(self, categorical: ArrayLike | None = None):
         self.categorical = categorical
 
     def fit(self, X: Any, y: Any = None) -> Gower:
@@ -59,7 +63,9 @@ class Gower(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows, categories as numbers.
         y : ignored, default=None
+            It takes no part; scikit-learn passes it.
 
         Returns
         -------
@@ -78,6 +84,7 @@ class Gower(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows, categories as numbers.
 
         Returns
         -------
@@ -118,7 +125,7 @@ class Gower(TransformerMixin, BaseEstimator):
         return np.array(found, dtype=object)
 
     def categorical_columns(self) -> np.ndarray:
-        """Their places."""
+        """The places of the categorical columns."""
         given = np.asarray([] if self.categorical is None else self.categorical)
         d = self.n_features_in_
         chosen = np.flatnonzero(given) if given.dtype == bool and given.shape == (d,) else given.astype(np.intp)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from .._validation import check_choice, check_count, check_positive
 from ..devices import Links
@@ -50,7 +52,7 @@ def require_mean(search: Search, symmetry: str, n: int) -> None:
 
 
 def directed(edges: Edges, values: np.ndarray, data: Rows, search: Search, symmetry: str) -> sparse.csr_array:
-    """The weights of links found from each row searched for, made symmetric; those of a few rows stand for all."""
+    """The weights of links as a symmetric matrix. Where a sample of rows was searched for, its links are scaled up to all."""
     if not search.is_sampled(data.n_samples):
         return symmetric(edges, values, data.n, "or" if symmetry == "auto" else symmetry)
     require_mean(search, symmetry, data.n_samples)
@@ -80,7 +82,7 @@ class _Weighted(Graph):
         return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, data, edges.rows))
 
     def _heat_of(self, edges: Edges, data: Rows) -> Heat:
-        """With how far rows reach, where that is known of all of them."""
+        """The heat width, together with the distance from each row to its k-th neighbour where that is known."""
         return self._heat
 
     def _linked(self, both: Rows, edges: Edges) -> sparse.csr_array:
@@ -90,7 +92,7 @@ class _Weighted(Graph):
         rows = edges.rows - both.n_fitted
         dead = np.bincount(rows, values, minlength=shape[0])[rows] == 0
         if dead.any() and isinstance(self.weights, str) and self.weights in ("heat", "self-tuning"):
-            # So far away that all weights vanish: what is left of them is their proportions.
+            # Rows are so far away that all weights are 0 in floating point. Only their proportions are kept.
             squares = (
                 local_squares(edges, heat)
                 if self.weights == "self-tuning"
@@ -103,51 +105,56 @@ class _Weighted(Graph):
 
 
 class KNN(_Weighted):
-    r"""The k nearest neighbours.
+    r"""Links each row to its k nearest neighbours.
 
-    Rows i and j are linked when i is among the k nearest of j **or** j among those of i. A row is never its own
-    neighbour, also where rows are repeated.
+    Rows i and j are linked when i is among the k nearest of j **or** j is among the k nearest of i. A row is never its own
+    neighbour, even where rows are repeated. Self-tuning weights are those of [1]_.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        k. Never changed behind your back: k >= n_samples raises.
+        How many neighbours of each row are searched, k. It is never changed silently: a k of n_samples or more raises an error.
     weights : {"heat", "binary", "cosine", "dot", "self-tuning"} or callable, default="heat"
-        ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` in the chosen metric. ``"self-tuning"`` is
-        :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))` with :math:`\sigma_i` the distance of row i from its k-th neighbour [1]_:
-        dense and sparse regions have weights of the same size. A callable maps an array of distances to weights; one of three
-        arguments is given :math:`\sigma_i` and :math:`\sigma_j` as well. Where :math:`\sigma_i` is 0, among equal rows, it is the
-        mean of the others.
+        How much a link counts. ``"binary"`` is 1. ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d in the chosen
+        metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative.
+        ``"self-tuning"`` is :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))`, where :math:`\sigma_i` is the distance from row i
+        to its k-th neighbour, so that dense and sparse regions have weights of the same size. A callable maps an array of
+        distances to weights; one of three arguments is given :math:`\sigma_i` and :math:`\sigma_j` as well. Where
+        :math:`\sigma_i` is 0, among equal rows, the mean of the others takes its place.
     t : float, "auto" or "half-median", default="auto"
-        Heat width; ``"auto"`` is the mean squared distance over the graph's directed edges.
+        The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
+        the links, each direction counted, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
     metric : str or callable, default="euclidean"
-        Any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included, and ``"chi2"``, the chi-square
-        distance of histograms (:func:`lapwing.metrics.chi2_distances`).
+        How distances are measured: any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included,
+        where X holds the distances, and ``"chi2"``, the chi-square distance of histograms
+        (:func:`lapwing.metrics.chi2_distances`).
     metric_params : dict, default=None
         Further parameters of the metric.
     among : {"all", "same_class", "other_class"}, default="all"
-        Where to search. ``among="same_class"`` takes the k nearest *inside* the class (all of a smaller one);
-        ``KNN(k) & SameClass()`` keeps those of the k nearest overall that share the class. They differ.
+        Where neighbours are searched. ``"same_class"`` takes the k nearest rows *inside* the class (all of a smaller class).
+        That differs from ``KNN(k) & SameClass()``, which keeps those of the k nearest rows overall that share the class.
     symmetry : {"auto", "or", "and", "mean"}, default="auto"
-        How the directed graph becomes symmetric; ``"mean"`` is :math:`(A + A^\top)/2`. ``"auto"`` is ``"or"``, and ``"mean"``
-        with ``queries``, which leave the others unknown.
+        What becomes of a link that only one of its two rows has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
+        its weight. ``"auto"`` is ``"or"``, and ``"mean"`` with ``queries``, where the neighbours of the other rows are
+        unknown.
     search : None, "torch", "approximate" or neighbours transformer, default=None
-        Finds the neighbours instead. ``"torch"`` finds the same ones on a GPU, where there is one (docs/gpu.md), for Euclidean
-        distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and Manhattan
-        distances; up to 16,384 rows it is exact, beyond it misses few (docs/scaling.md), and which depends on the number of
-        threads. Or any object with the interface of ``KNeighborsTransformer``, whose ``n_neighbors`` is set to k and which
-        brings its own metric.
+        Which program searches. None compares exactly, in memory. ``"torch"`` finds the same neighbours on a GPU, where there
+        is one, for Euclidean distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and
+        Manhattan distances. Up to 16,384 rows it is exact; beyond, it misses few neighbours, and which ones depends on the
+        number of threads. Any object with the interface of :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well:
+        its ``n_neighbors`` is set to k, and it brings its own metric.
     queries : int, default=None
-        Search for the neighbours of this many random rows only, exactly and among all rows: time grows with n, not with its
-        square. Their links, times n / queries, estimate the sums over all links without bias. For linear maps and scores;
-        docs/scaling.md says how many are enough, and ``sampling_`` of the fitted estimator how certain the result is. As many
-        as there are rows, or more, are all of them.
+        Search for the neighbours of this many random rows only, exactly and among all rows. The time then grows with the
+        number of rows, and not with its square. For linear maps and scores.
+
+        The links of these rows, times n / queries, estimate the sums over all links without bias, and ``sampling_`` of the
+        fitted estimator says how certain the result is. A number of n or more takes all rows, as None does.
     random_state : int, default=0
-        Chooses the rows.
+        The seed by which the rows of ``queries`` are drawn.
     recall : float, default=None
         The share of the nearest neighbours that ``search="approximate"`` is to find. None is what the map needs: 0.95 for
-        linear maps, kernels and scores, whose objective that changes by less than 0.05 %, and 0.99 for free maps. What was
-        found, measured on a sample of rows, is ``recall_`` of the fitted estimator.
+        linear maps, kernels and scores, whose objective that changes by less than 0.05 %, and 0.99 for free maps. The share
+        that was found, measured on a sample of rows, is ``recall_`` of the fitted estimator.
 
     References
     ----------
@@ -168,13 +175,13 @@ class KNN(_Weighted):
         self,
         n_neighbors: int = 5,
         *,
-        weights: Any = "heat",
-        t: Any = "auto",
-        metric: Any = "euclidean",
+        weights: str | Callable[..., ArrayLike] = "heat",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
         among: str = "all",
         symmetry: str = "auto",
-        search: Any = None,
+        search: str | BaseEstimator | None = None,
         queries: int | None = None,
         random_state: int = 0,
         recall: float | None = None,
@@ -228,7 +235,7 @@ class KNN(_Weighted):
     def _heat_of(self, edges: Edges, data: Rows) -> Heat:
         if not sees_reach(self.weights) or self._search.is_sampled(data.n_samples):
             return self._heat
-        if data.n_fitted < data.n:  # fitted rows reach as far as they did
+        if data.n_fitted < data.n:  # the k-th neighbours of fitted rows are those of the fit
             fitted = data.fitted()
             edges = Edges.joined([find(fitted, self._search._replace(among="all")), edges])
         return self._heat._replace(reach=reach_of(edges, data.n))
@@ -239,7 +246,7 @@ class KNN(_Weighted):
         return self._linked(both, find_fitted(both, self._search))
 
     def _links_there(self, data: DeviceRows) -> Links | None:
-        """The graph of rows on a device, where it can stay there: of plain weights, and of all rows."""
+        """The graph of rows on a device, as links that stay there; None where weights or a sample of rows do not allow it."""
         if self.weights not in ("heat", "binary"):
             return None
         found = timed(data, lambda: nearest_there(data, self._search))
@@ -252,7 +259,7 @@ class KNN(_Weighted):
         links = Links.joined(data.n, cols, weights, "or" if self.symmetry == "auto" else self.symmetry)
         return (
             links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None
-        )  # None: what is wrong is said there
+        )  # with None, the search on the CPU says what is wrong
 
     def adjacency(self, data: Rows) -> Any:
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
@@ -269,24 +276,36 @@ class KNN(_Weighted):
 
 
 class Radius(_Weighted):
-    r"""All pairs within a distance.
+    r"""Links all pairs of rows within a distance.
 
     Parameters
     ----------
     radius : float, default=1.0
-        The largest distance of a link: :math:`\sqrt{\epsilon}` where a paper bounds the squared distance by
-        :math:`\epsilon`. Rows without neighbours stay alone.
-    weights, t, metric, metric_params
+        The largest distance of a link. Where a paper bounds the squared distance by :math:`\epsilon`, it is
+        :math:`\sqrt{\epsilon}`. Rows without neighbours stay without links.
+    weights : {"heat", "binary", "cosine", "dot"} or callable, default="heat"
+        How much a link counts. ``"binary"`` is 1. ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d in the chosen
+        metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative. A
+        callable maps an array of distances to weights.
+    t, metric, metric_params
         As in :class:`KNN`.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Radius
+    >>> Radius(2.0, weights="binary").build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  1.,  0.],
+           [ 0.,  0.,  0.]])
     """
 
     def __init__(
         self,
         radius: float = 1.0,
         *,
-        weights: Any = "heat",
-        t: Any = "auto",
-        metric: Any = "euclidean",
+        weights: str | Callable[..., ArrayLike] = "heat",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
     ):
         self.radius = radius
@@ -314,27 +333,45 @@ class Radius(_Weighted):
 
 
 class Repulsion(Graph):
-    r"""Near rows of different classes: what a projection should keep apart.
+    r"""Links near rows of different classes, which a projection should keep apart.
 
-    Of the k nearest neighbours among *all* rows, those of another class (both labels known), linked in either direction
-    [1]_. Subtract it from what attracts: ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
+    Each row is linked to those of its k nearest neighbours, searched among *all* rows, that are of another class, where both
+    labels are known. A link counts in both directions [1]_. Subtract the graph from what attracts:
+    ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
 
     Parameters
     ----------
     n_neighbors : int, default=15
+        Among how many nearest neighbours of a row those of other classes are looked for, k.
     weights : {"inverse", "binary"}, default="inverse"
-        ``"inverse"`` is eq. 12, :math:`1 / (\sigma + \|x_i - x_j\|^2 / (\|x_i\|^2 + \|x_j\|^2))`, on X as given.
+        How much a link counts. ``"binary"`` is 1. ``"inverse"`` is eq. 12 of [1]_, :math:`1 / (\sigma + \|x_i - x_j\|^2 /
+        (\|x_i\|^2 + \|x_j\|^2))`, on X as given.
     sigma : float, default=10.0
+        :math:`\sigma` of ``"inverse"`` weights: the larger it is, the more equal the weights are.
     normalized : bool, default=False
-        Eq. 15: :math:`L = I - D^{-1/2} W D^{-1/2}` on the rows that have links.
-    metric : str or callable, default="euclidean"
-    queries, random_state
-        As in :class:`KNN`; a pair that is linked in one direction only then has half its weight.
+        Whether the Laplacian is normalised by the degrees, :math:`L = I - D^{-1/2} W D^{-1/2}` on the rows that have links
+        (eq. 15 of [1]_).
+    metric
+        As in :class:`KNN`.
+    queries
+        As in :class:`KNN`. A pair that is linked in one direction only then has half its weight.
+    random_state
+        As in :class:`KNN`.
 
     References
     ----------
     .. [1] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans",
        Pattern Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Repulsion
+    >>> X, y = [[0.0], [1.0], [1.5], [3.0]], ["a", "a", "b", "b"]
+    >>> Repulsion(1, weights="binary").build(X, y)[0].laplacian.toarray()
+    array([[ 0.,  0.,  0.,  0.],
+           [ 0.,  1., -1.,  0.],
+           [ 0., -1.,  1.,  0.],
+           [ 0.,  0.,  0.,  0.]])
     """
 
     reads_labels = True
@@ -346,7 +383,7 @@ class Repulsion(Graph):
         weights: str = "inverse",
         sigma: float = 10.0,
         normalized: bool = False,
-        metric: Any = "euclidean",
+        metric: str | Callable[..., float] = "euclidean",
         queries: int | None = None,
         random_state: int = 0,
     ):
@@ -409,18 +446,29 @@ class Repulsion(Graph):
 
 
 class ClosestPairs(Graph):
-    """For each class its closest pairs with any other class, with weight 1: the margin of MFA.
+    """Links each class to the rows of other classes that are closest to it, with weight 1: the margin of :class:`lapwing.MFA`.
 
     Parameters
     ----------
     n_pairs : int, default=20
-        Pairs a class (fewer where a class has not so many); the graph is the union over the classes.
-    metric : str or callable, default="euclidean"
+        How many pairs per class are linked, the closest ones; all of them where a class has fewer. The graph has the pairs of
+        all classes.
+    metric
+        As in :class:`KNN`.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import ClosestPairs
+    >>> ClosestPairs(1).build([[0.0], [1.0], [1.5], [3.0]], ["a", "a", "b", "b"])[0].laplacian.toarray()
+    array([[ 0.,  0.,  0.,  0.],
+           [ 0.,  1., -1.,  0.],
+           [ 0., -1.,  1.,  0.],
+           [ 0.,  0.,  0.,  0.]])
     """
 
     reads_labels = True
 
-    def __init__(self, n_pairs: int = 20, *, metric: Any = "euclidean"):
+    def __init__(self, n_pairs: int = 20, *, metric: str | Callable[..., float] = "euclidean"):
         self.n_pairs = n_pairs
         self.metric = metric
 
@@ -434,12 +482,12 @@ class ClosestPairs(Graph):
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
         n_pairs = check_count("n_pairs", self.n_pairs)
-        # A class's n closest pairs hold a row at most n times, so n neighbours of each row are candidates enough.
+        # The n closest pairs of a class hold a row at most n times, so that n neighbours of each row are enough candidates.
         edges = find(data, Search(min(n_pairs, data.n - 1), self.metric, among="other_class"))
         own = data.classes[edges.rows]
         longest = np.zeros(own.max() + 1)
         np.maximum.at(longest, own, edges.distances)
-        lengths = np.round(edges.distances / np.where(longest > 0, longest, 1.0)[own], 10)  # equal up to rounding
+        lengths = np.round(edges.distances / np.where(longest > 0, longest, 1.0)[own], 10)  # rounding apart
         order = np.lexsort((edges.cols, edges.rows, lengths, own))
         sizes = np.bincount(own)
         rank = np.arange(own.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -1,15 +1,17 @@
-"""A graph on other rows than those that are projected: on some columns of X, or on what a transformer makes of it."""
+"""Graphs that are built on some columns of X, or on what a transformer makes of X, and not on X itself."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from copy import copy
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 
@@ -22,27 +24,27 @@ from ._columns import places, taken
 
 
 class On(Graph):
-    r"""A graph that looks at some columns of X, or at what a transformer makes of X, while the map is one of X.
+    r"""Builds a graph on some columns of X, or on what a transformer makes of X, while the map is still one of X.
 
     .. math:: W_{ij} = W(\phi(x_i), \phi(x_j)),
 
-    with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer, which is fitted to the rows that
-    the estimator is fitted to, without y. ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as the thesis has
-    them: neighbours are found where PCA has taken away the noise. The rows are those that were passed to ``fit``: dividing
-    columns (``standardize=``) changes nothing here.
+    with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer. It is fitted to the rows that
+    the estimator is fitted to, without y. For example, ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as X.
+    He's thesis has them: neighbours are found after PCA has taken away the noise. The rows are those that were passed to
+    ``fit``, so that dividing columns (``standardize=``) changes nothing here.
 
     Parameters
     ----------
     what : columns, function or transformer
-        Columns by place or name (of a data frame), one or a list of them, a slice or a mask; a function of X that returns
-        columns, such as :func:`sklearn.compose.make_column_selector`; or any transformer of scikit-learn that needs no y; it is
-        given the data frame, if X is one. The transformer that you pass stays as it is: the fitted one is ``graph_.what`` of
-        the estimator.
+        What the graph looks at. Columns are given by place, or by name in a data frame: one or a list of them, a slice or a
+        mask. A function of X returns columns, as :func:`sklearn.compose.make_column_selector` does. A transformer may be any
+        of scikit-learn that needs no y; it is given the data frame, if X is one. The transformer that you pass stays as it
+        is: the fitted one is ``graph_.what`` of the estimator.
     graph : Graph
-        Built on them. ``metric="precomputed"`` takes columns for the distances of rows.
+        The graph that is built on these columns. With ``metric="precomputed"`` they hold the distances of the rows.
     beside : bool, default=False
-        Whether the columns stand beside the features, for the graph alone, as coordinates in space, times and numbers of rows
-        do: the map is then one of the other columns, and ``components_`` are 0 at these.
+        Whether the columns stand beside the features, for the graph alone, as coordinates in space, times and the names of rows
+        do. The map is then one of the other columns, and ``components_`` are 0 at these.
 
     Examples
     --------
@@ -55,7 +57,11 @@ class On(Graph):
     21
     """
 
-    def __init__(self, what: Any, graph: Graph, *, beside: bool = False):
+    what: Any  # one of many types, told apart by what it can do
+
+    def __init__(
+        self, what: Hashable | slice | ArrayLike | Callable | BaseEstimator, graph: Graph, *, beside: bool = False
+    ):
         self.what = what
         self.graph = graph
         self.beside = beside
@@ -70,7 +76,7 @@ class On(Graph):
     _unnamed = 2
 
     def _parts(self) -> Signed | None:
-        """Of a sum, those of its graphs, on the same view."""
+        """The graphs of a sum, each on the same columns; None where the graph is no sum."""
         signed = self._inner.signed()
         if signed == [(1.0, self.graph)]:
             return None
@@ -96,7 +102,7 @@ class On(Graph):
         return found
 
     def _viewed(self, data: Rows) -> tuple[Rows, Any, Any]:
-        """The view, what made it, and what was asked for, kept so that its id stays its own."""
+        """The rows that the graph sees, what made them, and what was asked for, kept so that its id is not used again."""
         if not data.has_features:
             raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
         if self._is_learnt:
@@ -118,7 +124,7 @@ class On(Graph):
         return view, learnt, self.what
 
     def fitted(self, data: Rows) -> Graph:
-        """With the transformer fitted, or columns by their places."""
+        """The same graph with the fitted transformer, or with the places of its columns."""
         view, learnt, _ = data.once(("on", id(self.what)), lambda: self._viewed(data))
         what = learnt if self._is_learnt else [int(place) for place in learnt]
         data.once(("on", id(what)), lambda: (view, learnt, what))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_choice, check_count, check_positive, equal_within
@@ -15,8 +16,8 @@ from ..problem import Term
 from ..rows import Rows, gathered
 from ._base import Graph
 
-ENTRIES = 1 << 22  # of local matrices that are aligned at a time
-LARGE = 1e9  # patches this much larger than the distortion need care
+ENTRIES = 1 << 22  # entries of the local matrices that are added up at a time
+LARGE = 1e9  # patches this many times larger than the distortion lose digits, and go by Gram matrices
 WEIGHTS = ("coding_length", "distance", "uniform")
 
 
@@ -28,16 +29,16 @@ class Patches(NamedTuple):
 
 
 def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
-    r"""The alignment of local matrices, :math:`L(I_i, I_i) \leftarrow L(I_i, I_i) + L_i`.
+    r"""Add up local matrices where their rows belong, :math:`L(I_i, I_i) \leftarrow L(I_i, I_i) + L_i` for each patch i.
 
     Parameters
     ----------
     patches : array-like of shape (n_patches, n_points), or list of arrays
-        :math:`I_i`: the rows of X in each patch.
+        The rows of X in each patch, :math:`I_i`.
     matrices : array-like of shape (n_patches, n_points, n_points), or list of arrays
-        :math:`L_i`.
+        The local matrix of each patch, :math:`L_i`.
     n_samples : int
-        Rows and columns of the result.
+        How many rows and columns the result has.
 
     Returns
     -------
@@ -59,7 +60,7 @@ def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
 
 
 def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
-    """One stack of local matrices, a part at a time so that the list of entries stays short."""
+    """Add up one stack of local matrices, one part after the other so that the list of entries stays short."""
     m = rows.shape[1]
     total = sparse.csr_array((n, n))
     for start in range(0, len(rows), max(1, ENTRIES // (m * m))):
@@ -72,7 +73,7 @@ def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
 
 
 def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Patches of the same size, with their matrices in float64, and how far the rounding of what was given may put these off."""
+    """Patches of the same size, with their matrices in float64 and the rounding that these may have."""
     if not hasattr(patches, "__len__") or not hasattr(matrices, "__len__"):
         raise ValueError("patches and matrices must be arrays or lists: the rows of each patch, and a matrix for each")
     if len(patches) != len(matrices):
@@ -103,20 +104,29 @@ def _check_patches(rows: np.ndarray, local: np.ndarray, rounding: float, n: int)
 
 
 class Alignment(Graph):
-    """Local matrices of your own, aligned by :func:`align`.
+    """Adds up local matrices that you give, one per patch of rows, by :func:`align`.
 
     Parameters
     ----------
     patches : array-like of shape (n_patches, n_points), or list of arrays
         The rows of X in each patch. They fit one data set and no cross-validation fold of it.
     matrices : array-like of shape (n_patches, n_points, n_points), or list of arrays
-        One symmetric matrix a patch.
+        One symmetric matrix per patch.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Alignment
+    >>> graph = Alignment([[0, 1], [1, 2]], [[[1, -1], [-1, 1]]] * 2)
+    >>> graph.build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
     """
 
     reads_features = False
     indexes_rows = True
 
-    def __init__(self, patches: Any, matrices: Any):
+    def __init__(self, patches: ArrayLike, matrices: ArrayLike):
         self.patches = patches
         self.matrices = matrices
 
@@ -195,7 +205,7 @@ class _Patched(Graph):
         return np.column_stack([edges.rows[::k], edges.cols.reshape(-1, k)])
 
     def grams(self, data: Rows, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Gram matrices of the patches, about the mean of all rows, a block of patches at a time."""
+        """The Gram matrices of the patches, about the mean of all rows, in blocks of patches."""
         yield from patch_grams(data, rows, self._by_kernel(data))
 
     @property
@@ -362,35 +372,40 @@ def distance_weights(G: np.ndarray) -> np.ndarray:
 
 
 class CodingLength(_Patched):
-    r"""Weighted scatter of the patches of each sample and its neighbours.
+    r"""The scatter of patches, each of a sample and its neighbours, in which samples that do not fit weigh little.
 
     .. math:: L = \sum_i S_i L_i S_i^\top, \qquad L_i = W_i - \frac{W_i e e^\top W_i}{e^\top W_i e}
 
-    where :math:`S_i` selects sample i and its nearest neighbours. A sample that does not fit the shape of a patch changes the
-    length of its code by more than others do, and gets little weight there [1]_. Code lengths are taken about the mean of all
-    samples, so that they do not depend on the origin. :class:`lapwing.LPCA` maximises this scatter; as any other graph it may
-    also attract, and be combined.
+    where :math:`S_i` selects sample i and its nearest neighbours, and the diagonal matrix :math:`W_i` holds their weights. The
+    coding length is the number of bits that a patch takes up to a given distortion. A sample that does not fit the shape of a
+    patch changes it by more than others do, and gets little weight there [1]_. Code lengths are taken about the mean of all
+    samples, so that they do not depend on the origin. :class:`lapwing.LPCA` maximises this scatter. Like any other graph it may
+    also attract, and be combined with others.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        K; a patch has K + 1 samples.
+        How many neighbours a patch has, K, beside the sample it belongs to.
     weights : {"coding_length", "distance", "uniform"}, default="coding_length"
-        The diagonal of :math:`W_i`. ``"coding_length"`` is eq. 23; ``"distance"`` is :math:`\exp(-d^2/t)` of the distance d
-        from the centre of the patch, t its mean square, for comparison; ``"uniform"`` is 1.
+        How much a sample counts in a patch, the diagonal of :math:`W_i`. ``"coding_length"`` is eq. 23 of the paper.
+        ``"distance"`` is :math:`\exp(-d^2/t)` of the distance d from the centre of the patch, with t the mean square of d, for
+        comparison. ``"uniform"`` is 1.
     distortion : float, default=None
         :math:`\epsilon` of the coding length, in units of X; None is :math:`\sqrt{10 D / K}`.
     dimension : float, default=None
-        D; None is the number of features.
+        The dimension D of the space in the coding length; None is the number of features.
     metric : str or callable, default="euclidean"
-        Of the neighbour search, ``"chi2"`` included.
-    metric_params : dict, default=None
-        Further parameters of the metric.
+        As in :class:`KNN`.
+    metric_params
+        As in :class:`KNN`.
     kernel : {None, "precomputed"}, default=None
-        ``"precomputed"``: X is a kernel matrix, neighbours are by kernel distances, and ``dimension`` and ``distortion`` must
-        be given. For free and kernel maps; linear ones read features, which the rows of a kernel matrix are not, and refuse.
-    queries, random_state
-        As in :class:`KNN`: the rows that have a patch, times n / queries.
+        ``"precomputed"`` says that X is a kernel matrix. Neighbours are then found by the distances that the kernel gives,
+        and ``dimension`` and ``distortion`` must be given. It is for free and kernel maps: linear ones read features, which
+        the rows of a kernel matrix are not, and raise an error.
+    queries
+        As in :class:`KNN`. It is the number of rows that have a patch, and their sum is multiplied by n / queries.
+    random_state
+        As in :class:`KNN`.
 
     References
     ----------
@@ -413,11 +428,11 @@ class CodingLength(_Patched):
         n_neighbors: int = 5,
         *,
         weights: str = "coding_length",
-        distortion: Any = None,
-        dimension: Any = None,
-        metric: Any = "euclidean",
+        distortion: float | None = None,
+        dimension: float | None = None,
+        metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
-        kernel: Any = None,
+        kernel: str | None = None,
         queries: int | None = None,
         random_state: int = 0,
     ):
@@ -432,7 +447,7 @@ class CodingLength(_Patched):
         self.random_state = random_state
 
     def _scaled(self, data: Rows) -> Patches:
-        """The patches; those of a few rows stand for all."""
+        """The patches and their weights, scaled up where only a sample of rows has a patch."""
         rows, weights = self.patches(data)
         return Patches(rows, self._search(self.metric).scale(data) * weights)
 
@@ -459,7 +474,7 @@ def _selection(rows: np.ndarray, values: np.ndarray, n: int) -> sparse.csr_array
 
 
 class Local(NamedTuple):
-    """Local subspaces by Theorem 1: one a patch."""
+    """Local subspaces by Theorem 1: one per patch."""
 
     rows: np.ndarray  # (n, m)
     weights: np.ndarray  # (n, m)
@@ -489,7 +504,7 @@ def local_subspaces(X: Array, patches: Patches, n_components: int) -> Local:
 
 
 class TangentAlignment(_Patched):
-    r"""How badly a map fits the tangent coordinates of each patch.
+    r"""Asks coordinates to fit the tangent space of each patch, so that a curved surface unfolds.
 
     .. math::
         L = \sum_i S_i Z_i S_i^\top, \qquad
@@ -502,11 +517,11 @@ class TangentAlignment(_Patched):
     Parameters
     ----------
     n_neighbors : int, default=12
-        K.
+        How many neighbours a patch has, K.
     n_components : int, default=None
-        Dimension of the tangent spaces, less than K (and than K - 1 without ``include_self``); None is the ``n_components`` of
-        the estimator.
-    weights : {"coding_length", "distance", "uniform"}, default="coding_length"
+        The dimension of the tangent spaces, less than K (and less than K - 1 without ``include_self``). None is the
+        ``n_components`` of the estimator.
+    weights
         As in :class:`CodingLength`.
     include_self : bool, default=True
         Whether a patch has the sample it belongs to, as in the papers. scikit-learn's LTSA leaves it out.
@@ -518,6 +533,19 @@ class TangentAlignment(_Patched):
     .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, section 3.
     .. [2] Z. Zhang and H. Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent space alignment", SIAM
        J. Scientific Computing 26, 2004. https://doi.org/10.1137/S1064827502419154
+
+    Examples
+    --------
+    Rows on an arc are unfolded: their coordinates are their places along it.
+
+    >>> import numpy as np
+    >>> from lapwing import LaplacianEigenmaps
+    >>> from lapwing.graphs import TangentAlignment
+    >>> along = np.linspace(0, 3, 40)
+    >>> model = LaplacianEigenmaps(1, graph=TangentAlignment(5), constraint="identity", extension="affine")
+    >>> Z = model.fit_transform(np.c_[np.cos(along), np.sin(along)])
+    >>> bool(abs(np.corrcoef(Z[:, 0], along)[0, 1]) > 0.999)
+    True
     """
 
     def __init__(
@@ -527,11 +555,11 @@ class TangentAlignment(_Patched):
         n_components: int | None = None,
         weights: str = "coding_length",
         include_self: bool = True,
-        distortion: Any = None,
-        dimension: Any = None,
-        metric: Any = "euclidean",
+        distortion: float | None = None,
+        dimension: float | None = None,
+        metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
-        kernel: Any = None,
+        kernel: str | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.n_components = n_components

@@ -1,11 +1,13 @@
-"""Graphs of time and place."""
+"""Graphs that link rows by their time or place."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse, spatial
 from sklearn.base import clone
 
@@ -20,22 +22,23 @@ from ._weights import Heat, edge_weights, symmetric
 
 
 class Chain(Graph):
-    r"""Each row linked to the next ones in time.
+    r"""Links each row to the next ones in time.
 
     .. math:: W_{ij} = 1 \text{ where } 0 < |p_i - p_j| \le \text{n\_steps, and i and j belong to one series},
 
-    with :math:`p_i` the place of row i in the time order of its series. ``Chain()`` is the graph of slow features: it asks for
-    coordinates that change little from one moment to the next.
+    with :math:`p_i` the place of row i in the time order of its series. ``Chain()`` is the graph of slow feature analysis: it
+    asks for coordinates that change little from one moment to the next.
 
     Parameters
     ----------
     n_steps : int, default=1
         How many of the following rows each row is linked to.
     time : column, default=None
-        The column of X that orders rows, by its place or, of a data frame, its name; of equal times the first row comes first.
-        None is the order in which rows stand. Without it a shuffled fold of a cross-validation has another order.
+        The column of X that orders the rows, by its place or, in a data frame, by its name. Of rows with equal times the
+        first one comes first. None is the order in which the rows stand, which a shuffled fold of a cross-validation does not
+        keep.
     series : column, default=None
-        The column of X whose values say which series a row belongs to; None is one series.
+        The column of X whose values say which series a row belongs to. None is one series.
 
     Examples
     --------
@@ -50,7 +53,7 @@ class Chain(Graph):
            [-1., -1.,  2.]])
     """
 
-    def __init__(self, n_steps: int = 1, *, time: Any = None, series: Any = None):
+    def __init__(self, n_steps: int = 1, *, time: Hashable | None = None, series: Hashable | None = None):
         self.n_steps = n_steps
         self.time = time
         self.series = series
@@ -105,21 +108,23 @@ def _distinct(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Delaunay(_AtPlaces):
-    r"""Neighbours in space: the edges of the Delaunay triangulation of the rows, in two or three dimensions.
+    r"""Links neighbours in space, the edges of the Delaunay triangulation of the rows, in two or three dimensions.
 
-    Two places are linked where some circle (sphere) through both has no other place inside. That follows the places however
-    dense they lie, without a number of neighbours. For coordinates beside the features:
+    Two places are linked where some circle (in space, some sphere) through both has no other place inside. So there is no
+    number of neighbours to choose, however densely the places lie. Where coordinates stand beside the features, write
     ``LPP(graph=On(["x", "y"], Delaunay(), beside=True))``. Places on a regular grid have many such triangulations: use
     :class:`Grid` there.
 
     Parameters
     ----------
     longest : float, default=None
-        The length up to which edges are kept: the triangulation spans holes and the hull by long ones. None keeps all.
+        The length up to which edges are kept. The triangulation spans holes, and the outline of all places, by long edges. None
+        keeps all.
     weights : {"binary", "heat"} or callable, default="binary"
-        As in :class:`KNN`; rows at one place have distance 0.
-    t : float, "auto" or "half-median", default="auto"
-        Heat width, as in :class:`KNN`.
+        How much a link counts. ``"binary"`` is 1, and ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d; rows at one
+        place have distance 0. A callable maps an array of distances to weights.
+    t
+        As in :class:`KNN`.
 
     Examples
     --------
@@ -128,7 +133,13 @@ class Delaunay(_AtPlaces):
     array([3., 3., 2., 2.])
     """
 
-    def __init__(self, *, longest: float | None = None, weights: Any = "binary", t: Any = "auto"):
+    def __init__(
+        self,
+        *,
+        longest: float | None = None,
+        weights: str | Callable[..., ArrayLike] = "binary",
+        t: float | str = "auto",
+    ):
         self.longest = longest
         self.weights = weights
         self.t = t
@@ -145,7 +156,7 @@ class Delaunay(_AtPlaces):
     def _edges(self, points: np.ndarray) -> Edges:
         triangles = self._triangulated(points)
         starts, ends = triangles.vertex_neighbor_vertices
-        near = triangles.coplanar  # places that rounding leaves out, beside the nearest that is in
+        near = triangles.coplanar  # places that rounding leaves out, each with the nearest place that is in
         rows = np.concatenate([np.repeat(np.arange(len(points)), np.diff(starts)), near[:, 0]])
         cols = np.concatenate([ends, near[:, 2]])
         edges = Edges(rows, cols, np.linalg.norm(points[rows] - points[cols], axis=1))
@@ -172,7 +183,7 @@ class Delaunay(_AtPlaces):
         return clone(self).set_params(t=self._heat().width(self._edges(points).distances ** 2, Rows(points)))
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """With the corners of the triangle that a new place is in; outside, with the nearest place."""
+        """Links to the corners of the triangle that a new place is in; outside of all triangles, to the nearest place."""
         X = both.X.toarray() if sparse.issparse(both.X) else both.X
         points, place = _distinct(X[: both.n_fitted], 3, "Delaunay")
         new, triangles = X[both.n_fitted :].astype(np.float64), self._triangulated(points)
@@ -184,7 +195,7 @@ class Delaunay(_AtPlaces):
         edges = Edges(rows, corners.ravel(), np.linalg.norm(new[rows] - points[corners.ravel()], axis=1))
         first = np.unique(np.stack([edges.rows, edges.cols]), axis=1, return_index=True)[
             1
-        ]  # the nearest stands there thrice
+        ]  # outside of all triangles, all corners are the nearest place
         edges = edges.where(first)
         values = edge_weights(self.weights, both, edges, self._heat())
         M = sparse.csr_array((values, (edges.rows, edges.cols)), shape=(len(new), len(points)))
@@ -192,10 +203,11 @@ class Delaunay(_AtPlaces):
 
 
 class Grid(_AtPlaces):
-    r"""Neighbours on a grid: rows whose places are one step apart, with weight 1.
+    r"""Links neighbours on a grid, rows whose places are one step apart, with weight 1.
 
-    For pixels, wells and sensors whose places are beside the features: ``LPP(graph=On(["row", "column"], Grid(), beside=True))``.
-    Each place has 4 neighbours in the plane and 6 in space, with ``corners=True`` 8 and 26.
+    It is for pixels, wells and sensors, whose places stand beside the features:
+    ``LPP(graph=On(["row", "column"], Grid(), beside=True))``. Each place has 4 neighbours in the plane and 6 in space, and with
+    ``corners=True`` 8 and 26.
 
     Parameters
     ----------
@@ -227,7 +239,7 @@ class Grid(_AtPlaces):
                 f"step={self.step!r} is not that of the places, which lie between the points of its grid; give their distance, "
                 "or use Delaunay"
             )
-        sides = cells.max(axis=0) + 3  # with room for a step beyond either end
+        sides = cells.max(axis=0) + 3  # one cell more at both ends, so that a step from the border has a number
         if np.prod(sides) >= 2**62:
             raise ValueError(f"step={self.step!r} makes a grid of more cells than can be numbered; give a larger one")
         numbers = np.ravel_multi_index(tuple(cells.astype(np.int64).T + 1), tuple(sides.astype(np.int64)))

@@ -1,8 +1,8 @@
-"""Neighbourhoods as linear combinations: the weights of locally linear embedding."""
+"""The graph of locally linear embedding: each row is reconstructed from its neighbours."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
@@ -16,23 +16,36 @@ from ._base import Graph
 
 
 class Reconstruction(Graph):
-    r"""Each row as the best affine combination of its neighbours.
+    r"""Asks each row to stay where its neighbours place it: the weights of locally linear embedding.
 
-    The weights minimise :math:`\sum_i \|x_i - \sum_j W_{ij} x_j\|^2` with rows summing to one, and the matrix to minimise
-    is :math:`(I - W)^\top (I - W)`, kept as a factor; its degrees are 1.
+    The weights W minimise :math:`\sum_i \|x_i - \sum_j W_{ij} x_j\|^2`, where j are the neighbours of i and each row of W
+    adds up to 1. The matrix of the graph is :math:`(I - W)^\top (I - W)`, kept as a factor, and its degrees are 1.
 
     Parameters
     ----------
     n_neighbors : int, default=5
+        From how many nearest neighbours each row is reconstructed.
     reg : float, default=1e-3
-        Adds ``reg * trace(G)`` to the diagonal of each local Gram matrix G, which is singular where there are more
-        neighbours than dimensions.
+        How strongly the weights are kept small and equal. ``reg * trace(G)`` is added to the diagonal of each local Gram
+        matrix G, which is singular where there are more neighbours than dimensions.
     among : {"all", "same_class"}, default="all"
-        ``"same_class"``: the nearest inside the class (all others of a smaller class); rows of unknown label take no part.
-    metric : str or callable, default="euclidean"
-        For the search; the weights are Euclidean.
-    queries, random_state
-        As in :class:`KNN`: the rows that are reconstructed, times n / queries.
+        Where neighbours are searched. ``"same_class"`` takes the nearest rows inside the class (all others of a smaller
+        class), and rows of unknown label take no part.
+    metric
+        As in :class:`KNN`. It is that of the search; the weights are always those of Euclidean space.
+    queries
+        As in :class:`KNN`. It is the number of rows that are reconstructed, and their sum is multiplied by n / queries.
+    random_state
+        As in :class:`KNN`.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Reconstruction
+    >>> from lapwing.rows import Rows
+    >>> Reconstruction(2).weights_matrix(Rows.validated([[0.0], [1.0], [3.0]])).toarray().round(2)
+    array([[ 0.  ,  1.5 , -0.5 ],
+           [ 0.67,  0.  ,  0.33],
+           [-1.94,  2.94,  0.  ]])
     """
 
     def __init__(
@@ -41,7 +54,7 @@ class Reconstruction(Graph):
         *,
         reg: float = 1e-3,
         among: str = "all",
-        metric: Any = "euclidean",
+        metric: str | Callable[..., float] = "euclidean",
         queries: int | None = None,
         random_state: int = 0,
     ):
@@ -78,7 +91,7 @@ class Reconstruction(Graph):
         return [Term(1.0, Structured(data.n, factors=(factor,)), diagonal(scale * taking_part))]
 
     def weights_matrix(self, data: Rows) -> sparse.csr_array:
-        """W, one row of weights a sample."""
+        """W, one row of weights per sample."""
         check_choice("among", self.among, ("all", "same_class"))
         check_not_negative("reg", self.reg)
         require_features(self.metric, "Reconstruction")
@@ -114,14 +127,16 @@ def barycentric_weights(data: Rows, rows: np.ndarray, neighbors: np.ndarray, reg
     for block in row_blocks(rows.size, k * (data.X.shape[1] if not sparse.issparse(data.X) else k)):
         G = _local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
-        ridge = np.where(trace > 0, reg * trace, 1.0)  # all neighbours equal to the row: any weights do, take 1/k
+        ridge = np.where(
+            trace > 0, reg * trace, 1.0
+        )  # where all neighbours equal the row, any weights do, and these give 1/k
         G[:, np.arange(k), np.arange(k)] += ridge[:, None]
         weights[block] = _affine(G, reg)
     return weights
 
 
 def _affine(G: np.ndarray, reg: float) -> np.ndarray:
-    """The w that minimise ``wᵀ G w`` with sum 1, one a Gram matrix."""
+    """The w that minimise ``wᵀ G w`` with sum 1, one per Gram matrix."""
     if reg == 0 and (np.linalg.matrix_rank(G, hermitian=True) < G.shape[1]).any():
         raise ValueError(
             "reg=0 leaves a local Gram matrix singular (more neighbours than dimensions, or equal rows); use reg > 0"

@@ -42,7 +42,10 @@ class Repeated(NamedTuple):
         return np.where(linked, np.asarray(self.M[np.maximum(u, 0), np.maximum(v, 0)]).ravel(), 0.0)
 
     def factored(self) -> Term:
-        """L and D with W as factors: a column of the rows of u or v has the weight of u and v, less what it has within each."""
+        """L and D with W as factors.
+
+        A factor with the rows of values u and v has the weight of u and v, less what it has within each of them.
+        """
         Z, equal = self.indicators, self.M.diagonal()
         upper = sparse.coo_array(sparse.triu(self.M, 1))
         ends, edge = np.concatenate([upper.row, upper.col]), np.tile(np.arange(upper.nnz), 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..operators import laplacian
@@ -15,7 +16,7 @@ from ._given import Precomputed
 
 
 class OfOne(Operation):
-    """What is made of the weights of one graph, or of a matrix of weights, which stands for ``Precomputed``."""
+    """Base of graphs that change the weights of one graph, or of a matrix of weights, which stands for ``Precomputed``."""
 
     graph: Any
 
@@ -23,11 +24,11 @@ class OfOne(Operation):
         return [self.graph if isinstance(self.graph, Graph) else Precomputed(self.graph)]
 
     def _with(self, graph: Graph) -> Graph:
-        """The same of another graph."""
+        """The same operation on another graph."""
         raise NotImplementedError
 
     def _parts(self) -> Signed | None:
-        """Of a sum, those of its graphs."""
+        """The graphs of a sum, each changed alone; None where the graph is no sum."""
         (graph,) = self._operands()
         signed = graph.signed()
         return None if signed == [(1.0, graph)] else [(c, self._with(leaf)) for c, leaf in signed]
@@ -44,21 +45,22 @@ class OfOne(Operation):
 
 
 class Similarity(OfOne):
-    r"""The weights of a graph as similarities that are to be large, and not as prices of distances: :math:`A = -W`.
+    r"""Asks for large products of linked rows, and not for small distances between them: :math:`A = -W`.
 
-    A Laplacian prices the squared distances of linked rows, :math:`\tfrac12\sum_{ij} W_{ij} \|z_i - z_j\|^2 =
-    \operatorname{tr}(Z^\top (D - W) Z)`, and so asks for small variances, too. This graph asks for large products of linked
-    rows instead,
+    A Laplacian penalises the squared distances of linked rows, :math:`\tfrac12\sum_{ij} W_{ij} \|z_i - z_j\|^2 =
+    \operatorname{tr}(Z^\top (D - W) Z)`, and so asks for small variances as well. This graph asks for large products of
+    linked rows instead,
 
     .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
 
     With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance (MULTISPATI of
-    spatial statistics). Under :math:`Z^\top D Z = I` it is the Laplacian's problem, whose eigenvalues are larger by 1.
+    spatial statistics). Under :math:`Z^\top D Z = I` it is the problem of the Laplacian, with eigenvalues that are smaller by
+    1.
 
     Parameters
     ----------
     graph : Graph or matrix
-        The weights; a matrix W is ``Precomputed(W)``. Of a sum, each graph keeps its coefficient.
+        The graph whose weights are W; a matrix W is ``Precomputed(W)``. In a sum, each graph keeps its coefficient.
 
     Examples
     --------
@@ -72,7 +74,7 @@ class Similarity(OfOne):
 
     is_laplacian, is_semidefinite = False, False
 
-    def __init__(self, graph: Any):
+    def __init__(self, graph: Graph | ArrayLike):
         self.graph = graph
 
     def _with(self, graph: Graph) -> Graph:

@@ -1,10 +1,12 @@
-"""Neighbours in y: for targets that are numbers, grades or sets of labels."""
+"""The graph of neighbours in y, for targets that are numbers, grades or sets of labels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_choice, check_count
@@ -18,32 +20,38 @@ from ._weights import SYMMETRY, Heat, edge_weights, symmetric
 
 
 class Target(Graph):
-    r"""Rows of near targets: for regression, for grades that have an order, and for several labels per row.
+    r"""Links rows of similar targets: for regression, for grades that have an order, and for several labels per row.
 
-    Rows are linked where their targets are equal, or one's is among the k values of y nearest to the other's, with weight
+    Rows are linked where their targets are equal, or where one target is among the k values of y nearest to the other, with
+    weight
 
     .. math:: W_{ij} = \exp(-\|y_i - y_j\|^2 / t) .
 
-    The target may be one column of numbers, a matrix of several (scale them first: distances are Euclidean), or a matrix of 0 and
-    1 that marks the labels of each row: its weights are the cosines of label sets, :math:`|A \cap B| / \sqrt{|A| |B|}`. A target
-    of NaN, or a row without labels, is unknown, and takes no part; -1 is a number like others.
+    The target may be one column of numbers, or a matrix of several numbers per row, which should be scaled first, since
+    distances are Euclidean. It may also be a matrix of 0 and 1 that marks the labels of each row; its weights are the cosines
+    of label sets, :math:`|A \cap B| / \sqrt{|A| |B|}`. A target of NaN, or a row without labels, is unknown, and takes no
+    part; -1 is a number like others.
 
-    Neighbours are counted among the distinct values, so that grades from 1 to 5 are linked to the next grades however many rows
-    have each; where no two targets are equal that is the k nearest rows. Links among many rows of equal target are kept as
-    factors, so that memory grows with n.
+    Neighbours are counted among the distinct values, so that grades from 1 to 5 are linked to the next grades however many
+    rows have each grade. Where no two targets are equal, they are the k nearest rows. Links among many rows of equal target
+    are kept as factors, so that memory grows with the number of rows, and not with its square.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        k; all other values where there are fewer.
+        How many of the nearest other values of y each value is linked to, k; all of them where there are fewer.
     weights : {"auto", "heat", "binary", "cosine"} or callable, default="auto"
-        ``"auto"`` is ``"heat"``, and ``"cosine"`` for label sets; a callable maps an array of distances to weights.
+        How much a link counts. ``"binary"`` is 1, ``"heat"`` is the formula above, and ``"cosine"`` is the cosine of the
+        targets. ``"auto"`` is ``"heat"``, and ``"cosine"`` for label sets. A callable maps an array of distances to weights.
     t : float, "auto" or "half-median", default="auto"
-        Heat width; ``"auto"`` is the mean squared distance from values to their k nearest.
+        The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance from
+        values to their k nearest, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
     metric : str or callable, default="auto"
-        As in :class:`KNN`, between targets; ``"auto"`` is ``"euclidean"``, and ``"cosine"`` for label sets.
+        As in :class:`KNN`. The distances are those between targets. ``"auto"`` is ``"euclidean"``, and ``"cosine"`` for label
+        sets.
     symmetry : {"or", "and", "mean"}, default="or"
-        As in :class:`KNN`, between values.
+        What becomes of a link that only one of its two values has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
+        its weight.
 
     Examples
     --------
@@ -64,9 +72,9 @@ class Target(Graph):
         self,
         n_neighbors: int = 5,
         *,
-        weights: Any = "auto",
-        t: Any = "auto",
-        metric: Any = "auto",
+        weights: str | Callable[..., ArrayLike] = "auto",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "auto",
         symmetry: str = "or",
     ):
         self.n_neighbors = n_neighbors

@@ -22,7 +22,7 @@ class Heat(NamedTuple):
     t: Any = "auto"
     metric: Any = "euclidean"
     metric_params: dict | None = None
-    queries: int | None = None  # rows that edges start from, where not from all
+    queries: int | None = None  # how many rows edges start from; None for all
     exact: bool = False  # whether distances of edges are those of the metric, and not of some other search
     reach: np.ndarray | None = None  # the distance of each row from its k-th neighbour, where that is known
 
@@ -64,13 +64,13 @@ def _self_tuning(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
 
 
 def local_squares(edges: Edges, heat: Heat) -> np.ndarray:
-    """Squared distances in units of the reach of both rows."""
+    """The squared distances, divided by the distances of both rows from their k-th neighbours."""
     assert heat.reach is not None
     return edges.distances.astype(np.float64) ** 2 / (heat.reach[edges.rows] * heat.reach[edges.cols])
 
 
 def sees_reach(weights: Any) -> bool:
-    """Whether weights depend on how far both rows reach: ``"self-tuning"``, or a function of three arguments."""
+    """Whether weights depend on the k-th distance of both rows, as ``"self-tuning"`` and functions of three arguments do."""
     if not callable(weights):
         return isinstance(weights, str) and weights == "self-tuning"
     try:
@@ -82,7 +82,7 @@ def sees_reach(weights: Any) -> bool:
 
 
 def require_reach(weights: Any, reach: np.ndarray | None) -> bool:
-    """Whether weights see it; it must be known then."""
+    """Whether weights depend on the k-th distances; raise where they do and these are not known."""
     if sees_reach(weights) and reach is None:
         raise ValueError(
             f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and only "
@@ -115,7 +115,7 @@ def _cosine(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
 
 
 def _known_cosines(edges: Edges) -> np.ndarray:
-    """From the distances, which are 1 minus them; 0 where rounding alone makes them something else."""
+    """Cosines from distances, which are 1 minus the cosines; 0 where they differ from 0 by rounding alone."""
     cosines = 1 - edges.distances.astype(np.float64)
     return np.where(np.abs(cosines) <= 1e-13, 0.0, cosines)
 
@@ -146,7 +146,7 @@ def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarr
 
 
 def require_nonnegative(weights: Any, values: np.ndarray, instead: str = 'weights="heat" or "binary"') -> None:
-    """A Laplacian with negative weights is not positive semi-definite: refuse it."""
+    """Raise where weights are negative: the Laplacian would not be positive semi-definite."""
     if values.size and values.min() < 0:
         refuse_negative(weights, (values < 0).mean(), instead)
 
@@ -160,7 +160,7 @@ def refuse_negative(weights: Any, share: float, instead: str) -> None:
 
 
 def require_positive_degrees(weights: Any, rows: np.ndarray, W: sparse.csr_array) -> None:
-    """Rows that have edges must have weight on them."""
+    """Raise where a row has edges, and all their weights are 0."""
     linked = np.zeros(W.shape[0], dtype=bool)
     linked[rows] = True
     dead = linked & (np.asarray(W.sum(axis=1)).ravel() <= 0)
@@ -180,6 +180,6 @@ SYMMETRY: dict[str, Callable[[sparse.csr_array], sparse.csr_array]] = {
 
 def symmetric(edges: Edges, values: np.ndarray, n: int, symmetry: str = "or") -> sparse.csr_array:
     """The weighted directed edges as a symmetric matrix."""
-    index = np.int32 if n < 2**31 else np.int64  # scikit-learn takes no others
+    index = np.int32 if n < 2**31 else np.int64  # the types of indices that scikit-learn takes
     A = sparse.csr_array((values, (edges.rows.astype(index), edges.cols.astype(index))), shape=(n, n))
     return sparse.csr_array(SYMMETRY[symmetry](A))

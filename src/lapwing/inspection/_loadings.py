@@ -7,6 +7,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.preprocessing import StandardScaler
 
 from .._extras import require
@@ -19,21 +21,32 @@ from ._resampling import half_fits, matched
 class Loadings:
     """The weights of features in components, as a table.
 
-    ``str`` prints the leading features of each component, iteration gives all rows as dictionaries, and :meth:`to_frame` makes a
-    data frame of them.
+    ``str`` prints the leading features of each component, iteration gives all rows as dictionaries, and :meth:`to_frame`
+    makes a data frame of them.
 
     Attributes
     ----------
     features : list of str
-        Their names.
+        The names of the features.
     components : list of str
-        Their names, as ``get_feature_names_out`` of the model has them.
+        The names of the components, as ``get_feature_names_out`` of the model has them.
     values : ndarray of shape (n_components, n_features)
         The loadings: each row has length 1.
     low, high : ndarray of shape (n_components, n_features) or None
         The ends of their intervals, where data were given.
     level : float or None
         The share of draws that the intervals hold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> table = lapwing.loadings(lapwing.LPP(2, graph="supervised").fit(X, y))
+    >>> table.rows(1)[0]["feature"]
+    'petal length (cm)'
+    >>> table.to_frame(2).shape
+    (4, 4)
     """
 
     features: list[str]
@@ -119,12 +132,12 @@ def _aligned(cell: str, width: int, is_name: bool) -> str:
 def loadings(
     model: Any,
     X: Any = None,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     n_draws: int = 100,
     level: float = 0.95,
-    feature_names: Any = None,
-    random_state: Any = 0,
+    feature_names: ArrayLike | None = None,
+    random_state: int | RandomState | None = 0,
 ) -> Loadings:
     """Which features make the components of a fitted linear map, the most telling ones first.
 
@@ -133,27 +146,28 @@ def loadings(
     the feature, as long as features do not depend on each other. Where X is not given, deviations are those that the model
     divided the columns by (``scale_``, or a scaler before it), and 1 where it took them as they are.
 
-    Where X is given, the model is fitted again to random halves of the rows, and each loading has an interval: where it does not
-    hold 0, the sign of the feature is certain. Halves without replacement vary as much as bootstrap draws, and hold no row twice.
+    Where X is given, the model is fitted again to random halves of the rows, and each loading has an interval: where it does
+    not hold 0, the sign of the feature is certain. Halves without replacement vary as much as bootstrap draws, and hold no
+    row twice.
 
     Parameters
     ----------
     model : fitted estimator, or Pipeline of such
-        With ``components_``, as the linear methods of lapwing and PCA, or ``scalings_``, as LinearDiscriminantAnalysis. Of a
-        pipeline the last steps must have them, or scale features, as StandardScaler; steps before those, such as an encoder of
-        categories, make the features that have loadings.
+        It must have ``components_``, as the linear methods of lapwing and PCA have, or ``scalings_``, as
+        LinearDiscriminantAnalysis has. In a pipeline the last steps must have them, or scale features, as StandardScaler does.
+        Steps before those, such as an encoder of categories, make the features that have loadings.
     X : array-like or sparse matrix of shape (n_samples, n_features), default=None
         The data that it was fitted to.
     y : array-like of shape (n_samples,), default=None
-        Their labels, where it needs them.
+        The labels of these data, where the model needs them.
     n_draws : int, default=100
         How many halves are fitted; 0 for no intervals.
     level : float, default=0.95
         The share of the draws that an interval holds.
     feature_names : sequence of str, default=None
-        None is those that the model saw in ``fit``, or numbers.
+        The names of the features. None takes those that the model saw in ``fit``, or numbers.
     random_state : int, RandomState instance or None, default=0
-        Of the draws.
+        Makes the draws repeatable.
 
     Returns
     -------

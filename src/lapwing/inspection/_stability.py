@@ -7,9 +7,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 from scipy import sparse
 from scipy.linalg import subspace_angles
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
@@ -23,7 +24,7 @@ from ._directions import steps
 from ._resampling import half_fits, matched, taken
 
 FOLDS = 5
-NEIGHBORS = 10  # of a row, where there are no classes
+NEIGHBORS = 10  # nearest rows that are compared before and after the projection, where there are no classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +34,10 @@ class Stability:
     Attributes
     ----------
     components : list of str
-        Their names.
+        The names of the components.
     angles : ndarray of shape (n_draws, n_components)
-        In degrees, between a component and the one of a fit to half of the rows that is most like it: 0 where the samples get the
-        same coordinates, up to a factor and an offset, and 90 where these are uncorrelated.
+        The angle, in degrees, between a component and the most similar one of a fit to half of the rows: 0 where the samples
+        get the same coordinates, up to a factor and an offset, and 90 where these are uncorrelated.
     subspace : ndarray of shape (n_draws,)
         The largest angle between the spaces of all components: small where components only turn among themselves.
     level : float
@@ -44,10 +45,19 @@ class Stability:
     measure : str
         What ``score`` is: "accuracy" of the nearest neighbour, or "recall" of the ten nearest neighbours.
     score, pca_score : float
-        Of rows that were held out in five folds, by the method and by as many principal components.
+        The score of rows that were held out in five folds, by the method and by as many principal components.
     p_value : float
         How often a difference at least as large, either way, comes up where for each row the results of the two methods are
         exchanged by chance.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = lapwing.stability(lapwing.LPP(2), X, y, n_draws=10, n_permutations=100)
+    >>> [row["component"] for row in found.rows()], found.measure, found.angles.shape
+    (['lpp0', 'lpp1'], 'accuracy', (10, 2))
     """
 
     components: list[str]
@@ -80,14 +90,14 @@ class Stability:
 
 
 def stability(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any = None,
     *,
     n_draws: int = 100,
     n_permutations: int = 1000,
     level: float = 0.95,
-    random_state: Any = 0,
+    random_state: int | RandomState | None = 0,
 ) -> Stability:
     """How certain the directions of a method are on these data, and whether they do better than principal components.
 
@@ -95,19 +105,19 @@ def stability(
     hold no row twice. A component is compared with the one of each half that is most like it, by the angle between the
     coordinates that both give to all rows.
 
-    For the test against PCA, rows are held out in five folds. With class labels, a row counts as 1 if its nearest training row
-    has its class, and 0 if not; without, it counts as the share of its ten nearest training rows that are among the ten nearest
-    after the projection. If the method were no better or worse than as many principal components, the two results of a row could
-    be exchanged; the p-value says how often such exchanges make a difference as large as the one found.
+    For the test against PCA, rows are held out in five folds. With class labels, a row counts as 1 if its nearest training
+    row has its class, and 0 if not; without, it counts as the share of its ten nearest training rows that are among the ten
+    nearest after the projection. If the method were no better or worse than as many principal components, the two results of
+    a row could be exchanged; the p-value says how often such exchanges make a difference as large as the one found.
 
     Parameters
     ----------
     estimator : estimator, or Pipeline that ends in one
-        With ``transform`` for new rows. It need not be fitted, and stays as it is.
+        It must have a ``transform`` for new rows. It need not be fitted, and stays as it is.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Or images, for methods of them, whose coordinates are then the components, one by one.
+        The samples; for methods of images, the images, whose coordinates are then the components, one by one.
     y : array-like of shape (n_samples,), default=None
-        Labels, -1 where unknown.
+        The labels, -1 where unknown.
     n_draws : int, default=100
         How many halves are fitted.
     n_permutations : int, default=1000
@@ -115,7 +125,7 @@ def stability(
     level : float, default=0.95
         The share of the draws that intervals hold.
     random_state : int, RandomState instance or None, default=0
-        Of draws, folds and exchanges.
+        Makes draws, folds and exchanges repeatable.
 
     Returns
     -------

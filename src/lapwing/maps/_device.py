@@ -15,10 +15,10 @@ from ..devices import Links, host, is_tensor
 from ..operators import Structured
 from ._map import FEW_ROWS, Deviations, Map
 
-ENTRIES = {"cpu": 1 << 20}  # float64 numbers of a block; elsewhere
+ENTRIES = {"cpu": 1 << 20}  # float64 numbers in a block on the CPU; MANY_ENTRIES on other devices
 MANY_ENTRIES = 1 << 25
-FEW = 256  # rows that show how far from their mean rows are
-FAR = 16.0  # times as far the mean may be from the origin, before its product costs more than a digit
+FEW = 256  # rows that are enough to see how far rows are from their mean
+FAR = 16.0  # the mean may be this many times as far from the origin as from rows, before products lose over a digit
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to here, as a share of its degrees, are 0
 
 
@@ -151,7 +151,7 @@ class DeviceMap(Map):
         return [host((total + total.T) / 2) for total in totals]
 
     def _row_sums(self, M: Structured) -> Any:
-        """Of the sparse part and the diagonal; None where there are none, or all are 0."""
+        """The row sums of the sparse part and the diagonal; None where there are none, or all are 0."""
         if M.sparse is None:
             return None if M.diag is None else self._there(M.diag)
         sums = (

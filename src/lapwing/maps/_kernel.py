@@ -70,7 +70,7 @@ class Kernel:
     def moved(self, X: Array, Y: Array | None = None) -> tuple[Array, Array | None]:
         """Both with the same row subtracted, for a kernel of differences that is found by products of rows far from the origin.
 
-        Of sparse rows only columns without zeros can be far, and only these are moved.
+        Where rows are sparse, only columns without zeros can be far, and only these are moved.
         """
         near = X if Y is None else Y
         if not (isinstance(self.kernel, str) and self.kernel == "rbf" and is_far(near)):
@@ -152,11 +152,11 @@ class KernelMap(Map):
         return super().total(values) if self.counts is None else float(values @ self.counts)
 
     def _means(self) -> np.ndarray:
-        """Of the columns of K, over samples."""
+        """The means of the columns of K over the samples."""
         return self.K.mean(axis=0) if self.counts is None else self.counts @ self.K / self.n_samples
 
     def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
-        """In principal coordinates; ``mean`` is in them, too."""
+        """The forms in principal coordinates, in which ``mean`` is as well."""
         K, roots = self.K, self.roots
         about_origin = centre.at_origin and preprojection.is_whole and centre.is_seen
         means = np.zeros(len(K)) if about_origin else self._means()

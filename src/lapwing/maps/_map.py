@@ -16,13 +16,13 @@ from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blo
 from ..solvers import LanczosError, Tridiagonal, numerical_rank, seeded_eigsh, solve
 from ._preprojection import Count, Preprojection
 
-PILOT = 1000  # rows whose mean sums are taken about
+PILOT = 1000  # rows whose mean is subtracted before sums are taken, so that digits are kept
 FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
-FEW_ROWS = 10_000  # whose deviations say whether columns are in different units
+FEW_ROWS = 10_000  # rows whose deviations are enough to say whether columns are in different units
 LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
 LARGE = 1500  # rows of a Gram matrix from which on it pays to find no more eigenvectors than are wanted
-LEAST = {"float64": 1e-280, "float32": 1e-62}  # sums of squares from which on rounding is a share of the numbers
-SHORT = 1e-4  # of the longest direction: the squares of shorter ones have lost half of their digits
+LEAST = {"float64": 1e-280, "float32": 1e-62}  # sums of squares above this have the usual relative rounding
+SHORT = 1e-4  # share of the longest direction, below which the squares of a direction have lost half of their digits
 MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
 
 
@@ -127,7 +127,7 @@ class Map:
 
     is_large: bool = False
     least_found: ClassVar[int] = 0  # directions, from which rules see how the variance is spread; 0 where none looks
-    roots: Any = 1.0  # of how many samples a row stands for, as a column
+    roots: Any = 1.0  # the roots of how many samples each row stands for, as a column
     plain_scatter: np.ndarray | None = None  # about the mean, once it was found on the way to something else
 
     def __init__(self, X: Any):
@@ -225,7 +225,7 @@ class Map:
         return total
 
     def deviations(self, few: bool = False) -> Deviations:
-        """Of all columns; of a ``few`` rows, evenly spaced, where there are many."""
+        """The standard deviations of all columns; with ``few``, those of evenly spaced rows where there are many."""
         return Deviations(np.sqrt(self.spread(self.plain_mean, np.ones(self.shape[0])) / self.n_samples), self.filled)
 
     @property
@@ -234,7 +234,7 @@ class Map:
         return np.ones(self.shape[1], dtype=bool)
 
     def variance_along(self, Q: np.ndarray) -> np.ndarray:
-        """Of the variance of the rows, the share along each of the orthonormal columns of Q."""
+        """The share of the variance of the rows along each of the orthonormal columns of Q."""
         if self.plain_scatter is not None:
             return np.einsum("ij,ij->j", Q, self.plain_scatter @ Q) / np.trace(self.plain_scatter)
         along, total = np.zeros(Q.shape[1]), 0.0
@@ -474,7 +474,7 @@ def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None
 
 
 def leading(values: np.ndarray, vectors: Any, floor: float, count: Count) -> Leading:
-    """Of the eigenvalues of a Gram matrix the largest, descending, and their eigenvectors, as many as ``count`` says; and all.
+    """The largest eigenvalues of a Gram matrix, descending, with their eigenvectors, as many as ``count`` says; and all.
 
     ``values`` are ascending; ``vectors`` are theirs, in columns, or a function that finds those of the p largest. ``count`` is
     given the eigenvalues that are not rounding, those up to ``floor``, and the sum of all.

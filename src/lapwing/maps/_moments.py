@@ -53,7 +53,7 @@ class Moments:
         return self.pilot + self.sums.sum(axis=0) / self.counts.sum()
 
     def deviations(self) -> Deviations:
-        """Of all columns."""
+        """The standard deviations of all columns."""
         squares = np.einsum("pii->i", self.products) / self.counts.sum()
         values = _deviations(squares, self.sums.sum(axis=0) / self.counts.sum(), self.pilot)
         return Deviations(values, np.ones(values.size, dtype=bool))
@@ -70,10 +70,10 @@ class Moments:
 
 
 class ClassMoments:
-    """How many rows a class has, their mean and their scatter about it, of rows that come a batch at a time.
+    """The number of rows of each class, their mean and their scatter about it, for rows that come in batches.
 
-    Unlike :class:`Moments`, which are about a point that is chosen beforehand, these move with the rows [1]_, so that digits are
-    kept wherever a stream goes.
+    Unlike :class:`Moments`, which are about a point that is chosen beforehand, these move with the rows [1]_, so that digits
+    are kept wherever a stream goes.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ClassMoments:
         The last place is for rows of unknown label, here and below.
     means : ndarray of shape (n_classes + 1, n_features)
     scatters : ndarray of shape (2, n_features, n_features) or (n_classes + 1, n_features, n_features)
-        Of all classes together and of the rows of unknown label, or of each class, where their weights differ.
+        The scatters of all classes together and of the rows of unknown label; or one per class, where their weights differ.
     stored : ndarray of shape (n_features,)
         How many rows have a number in each column, and not the zero of a sparse array.
 
@@ -96,7 +96,7 @@ class ClassMoments:
 
     @classmethod
     def none(cls, n_features: int, by_class: bool) -> ClassMoments:
-        """Of no rows and no classes."""
+        """The moments of no rows and no classes."""
         d = n_features
         return cls(np.zeros(1), np.zeros((1, d)), np.zeros((1 if by_class else 2, d, d)), np.zeros(d))
 
@@ -143,7 +143,7 @@ class ClassMoments:
         self.counts = total
 
     def _add_scatters(self, within: np.ndarray, places: np.ndarray, moved: np.ndarray) -> None:
-        """Of the rows about the means of their batch, and of these means about those of the rows before."""
+        """Add the scatter of the rows about the means of their batch, and that of these means about those of the rows before."""
         last = self.counts.size - 1
         groups = np.arange(self.counts.size)[:, None] if self.by_class else [np.arange(last), np.array([last])]
         for scatter, group in zip(self.scatters, groups, strict=True):
@@ -156,7 +156,7 @@ class ClassMoments:
         return self.means[place] + self.counts @ (self.means - self.means[place]) / self.counts.sum()
 
     def deviations(self) -> Deviations:
-        """Of all columns."""
+        """The standard deviations of all columns."""
         n, mean = self.counts.sum(), self.mean
         between = self.counts @ np.where(self.counts[:, None] > 0, self.means - mean, 0.0) ** 2
         variances = (np.einsum("pii->i", self.scatters) + between) / n
@@ -201,7 +201,7 @@ class ColumnSums:
         return self.sums / self.count
 
     def deviations(self) -> Deviations:
-        """Of all columns."""
+        """The standard deviations of all columns."""
         values = _deviations(self.squares / self.count, self.mean, np.zeros_like(self.sums))
         return Deviations(values, 2 * self.stored > self.count)
 
@@ -246,7 +246,7 @@ class Rest:
 
     @property
     def offsets(self) -> np.ndarray:
-        """Of the means from the pilot."""
+        """How far the means are from the pilot."""
         return self.sums / self.counts[:, None]
 
     @property
@@ -258,7 +258,7 @@ class Rest:
         return self._products(weights) - self.offsets.T @ ((weights * self.counts)[:, None] * self.offsets)
 
     def _products(self, weights: np.ndarray) -> np.ndarray:
-        """Of the rows, with one weight per class.
+        """The products of the rows, with one weight per class.
 
         The moments have those of equal weights; others take a pass, once: weights are split into parts that are known (equal
         ones, then what passes were made for, orthogonal to one another) and a rest.

@@ -1,4 +1,4 @@
-"""The named methods: each a declaration of its problem, and the registry that every table of them is read from."""
+"""The named methods, each of which says what its problem is, and the list that every table of methods is read from."""
 
 from typing import Any
 

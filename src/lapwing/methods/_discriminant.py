@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, SameClass
 from ..maps import Map
@@ -26,31 +27,39 @@ class Supervised:
 
 
 def _margin() -> Graph:
-    """S_w - S_b: with S_b = S_t - S_w it is twice the class graph minus the complete one."""
+    """The graph of S_w - S_b. Since S_b = S_t - S_w, it is twice the class graph minus the complete one."""
     return SameClass() * 2 - Complete(among="labelled")
 
 
 class MMC(Supervised, LinearReducer):
-    r"""Maximum Margin Criterion.
+    r"""Maximum Margin Criterion: a linear map that draws classes apart and each class together.
 
     .. math:: \max_V \operatorname{tr}(V^\top (S_b - S_w) V) \quad\text{subject to}\quad V^\top V = I     \tag{1}
 
-    with the between- and within-class scatter of the labelled samples [1]_. No matrix is inverted, so few samples do no
-    harm.
+    with the scatter :math:`S_b` between the classes and :math:`S_w` within them, of the samples that have a label [1]_. No
+    matrix is inverted, so that it also works with fewer samples than features.
 
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        ``"auto"`` is the number of classes minus one.
-    pca, center, standardize
-        As in :class:`OLPP`, except that ``pca="auto"`` keeps 99 % of the variance, and all of it where classes have fewer
-        than ten samples on average.
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the largest value
+        of (1), the sum of all positive eigenvalues of :math:`S_b - S_w`.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps 99 % of the variance, and all of it where classes have fewer than ten samples on
+        average.
+    center, standardize
+        As in :class:`OLPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
-        As in :class:`OLPP`; the eigenvalues are those of :math:`S_w - S_b`.
-    certificate_
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of :math:`S_w - S_b`, in ascending order. A negative one belongs to a direction along which classes
+        differ more than they vary.
+    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
+        As in :class:`OLPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
+    n_samples_seen_, moments_
         As in :class:`OLPP`.
 
     References
@@ -68,14 +77,16 @@ class MMC(Supervised, LinearReducer):
 
     about = About("classes", "S_w − S_b", "orthogonal", ("dense", "sparse"))
     _orthogonal: ClassVar[bool] = True
-    _rules: ClassVar[Rules] = Rules(energies=(0.99, 1.0))  # the margin does not overfit as neighbourhoods do
+    _rules: ClassVar[Rules] = Rules(
+        energies=(0.99, 1.0)
+    )  # the margin overfits less than neighbourhoods do, so that most directions are kept
 
     def __init__(
         self,
         n_components: float | str | None = 2,
         *,
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         standardize: str | bool = "auto",
     ):
         self.n_components = n_components
@@ -91,30 +102,39 @@ class MMC(Supervised, LinearReducer):
 
 
 class LPDP(Supervised, LinearReducer):
-    r"""Locality Preserving Discriminant Projections: LPP with the margin of :class:`MMC`.
+    r"""Locality Preserving Discriminant Projections: :class:`LPP` that also keeps classes apart, by the margin of :class:`MMC`.
 
     .. math::
         \min_V \operatorname{tr}(V^\top (X^\top L X - \alpha (S_b - S_w)) V)
         \quad\text{subject to}\quad V^\top X^\top D X V = I                             \tag{1}
 
-    L and D are of the neighbour graph of all samples, the scatter matrices (sums, not averages) of the labelled ones [1]_.
+    L and D are the Laplacian and the degrees of a neighbour graph of all samples. :math:`S_b` and :math:`S_w`, the scatter
+    between and within classes, are sums (not averages) over the samples that have a label [1]_.
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
+    n_components
+        As in :class:`LPP`.
+    graph
+        As in :class:`LPP`. None is ``KNN(5, weights="binary")``, and an integer k is the same with k neighbours.
+        ``"supervised"`` is ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None.
     alpha : float, default=1.0
-        Weight of the margin.
-    pca, center, scaling, ridge, normalize, standardize
-        As in :class:`LPP`; ``normalize="trace"`` scales :math:`X^\top L X`, the within-class and the total scatter, one by
-        one.
+        How much the margin between classes counts beside the neighbours. 0 leaves :class:`LPP`.
+    pca, center, scaling, ridge
+        As in :class:`LPP`.
+    normalize
+        As in :class:`LPP`. With ``"trace"``, :math:`X^\top L X`, the within-class scatter and the total scatter are scaled
+        one by one.
+    standardize
+        As in :class:`LPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    certificate_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+    n_samples_seen_, moments_
         As in :class:`LPP`.
 
     References
@@ -136,12 +156,12 @@ class LPDP(Supervised, LinearReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         alpha: float = 1.0,
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -164,35 +184,44 @@ class LPDP(Supervised, LinearReducer):
 
 
 class MFA(Supervised, LPP):
-    r"""Marginal Fisher Analysis.
+    r"""Marginal Fisher Analysis: near samples of a class come together, and near samples of different classes come apart.
 
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top L X V)
         \quad\text{subject to}\quad V^\top X^\top L^p X V = I                           \tag{1}
 
-    It is :class:`LPP` with a penalty: L links each sample to its nearest of the same class, :math:`L^p` each class to its closest
-    samples of other classes [1]_.
+    It is :class:`LPP` with a penalty. L is the Laplacian of a graph that links each sample to its nearest neighbours of the
+    same class. :math:`L^p` is that of a graph that links each class to the closest samples of other classes [1]_.
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``KNN(5, weights="binary", among="same_class")``; an integer sets the number of neighbours.
+    n_components : int, "auto" or None, default=2
+        As in :class:`LPP`. A share of the objective, a float, raises an error, because a ratio of two graphs has no total.
+    graph
+        As in :class:`LPP`. None is ``KNN(5, weights="binary", among="same_class")``, and an integer k is the same with k
+        neighbours. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is ``KNN(5) + SameClass()``.
     penalty : None, int, graph or matrix, default=None
-        The graph of :math:`L^p`. None is ``ClosestPairs(20)``; an integer sets the number of pairs a class.
+        The graph of :math:`L^p`: which samples are kept apart. None is ``ClosestPairs(20)``, and an integer is the number of
+        pairs per class.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
-        ``"matrix"`` is (1), and ``"trace-ratio"`` the least :math:`\operatorname{tr}(V^\top X^\top L X V) /
-        \operatorname{tr}(V^\top X^\top L^p X V)` over orthogonal directions, as in :class:`LPP`; ``"orthogonal"`` alone has no
-        place for the penalty, and raises.
-    pca, center, scaling, ridge, normalize, standardize
-        As in :class:`LPP`, except that ``pca="auto"`` keeps twice as many directions as components, and 98 % of the variance
-        where classes have fewer than ten samples on average.
+        What the directions are subject to. ``"matrix"`` is (1). ``"trace-ratio"`` takes orthogonal directions and the least
+        :math:`\operatorname{tr}(V^\top X^\top L X V) / \operatorname{tr}(V^\top X^\top L^p X V)` over them, as in :class:`LPP`.
+        ``"orthogonal"`` alone has no place for the penalty, and raises an error.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps twice as many directions as components, and 98 % of the variance where classes have
+        fewer than ten samples on average.
+    center, scaling, ridge, normalize, standardize
+        As in :class:`LPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
-        As in :class:`LPP`. The rank is at most the number of linked pairs of ``penalty``.
-    certificate_
+    components_, mean_, scale_, eigenvalues_, trace_ratio_, explained_ratio_
+        As in :class:`LPP`.
+    rank_
+        As in :class:`LPP`. It is at most the number of linked pairs of ``penalty``.
+    n_pca_
+        As in :class:`LPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -220,28 +249,32 @@ class MFA(Supervised, LPP):
 
 
 class DNE(Supervised, LinearReducer):
-    r"""Discriminant Neighborhood Embedding.
+    r"""Discriminant Neighborhood Embedding: neighbours of the same class attract, neighbours of other classes repel.
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
 
-    Of the links between nearest neighbours, those inside a class attract and those across classes repel [1]_.
+    Nearest neighbours are linked. :math:`L^s` is the Laplacian of the links inside classes, which attract, and :math:`L^d`
+    that of the links across classes, which repel [1]_.
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-        None keeps the directions of negative eigenvalue, as its authors prescribe: those along which repulsion wins. It
-        raises where there are none.
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``; an integer sets the number
-        of neighbours.
+    n_components
+        As in :class:`OLPP`. None keeps the directions of negative eigenvalue, as the authors of the method prescribe: those
+        along which repulsion wins. It raises an error where there are none.
+    graph
+        As in :class:`LPP`. None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``, and an
+        integer k is the same with k neighbours. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
+        ``KNN(5) + SameClass()``.
     pca, center, normalize, standardize
         As in :class:`OLPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    certificate_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
+    n_samples_seen_, moments_
         As in :class:`OLPP`.
 
     References
@@ -305,10 +338,10 @@ class LFDA(Supervised, LPP):
     .. math::
         \max_V \operatorname{tr}\left((V^\top S_{lw} V)^{-1} V^\top S_{lb} V\right)                        \tag{1}
 
-    The scatters are sums of :math:`\tfrac12 W_{ij} (x_i - x_j)(x_i - x_j)^\top` over all pairs [1]_. Of a pair within class c,
-    :math:`W^{lw}_{ij} = A_{ij}/n_c` and :math:`W^{lb}_{ij} = A_{ij}(1/n - 1/n_c)`, where the affinity A is large for near samples
-    and 0 for far ones. Of a pair of different classes, :math:`W^{lw}_{ij} = 0` and :math:`W^{lb}_{ij} = 1/n`. Far samples of a
-    class need not come together. The same directions solve
+    The scatters are sums of :math:`\tfrac12 W_{ij} (x_i - x_j)(x_i - x_j)^\top` over all pairs [1]_. For a pair within class
+    c, :math:`W^{lw}_{ij} = A_{ij}/n_c` and :math:`W^{lb}_{ij} = A_{ij}(1/n - 1/n_c)`, where the affinity A is large for near
+    samples and 0 for far ones. For a pair of different classes, :math:`W^{lw}_{ij} = 0` and :math:`W^{lb}_{ij} = 1/n`. So
+    samples of a class that are far apart need not come together. The same directions solve
 
     .. math::
         \min_V \operatorname{tr}(V^\top S_{lw} V)
@@ -318,18 +351,26 @@ class LFDA(Supervised, LPP):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-        It may be more than the number of classes minus one.
+    n_components : int, float, "auto" or None, default=2
+        As in :class:`LPP`. It may be more than the number of classes minus one. A share of the objective, a float, raises an
+        error, because a ratio of two graphs has no total.
     graph : None, int, "supervised", graph or matrix, default=None
-        What :math:`W^{lw}` is. None is ``LocalClass(7)``; an integer sets the number of neighbours there. Any other graph within
-        classes will do, such as ``KNN(5) & SameClass()``; ``SameClass()`` gives linear discriminant analysis.
+        The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, and an integer k is
+        ``LocalClass(k)``. Any other graph within classes will do, such as ``KNN(5) & SameClass()``. ``"supervised"``, which is
+        ``SameClass()``, gives linear discriminant analysis.
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
-        As in :class:`LPP`; the eigenvalues are those of (2).
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of (2), in ascending order.
+    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
+        As in :class:`LPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+    n_samples_seen_, moments_
+        As in :class:`LPP`.
 
     See Also
     --------
@@ -356,11 +397,11 @@ class LFDA(Supervised, LPP):
         self,
         n_components: int | None = 2,
         *,
-        graph: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        graph: Graph | int | str | ArrayLike | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -395,21 +436,33 @@ class LSDA(Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=2
+    n_components
+        As in :class:`LPP`.
     graph : None, int, graph or matrix, default=None
-        The graph that is split, of neighbours: not ``Complete()`` or a graph of classes, whose links are too many to list. None
-        is ``KNN(5, weights="binary")``; an integer sets the number of neighbours.
+        The graph of neighbours whose links are split by class. None is ``KNN(5, weights="binary")``, and an integer k is the
+        same with k neighbours. ``Complete()`` and graphs of classes have too many links to list, and raise an error.
     alpha : float, default=0.1
-        From 0, where nothing is kept apart, to less than 1: the say of links across classes. Where many samples have no neighbour
-        of their own class, as where classes have few samples, a large one leaves little that attracts.
-    pca, center, scaling, ridge, normalize, standardize
-        As in :class:`LPP`, except that ``ridge="auto"`` is 1 and ``pca="auto"`` therefore keeps all directions;
-        ``normalize="trace"`` scales the two forms of (2), one by one.
+        How much the links across classes count, from 0, where nothing is kept apart, to less than 1. Where many samples have no
+        neighbour of their own class, as where classes have few samples, a large one leaves little that attracts.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions, unless ``ridge=0``.
+    center, scaling
+        As in :class:`LPP`.
+    ridge
+        As in :class:`LPP`. ``"auto"`` is 1: samples without a neighbour of their own class are missing in the constraint.
+    normalize
+        As in :class:`LPP`. With ``"trace"``, the two forms of (2) are scaled one by one.
+    standardize
+        As in :class:`LPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
-        As in :class:`LPP`; the eigenvalues are those of (2).
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of (2), in ascending order.
+    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
+        As in :class:`LPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -425,18 +478,18 @@ class LSDA(Supervised, LinearReducer):
     """
 
     about = About("classes", "(1 − α) L of near samples of the same class − α L of near ones of other classes", "D_w")
-    _rules: ClassVar[Rules] = Rules(ridge=1.0)  # D_w misses samples without a neighbour of their class
+    _rules: ClassVar[Rules] = Rules(ridge=1.0)  # samples without a neighbour of their class are missing in D_w
 
     def __init__(
         self,
         n_components: int | None = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         alpha: float = 0.1,
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):

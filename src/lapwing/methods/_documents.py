@@ -1,4 +1,4 @@
-"""Documents: sparse rows of term weights."""
+"""The method for documents, which are sparse rows of term weights."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import TruncatedSVD
@@ -45,7 +47,7 @@ class SVDNeighbors(BaseEstimator):
     random_state : int, RandomState instance or None, default=0
     """
 
-    def __init__(self, n_neighbors: int = 15, *, n_components: int = 100, random_state: Any = 0):
+    def __init__(self, n_neighbors: int = 15, *, n_components: int = 100, random_state: int | RandomState | None = 0):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.random_state = random_state
@@ -63,42 +65,48 @@ class LPI(LinearReducer):
     .. math::
         L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
 
-    Rows are scaled to unit length, the graph links each document to its nearest by cosine with their cosine as weight, and X
-    is centred by the mean weighted by D [1]_. The eigenvectors y of the graph are found first and the directions a by ridge
-    regression, which for independent documents and no ridge is LPP itself (thesis, Prop. 2), and never decomposes X. A document
-    without a term has no links and is placed at 0, with a warning.
+    Rows are scaled to unit length. The graph links each document to the nearest ones by the cosine, and the cosine is the
+    weight of the link. X is centred by the mean weighted by the degrees D of the graph [1]_. First the eigenvectors y of the
+    graph are found, then the directions a by ridge regression. For independent documents and no ridge this is LPP itself
+    (thesis, Prop. 2), and it never decomposes X. A document without a term has no links and is placed at 0, with a warning.
 
-    With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks that do not fit
-    in memory, the directions are those of :class:`LPP` with its ridge, found by operators on the documents that have links.
+    With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks that do not
+    fit in memory, the directions are those of :class:`LPP` with its ridge, found from the documents that have links.
 
     Parameters
     ----------
     n_components : int, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``KNN(15, metric="cosine", weights="dot")``, an integer k the same with k neighbours, ``"supervised"`` is
-        ``SameClass()``, ``"semi"`` is the sum of both (-1 marks an unknown label).
+        How many directions to find.
+    graph
+        As in :class:`LPP`. None is ``KNN(15, metric="cosine", weights="dot")``, and an integer k is the same with k neighbours.
+        ``"supervised"`` is ``SameClass()``, and ``"semi"`` is the sum of both.
     neighbors : {"exact", "svd"}, default="exact"
-        How the neighbours of the default graph are searched: all pairs, or in the space of a truncated SVD of 100 directions,
-        which is faster and finds other neighbours (``recall_``).
+        How the neighbours of the default graph are searched. ``"exact"`` compares all pairs. ``"svd"`` searches in the space
+        of a truncated SVD of 100 directions, which is faster and misses some neighbours: ``recall_`` says how many it finds.
     ridge : "auto" or float, default="auto"
-        :math:`\rho` in units of :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`; above 0. Without it the regression overfits.
-        ``"auto"`` is 10, chosen on held-out documents (docs/documents.md).
+        How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of
+        :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`. It must be above 0. ``"auto"`` is 10, chosen on held-out
+        documents.
     scaling : {"unit", "constraint"}, default="unit"
-        Length of the directions: unit vectors, or as (1) gives them.
-    normalize : {"auto", None, "degree"}, default="auto"
-        How graphs that are added up compare, as in :class:`LPP`.
+        How long the directions are: unit vectors, or as (1) gives them.
+    normalize
+        As in :class:`LaplacianEigenmaps`.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The directions. Of each, the entry of largest absolute value (the first of several) is positive.
-    mean_ : ndarray of shape (n_features,)
+    components_, mean_, explained_ratio_
+        As in :class:`LPP`.
+    scale_ : None
+        Always None: the columns of documents are taken as they are.
     eigenvalues_ : ndarray of shape (n_components,)
-        Of the graph, ascending.
+        The eigenvalues of the graph, in ascending order.
     recall_ : float or None
-        With ``neighbors="svd"``, the share of the exact neighbours that were found, estimated on 300 documents.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, rank_, n_pca_
-        As in :class:`LPP`; the last two are None.
+        The share of the exact neighbours that ``neighbors="svd"`` has found, estimated on 300 documents. None where all pairs
+        were compared.
+    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
+        As in :class:`LPP`.
+    sampling_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -126,9 +134,9 @@ class LPI(LinearReducer):
         self,
         n_components: int = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         neighbors: str = "exact",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         scaling: str = "unit",
         normalize: str | None = "auto",
     ):
@@ -141,7 +149,7 @@ class LPI(LinearReducer):
 
     @property
     def is_nested(self) -> bool:
-        """Not so: eigenvectors of equal eigenvalues depend on how many are asked for."""
+        """Never: eigenvectors of equal eigenvalues depend on how many are asked for."""
         return False
 
     def default_graph(self, n_neighbors: int) -> Graph:
@@ -160,7 +168,7 @@ class LPI(LinearReducer):
         super()._check_parameters()
 
     def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
-        """A default must not ask for more neighbours than there are documents with a term."""
+        """As for other methods, but a default graph asks for no more neighbours than there are documents with a term."""
         data, graphs = super()._prepared(X, y)
         few = any(search.n_neighbors >= data.n_samples for search in graphs.graph.searches())
         return data, self._graphs(data.n_samples) if few else graphs
@@ -192,8 +200,8 @@ class LPI(LinearReducer):
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
         if graphs.queries is not None or isinstance(F, SummaryMap):
-            # The eigenvectors of a graph of a few documents say nothing of the others, and a summary has not all documents, so
-            # the directions are found at once.
+            # The eigenvectors of a graph of a few documents say nothing of the others, and a summary does not hold all
+            # documents. So the directions are found without them.
             return super()._solve(F, data, problem, graphs)
         degrees, self.sampling_ = problem.degrees, None
         assert degrees is not None
@@ -245,7 +253,7 @@ def _with_terms(X: Array, y: Any, graph: Graph) -> tuple[Array, Any]:
 
 
 def _without(empty: np.ndarray, n_features: int, graph: Graph) -> bool:
-    """Whether documents are left out, which is said, or refused where too few are left or a graph knows them by their rows."""
+    """Warn where documents are left out; raise where too few are left, or where a graph knows them by their rows."""
     if not empty.any():
         return False
     count, first = int(empty.sum()), int(np.argmax(empty))
@@ -266,8 +274,8 @@ def _without(empty: np.ndarray, n_features: int, graph: Graph) -> bool:
     return True
 
 
-def _documents(X: Array, first: int = 0) -> Array:  # of a block, the number of its first row
-    """Rows of unit length."""
+def _documents(X: Array, first: int = 0) -> Array:  # first: the number of the first row of a block
+    """The documents, scaled to unit length."""
     X = canonical(X)
     if X.min() < 0:
         raise ValueError(

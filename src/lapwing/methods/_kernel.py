@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
+
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
 from ..graphs import KNN, Graph, LocalClass, Reconstruction, SameClass
 from ..operators import identity
@@ -16,70 +20,99 @@ from .about import About
 
 
 class KernelLPP(KernelReducer):
-    r"""Kernel Locality Preserving Projections.
+    r"""Kernel Locality Preserving Projections: a map that is not linear and keeps linked samples close.
 
     .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
 
-    for the centred kernel matrix K: :class:`LPP` among the features that a kernel stands for (thesis eq. 3.17 of [1]_). With
-    a linear kernel it is LPP. At full rank the embedding of the fitted samples does not depend on the kernel at all (it is
-    that of Laplacian eigenmaps), so ``pca="auto"`` keeps the leading directions of K only, unless a ridge takes their place.
+    It is :class:`LPP` among the features that a kernel stands for, with the centred kernel matrix K and the Laplacian L and the
+    degrees D of a graph (thesis eq. 3.17 of [1]_). With a linear kernel it is LPP. At full rank the embedding of the fitted
+    samples does not depend on the kernel at all: it is that of Laplacian eigenmaps. So ``pca="auto"`` keeps only the leading
+    directions of K, unless a ridge takes the place of this choice.
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        As in :class:`LPP`; built on X, not on the kernel's features. With ``kernel="precomputed"`` neighbours are by the kernel's
-        distances.
-    penalty : None, int, graph or matrix, default=None
+    n_components
+        As in :class:`LPP`.
+    graph
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` adds ``SameClass()`` to the graph of None. The graph is built on X, and not on the kernel's features. With
+        ``kernel="precomputed"``, where there is no X, neighbours are searched by the distances that the kernel gives.
+    penalty
         As in :class:`LPP`.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
-        ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions among the kernel's features,
+        What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions among the
+        kernel's features,
 
         .. math::
             \min_\alpha \operatorname{tr}(\alpha^\top K L K \alpha)
             \quad\text{subject to}\quad \alpha^\top K \alpha = I                                           \tag{2}
 
-        which is kernel :class:`OLPP` and, with ``graph=Reconstruction(5)`` or ``graph=-CodingLength(5)``, kernel :class:`ONPP`
-        and kernel :class:`LPCA`; with ``graph=-Complete()`` it is kernel PCA. ``"trace-ratio"`` is the quotient of both traces
-        under (2), as in :class:`LPP`. Neither takes a ridge, and ``scaling`` is ``"unit"``.
+        which is kernel :class:`OLPP`. With ``graph=Reconstruction(5)`` or ``graph=-CodingLength(5)`` it is kernel
+        :class:`ONPP` or kernel :class:`LPCA`, and with ``graph=-Complete()`` it is kernel PCA. ``"trace-ratio"`` minimises
+        the quotient of both traces under (2), as in :class:`LPP`. ``"orthogonal"`` and ``"trace-ratio"`` take no ridge, and
+        their ``scaling`` is ``"unit"``.
     kernel : str or callable, default="rbf"
-        ``"precomputed"`` or any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`.
+        How similar two samples are: any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or ``"precomputed"``,
+        where X is the kernel matrix.
     gamma : "auto", "scale", float or None, default="auto"
-        Of the kernels that have it. ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a share of that: half where
-        no labels attract, and a quarter where labels and neighbours do. Where labels alone attract, it is the number of
-        directions that the variance is spread over, divided by 50; at most all, and at least 1 / √p for p columns that vary
-        (docs/defaults.md). None is scikit-learn's default.
+        The width of the kernels that have one: the larger gamma is, the faster the similarity falls with the distance.
+        ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a share of that, and None is scikit-learn's default.
+
+        The share that ``"auto"`` takes is a half where no labels attract, and a quarter where labels and neighbours do. Where
+        labels alone attract, it is the number of directions that the variance is spread over, divided by 50; at most 1, and at
+        least 1 / √p for p columns that vary. The page "Defaults" of the documentation has the measurements.
     degree : float, default=3
-        Of the polynomial kernel.
+        The degree of the polynomial kernel. Other kernels ignore it.
     coef0 : float, default=1
-        Of the polynomial and sigmoid kernels.
+        The constant in the polynomial and sigmoid kernels. Other kernels ignore it.
     kernel_params : dict, default=None
-        Parameters of a callable kernel.
+        The parameters of a kernel that is a callable.
     landmarks : int, default=None
-        Approximate the kernel by this many samples, drawn at random (Nyström, scikit-learn's
-        :class:`~sklearn.kernel_approximation.Nystroem`): time and memory then grow linearly with n. None keeps all, up to 10,000.
+        Approximate the kernel by this many samples, drawn at random (the Nyström method, scikit-learn's
+        :class:`~sklearn.kernel_approximation.Nystroem`). Time and memory then grow linearly with the number of samples. None
+        keeps all, up to 10,000.
     random_state : int, RandomState instance or None, default=None
-        Of the draw of landmarks.
-    pca, center, scaling, ridge, normalize, standardize
-        As in :class:`LPP`, about the directions of the centred kernel matrix. ``pca="auto"`` keeps 1.25 directions per component
-        where no labels attract. Where labels alone attract it keeps all, and ``ridge="auto"`` is 0.03, in units of the trace of
-        the constraint over the number of samples. Where labels and neighbours attract it keeps 90 % of the variance, and the
-        ridge is 0.3. ``scaling="auto"`` is never ``"objective"``.
+        Makes the draw of the landmarks repeatable.
+    pca
+        As in :class:`LPP`. The directions are those of the centred kernel matrix. ``"auto"`` keeps 1.25 directions per
+        component where no labels attract, all where labels alone attract, and 90 % of the variance where labels and
+        neighbours attract.
+    center
+        As in :class:`LPP`.
+    scaling
+        As in :class:`LPP`. ``"auto"`` is ``"constraint"`` or ``"unit"``, by the same rule as in LPP, and never ``"objective"``.
+    ridge : "auto" or float, default="auto"
+        How strongly directions of little variance are kept from winning by chance. This number, times the trace of the
+        constraint's matrix over the number of samples, is added to the diagonal of that matrix. 0 adds nothing.
+
+        ``"auto"`` is 0.03 where labels alone attract, 0.3 where labels and neighbours attract, and 0 where no labels do.
+    normalize, standardize
+        As in :class:`LPP`.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_components, n_samples)
-        The functions: ``K(X, X_fit_) @ dual_coef_.T - intercept_``. Of each row the entry of largest absolute value is positive.
+        The coefficients of the learnt functions, which are ``K(X, X_fit_) @ dual_coef_.T - intercept_``. Their sign is chosen
+        so that, in each row, the entry of largest absolute value is positive.
     intercept_ : ndarray of shape (n_components,)
+        What is subtracted from each learnt function.
     X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
         The fitted samples; None with ``kernel="precomputed"``.
     gamma_ : float or None
-        ``gamma`` as a number.
+        The value of ``gamma`` that was used, as a number.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by, ``X_fit_`` included; None where X was taken as it is.
-    nystroem_, components_, mean_
-        With ``landmarks``: the map to their features, and the projection there.
-    eigenvalues_, trace_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+        What the columns were divided by, those of ``X_fit_`` included; None where X was taken as it is.
+    nystroem_ : Nystroem
+        The map from samples to the features of the landmarks. Set only with ``landmarks``.
+    components_ : ndarray of shape (n_components, n_landmarks)
+        The directions among the features of the landmarks. Set only with ``landmarks``.
+    mean_ : ndarray of shape (n_landmarks,)
+        What is subtracted from the features of the landmarks. Set only with ``landmarks``.
+    eigenvalues_, trace_ratio_
+        As in :class:`LPP`.
+    rank_, n_pca_
+        As in :class:`LPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -100,20 +133,20 @@ class KernelLPP(KernelReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        penalty: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+        penalty: Graph | int | ArrayLike | None = None,
         constraint: str = "matrix",
-        kernel: Any = "rbf",
-        gamma: Any = "auto",
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
         landmarks: int | None = None,
-        random_state: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -145,19 +178,23 @@ class KernelLPP(KernelReducer):
 
 
 class KernelNPE(KernelReducer):
-    r"""Kernel Neighborhood Preserving Embedding: kernel LLE.
+    r"""Kernel Neighborhood Preserving Embedding: a map that is not linear and keeps each sample where its neighbours place it.
 
     .. math:: K (I - W)^\top (I - W) K \alpha = \lambda K^2 \alpha                                       \tag{1}
 
     for the centred kernel matrix K and the weights W that reconstruct each sample from its neighbours (thesis eq. 3.32 of
-    [1]_). With a linear kernel it is :class:`NPE`. Its orthogonal form, kernel :class:`ONPP`, is
-    ``KernelLPP(graph=Reconstruction(5), constraint="orthogonal")``.
+    [1]_); that is a kernel form of locally linear embedding. With a linear kernel it is :class:`NPE`. Its orthogonal form,
+    kernel :class:`ONPP`, is ``KernelLPP(graph=Reconstruction(5), constraint="orthogonal")``.
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        As in :class:`NPE`; built on X. With ``kernel="precomputed"`` neighbours and weights are by the kernel.
+    n_components
+        As in :class:`LPP`.
+    graph
+        As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. ``"supervised"`` is
+        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
+        place of :math:`(I - W)^\top (I - W)` in (1). The graph is built on X. With ``kernel="precomputed"``, where there is
+        no X, neighbours and weights are found by the kernel.
     kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
         As in :class:`KernelLPP`.
     pca, center, scaling, ridge, normalize, standardize
@@ -167,7 +204,7 @@ class KernelNPE(KernelReducer):
     ----------
     dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
 
     References
@@ -196,14 +233,14 @@ class KernelLDA(Supervised, KernelReducer):
 
     .. math:: K L K \alpha = \lambda K^2 \alpha, \qquad L = I - W, \quad W_{ij} = 1/n_c \text{ within class } c      \tag{1}
 
-    for the centred kernel matrix K [1]_ [2]_: the scatter within classes over the total scatter. With a linear kernel and no
-    ridge it is linear discriminant analysis. A kernel of full rank, such as ``"rbf"``, separates any classes of the fitted
-    samples perfectly, so it is the ridge that makes it hold on new ones.
+    for the centred kernel matrix K [1]_ [2]_. It minimises the scatter within classes over the total scatter. With a linear
+    kernel and no ridge it is linear discriminant analysis. A kernel of full rank, such as ``"rbf"``, separates any classes of
+    the fitted samples perfectly. The ridge is what makes the separation hold on new samples.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default="auto"
-        ``"auto"`` is the number of classes minus one, which is all that classes tell apart.
+        As in :class:`LPP`. ``"auto"``, the number of classes minus one, is all that classes tell apart.
     kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
         As in :class:`KernelLPP`.
     pca, center, scaling, ridge, standardize
@@ -211,9 +248,13 @@ class KernelLDA(Supervised, KernelReducer):
 
     Attributes
     ----------
-    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
-        As in :class:`KernelLPP`; an eigenvalue is the share of the variance along its direction that is within classes.
-    n_connected_components_, graph_, solver_, sampling_
+    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
+        As in :class:`KernelLPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The share of the variance along each direction that is within classes, in ascending order.
+    rank_, n_pca_
+        As in :class:`KernelLPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
 
     See Also
@@ -241,17 +282,17 @@ class KernelLDA(Supervised, KernelReducer):
         self,
         n_components: int | str | None = "auto",
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "auto",
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
         landmarks: int | None = None,
-        random_state: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         standardize: str | bool = "auto",
     ):
         self.n_components = n_components
@@ -280,14 +321,16 @@ class KernelLFDA(Supervised, KernelReducer):
 
     .. math:: K L^{lw} K \alpha = \lambda K L^{lm} K \alpha                                              \tag{1}
 
-    for the centred kernel matrix K, with the Laplacians of the weights of LFDA (section 3.4 of [1]_). With a linear kernel it is
-    LFDA.
+    for the centred kernel matrix K, with the Laplacians of the weights of LFDA (section 3.4 of [1]_). With a linear kernel it
+    is LFDA.
 
     Parameters
     ----------
-    n_components : int or None, default=2
-    graph : None, int, "supervised", graph or matrix, default=None
-        As in :class:`LFDA`; built on X. With ``kernel="precomputed"`` distances are those of the kernel.
+    n_components
+        As in :class:`LFDA`.
+    graph
+        As in :class:`LFDA`. The graph is built on X. With ``kernel="precomputed"``, where there is no X, distances are those
+        that the kernel gives.
     kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
         As in :class:`KernelLPP`.
     pca, center, scaling, ridge, normalize, standardize
@@ -297,7 +340,7 @@ class KernelLFDA(Supervised, KernelReducer):
     ----------
     dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, sampling_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
 
     References

@@ -21,28 +21,40 @@ class LPCA(LinearReducer):
 
     .. math:: \max_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I            \tag{1}
 
-    where L adds up the scatter of the patches of each sample and its nearest neighbours, and samples that do not fit a patch
-    weigh little in it [1]_: a PCA that few stray samples do not turn, and whose neighbourhoods may be in any metric.
+    Each sample and its nearest neighbours form a patch. L adds up the scatter of the patches, and samples that do not fit a
+    patch weigh little in it [1]_. So a few stray samples do not turn the directions, as they turn those of PCA, and
+    neighbours may be found by any metric.
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``CodingLength(5)``, an integer K is ``CodingLength(K)``; of any other graph the Laplacian takes the place of L.
-    pca, center, normalize, standardize
-        As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
+    n_components
+        As in :class:`OLPP`.
+    graph
+        As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``. ``"supervised"`` is
+        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
+        place of L.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions.
+    center, normalize, standardize
+        As in :class:`OLPP`.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows, those of largest scatter first.
+        The directions, orthonormal rows, those of the largest scatter first.
     explained_ratio_ : ndarray of shape (n_components,)
-        The share of the scatter, the trace of :math:`X^\top L X`, that each component keeps; with ``pca``, of the scatter
-        along the directions that it keeps.
-    mean_, scale_, rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, sampling_
+        The share of the scatter, the trace of :math:`X^\top L X`, that each direction keeps. With ``pca``, it is a share of the
+        scatter along the directions that ``pca`` keeps.
+    mean_, scale_
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Of :math:`-X^\top L X`, ascending.
+        The eigenvalues of :math:`-X^\top L X`, in ascending order.
+    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
+        As in :class:`OLPP`.
+    sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
+    n_samples_seen_, moments_
+        As in :class:`OLPP`.
 
     See Also
     --------
@@ -115,40 +127,34 @@ class TangentialMaps(FreeReducer):
 
     .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top Y = I,\ Y^\top 1 = 0       \tag{1}
 
-    with L the alignment of the patches' tangent spaces (:class:`lapwing.graphs.TangentAlignment`), whose weights by coding
-    length keep stray samples from turning them [1]_. With uniform weights it is LTSA. Coordinates are determined up to an
-    affine map.
+    with L the alignment of the tangent spaces of the patches (:class:`lapwing.graphs.TangentAlignment`). Weights by coding
+    length keep stray samples from turning these spaces [1]_. With uniform weights it is local tangent space alignment (LTSA).
+    The coordinates are determined up to an affine map.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the surface, less than the number of neighbours.
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``TangentAlignment(12)``, an integer K is ``TangentAlignment(K)``.
+        The dimension of the surface, which is the number of coordinates. It must be less than the number of neighbours.
+    graph
+        As in :class:`LPP`. None is ``TangentAlignment(12)``, and an integer K is ``TangentAlignment(K)``. ``"supervised"`` is
+        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None.
     extension : {"affine", "barycentric"}, default="affine"
-        How :meth:`transform` places a new sample among its nearest fitted ones: by the affine map from their tangent
-        coordinates to theirs in the embedding, or by the weights that best reconstruct it from them.
-    normalize : {"auto", None, "degree"}, default="auto"
-        How graphs that are added up compare, as in :class:`LaplacianEigenmaps`.
+        How :meth:`transform` places a new sample among its nearest fitted samples. ``"affine"`` takes the affine map from their
+        tangent coordinates to their coordinates in the embedding. ``"barycentric"`` takes the weights that best reconstruct it
+        from them.
+    normalize
+        As in :class:`LaplacianEigenmaps`.
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the fitted samples. In each column the entry of largest absolute value is positive.
+    embedding_
+        As in :class:`LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Ascending; 0 again for each further piece of a surface in several.
+        The eigenvalue of each coordinate, in ascending order. A surface in several pieces has 0 again for each further piece.
     n_connected_components_ : int
-        Pieces of the surface. The first coordinates of a surface in several only tell them apart.
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The fitted samples.
-    graph_ : Graph
-        The graph that was used.
-    solver_ : str
-        The solver that was used.
-    certificate_ : Certificate
-        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        How many pieces the surface falls into. The first coordinates of a surface in several pieces only tell them apart.
+    X_fit_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LaplacianEigenmaps`.
 
     See Also
     --------

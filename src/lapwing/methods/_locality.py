@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
 
 from ..graphs import KNN, Graph
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
@@ -14,7 +16,7 @@ NEIGHBORS = "L of a neighbour graph"
 
 
 def locality(data: Rows, graphs: Graphs, constraint: str = "matrix") -> Problem:
-    """The problem of LPP, whatever the map: L over D, or over the Laplacian of ``penalty``, as ``constraint`` puts it."""
+    """The problem of LPP for any map: L over D, or over the Laplacian of ``penalty``, in the form that ``constraint`` names."""
     terms, penalty, ratio = (
         linked("graph", graphs.graph, data, graphs.equal_say),
         graphs.penalty,
@@ -33,33 +35,39 @@ def locality(data: Rows, graphs: Graphs, constraint: str = "matrix") -> Problem:
 
 
 class LPP(LinearReducer):
-    r"""Locality Preserving Projections.
+    r"""Locality Preserving Projections: a linear map that keeps linked samples, such as neighbours, close.
 
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top L X V)
         \quad\text{subject to}\quad V^\top X^\top D X V = I                          \tag{1}
 
-    with L = D - W the Laplacian of a graph of neighbours and D its degrees: linked samples stay close [1]_. Labels act through
-    the graph: ``graph="supervised"`` is linear discriminant analysis with a ridge (without one, and with ``pca=None``, it is
-    linear discriminant analysis itself), and ``graph="semi"`` is for labels of which some are unknown. After a projection on
-    principal components, on faces, it is known as Laplacianfaces [2]_.
+    W holds the weights of the links of a graph, the diagonal matrix D their row sums (the degrees), and L = D - W is the
+    Laplacian of the graph [1]_. Labels act through the graph. ``graph="supervised"`` is linear discriminant analysis with a
+    ridge; without a ridge, and with ``pca=None``, it is linear discriminant analysis itself. ``graph="semi"`` is for labels
+    of which some are unknown. After a projection on principal components, on faces, the method is known as Laplacianfaces
+    [2]_.
 
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        Directions to keep, those of the smallest eigenvalues; None keeps all there are (``rank_``). Asking for more directions
-        than there are raises an error. ``"auto"`` is the number of classes minus one, where classes alone say what attracts.
-        A float between 0 and 1 keeps as many directions as it takes to hold this share of the objective: of the sum of
-        :math:`1 - \lambda` over all eigenvalues below 1, which is the weight of the links, :math:`\operatorname{tr}(V^\top X^\top
-        W X V)`, that the directions keep. With ``penalty`` there is no such sum, and a float raises.
+        How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``), and
+        ``"auto"`` keeps one fewer than there are classes, where classes alone say what attracts. Asking for more directions
+        than there are raises an error.
+
+        A float between 0 and 1 keeps as many directions as it takes to hold this share of the objective. The whole of it is the
+        sum of :math:`1 - \lambda` over all eigenvalues below 1: the weight of the links, :math:`\operatorname{tr}(V^\top X^\top
+        W X V)`, that all directions together keep. With ``penalty`` there is no such sum, and a float raises an error.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
-        What attracts (and, with a negative sign, repels). None is ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is
-        ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()`` (-1 marks an unknown label), a matrix W is ``Precomputed(W)``;
-        any graph of :mod:`lapwing.graphs` will do. Of more than 100,000 rows, None, k and ``"semi"`` search for the neighbours
-        of a sample of 20,000 rows (``sampling_`` says how certain the result is); ``KNN(5)`` searches for those of all rows.
+        Which samples attract each other and, with a negative sign, which repel each other. It may be a number of neighbours, a
+        word, a graph of :mod:`lapwing.graphs`, or a matrix W of weights, which stands for ``Precomputed(W)``.
+
+        None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
+        ``KNN(5) + SameClass()``, for labels of which some are unknown (-1). With more than 100,000 rows, None, k and
+        ``"semi"`` search for the neighbours of a sample of 20,000 rows, and ``sampling_`` says how certain the result is;
+        ``KNN(5)`` searches for the neighbours of all rows.
     penalty : None, int, graph or matrix, default=None
-        The ratio form: the Laplacian of this graph takes the place of D in (1), so that what it links is kept apart. An
-        integer k is ``Repulsion(k)``.
+        Which samples are kept apart: the Laplacian of this graph takes the place of D in (1). An integer k is ``Repulsion(k)``.
+        None keeps D.
     constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
         What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` is :math:`V^\top V = I`, the problem of
         :class:`OLPP`. ``"trace-ratio"`` takes orthogonal directions and the quotient of both traces,
@@ -67,81 +75,106 @@ class LPP(LinearReducer):
         .. math:: \min_V \frac{\operatorname{tr}(V^\top X^\top L X V)}{\operatorname{tr}(V^\top X^\top D X V)}
             \quad\text{subject to}\quad V^\top V = I                                            \tag{2}
 
-        or that over the Laplacian of ``penalty``, within the row space of the centred data; Newton's method finds its least
-        value [3]_, and not that of the ratios one by one, as (1) does. With ``graph="supervised"`` it is the trace-ratio form of
-        discriminant analysis. Neither takes a ridge, and ``scaling`` is ``"unit"``. With ``"orthogonal"``, ``pca="auto"`` keeps
-        as few directions as that of :class:`OLPP`.
+        or that over the Laplacian of ``penalty``, within the row space of the centred data. Newton's method finds its least
+        value [3]_, whereas (1) minimises the ratio of one direction after the other. With ``graph="supervised"`` it is the
+        trace-ratio form of discriminant analysis. ``"orthogonal"`` and ``"trace-ratio"`` take no ridge, and their ``scaling``
+        is ``"unit"``. With ``"orthogonal"``, ``pca="auto"`` keeps as few directions as that of :class:`OLPP`.
     pca : "auto", None, int or float, default="auto"
-        Projection on principal components first. A float in (0, 1] is the share of the variance to keep, an integer the
-        number of directions, None keeps all. Without it the smallest eigenvalues belong to noise, unless a ridge takes its
-        place. ``"auto"`` keeps all directions where ``ridge`` is above 0. Otherwise it keeps 90 % of the variance, and at
-        least 1.25 directions per component. The graph is built before the projection.
+        How many principal directions of X the method may use. A float in (0, 1] is the share of the variance to keep, an
+        integer is the number of directions, and None keeps all. Without this projection the smallest eigenvalues belong to
+        noise, unless a ridge takes its place. The graph is built before the projection.
+
+        ``"auto"`` keeps all directions where ``ridge`` is above 0. Otherwise it keeps 90 % of the variance, and at least 1.25
+        directions per component.
     center : "auto", "mean", "degree" or False, default="auto"
-        What is subtracted. ``"auto"`` is the mean weighted by the degrees D, which keeps the constant embedding out of (1),
-        and the plain mean where there are no degrees (``penalty``).
+        What is subtracted from the samples. ``"mean"`` is their mean, ``"degree"`` is the mean weighted by the degrees D of
+        the graph, and False subtracts nothing. ``"auto"`` is ``"degree"``, which keeps the constant embedding out of the
+        answer, and ``"mean"`` where the constraint has no degrees (orthogonal directions, or a penalty).
     scaling : {"auto", "unit", "constraint", "objective"}, default="auto"
-        Length of the directions: unit vectors, such that the constraint (1) holds, or such that the objective, with the ridge
-        beside it, is 1. For a graph of classes the last one is a variance of 1 within classes, which discriminant analysis has
-        too. The space that the directions span is the same, the distances in it are not. ``"auto"`` is ``"objective"`` where
-        classes alone attract, nothing repels, and the variance is spread over fewer than 12.5 directions. It is
-        ``"constraint"`` where no labels attract and a few directions of X hold most of its variance, as light does in pictures
-        of faces (three principal directions more than 58 %, while 98 % take more than 40). Elsewhere it is ``"unit"``
-        (docs/defaults.md).
+        How long the directions are. ``"unit"`` makes them unit vectors. ``"constraint"`` makes the constraint (1) hold.
+        ``"objective"`` makes the objective, with the ridge beside it, 1 along each direction; for a graph of classes that is a
+        variance of 1 within classes, as in discriminant analysis. The space that the directions span is the same in all three
+        cases, and the distances in it are not.
+
+        ``"auto"`` is ``"objective"`` where classes alone attract, nothing repels, and the variance is spread over fewer than
+        12.5 directions. It is ``"constraint"`` where no labels attract and a few directions of X hold most of its variance,
+        as light does in pictures of faces: three principal directions hold more than 58 %, while 98 % take more than 40.
+        Elsewhere it is ``"unit"``. The page "Defaults" of the documentation has the measurements.
     ridge : "auto" or float, default="auto"
-        Adds a multiple of the identity to the constraint, so that directions of little variance do not win by chance: this
-        number times the mean eigenvalue of :math:`X^\top D X`. What X does not see goes to the graph's mean eigenvalue (1 for L
-        and D). ``"auto"`` is 0 where ``pca`` is a number. On sparse X with more than 4,000 rows and columns, where the problem
-        is solved by operators alone, it is 30 (0 with ``penalty`` or ``normalize="trace"``). On other X it is above 0 only where
-        ``pca`` is ``"auto"``, labels attract and nothing repels: 0.3 if labels and neighbours attract; if labels alone attract,
-        the number of directions that the variance is spread over, divided by 50, and at most 1 (docs/defaults.md).
+        How strongly directions of little variance are kept from winning by chance. This number, times the mean eigenvalue of
+        the constraint's matrix (:math:`X^\top D X` in (1)), is added to the diagonal of that matrix. Directions along which X
+        does not vary then have the mean eigenvalue of the graph, which is 1 for L and D. 0 adds nothing.
+
+        ``"auto"`` is 0 where ``pca`` is a number. On sparse X with more than 4,000 rows and columns, where the problem is
+        solved by operators alone, it is 30 (0 with ``penalty`` or ``normalize="trace"``). On other X it is above 0 only where
+        ``pca`` is ``"auto"``, labels attract and nothing repels: it is 0.3 if labels and neighbours attract, and if labels
+        alone attract it is the number of directions that the variance is spread over, divided by 50, and at most 1. The page
+        "Defaults" of the documentation has the measurements.
     normalize : {"auto", None, "degree", "trace"}, default="auto"
-        How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
-        so that its degrees add up to the number of samples: in ``KNN(5) + SameClass()`` both then have an equal say. ``"auto"``
-        does so where ``graph=`` adds two or more of them. ``"trace"`` scales the matrix of each graph to trace 1. None takes
-        the weights as they are.
+        How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
+        :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples: in ``KNN(5) + SameClass()`` both
+        then have an equal say. ``"auto"`` does so where ``graph=`` adds two or more graphs that attract. ``"trace"`` scales
+        the matrix of each graph to trace 1. None takes the weights as they are.
     standardize : {"auto", True, False}, default="auto"
         Whether columns are divided by their standard deviations. ``"auto"`` does so, with a warning, where they seem to be in
-        different units: where the largest deviation is more than 10 times the median one. It leaves alone columns that come by
-        falling deviation, as those of a PCA do, columns of a sparse X that are mostly zeros, and X whose distances are not
-        Euclidean.
+        different units: where the largest deviation is more than 10 times the median one. It leaves alone columns that come in
+        the order of falling deviation, as those of a PCA do, columns of a sparse X that are mostly zeros, and X whose distances
+        are not Euclidean.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The directions. Of each, the entry of largest absolute value (the first of several) is positive.
+        The directions, one per row. Their sign is chosen so that, in each row, the entry of largest absolute value (the first
+        of several) is positive.
     mean_ : ndarray of shape (n_features,)
         What :meth:`transform` subtracts.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; ``components_`` are for X as given, and ``components_ * scale_`` are the directions
-        among the divided columns. None where X was taken as it is.
+        What the columns were divided by; None where X was taken as it is. ``components_`` are for X as given, and
+        ``components_ * scale_`` are the directions among the divided columns.
     eigenvalues_ : ndarray of shape (n_components,)
-        Ascending; with ``"trace-ratio"``, of :math:`X^\top (L - \rho D) X` at the least ratio :math:`\rho`: they add up to 0.
+        The eigenvalue of each direction, in ascending order.
+
+        With ``constraint="trace-ratio"`` they are those of :math:`X^\top (L - \rho D) X` at the least ratio :math:`\rho`, and
+        add up to 0.
     trace_ratio_ : float
-        With ``constraint="trace-ratio"``, :math:`\rho`, the least value of (2).
+        The least ratio, :math:`\rho`, that the directions attain. Set only with ``constraint="trace-ratio"``.
     explained_ratio_ : ndarray of shape (n_components,) or None
-        Of the variance of X (with columns divided by ``scale_``, where there is one), the share that each direction adds to what
-        the directions before it hold: that along the part of it that is orthogonal to them. The sum is the share that
-        :meth:`inverse_transform` can restore. None where X is sparse and read in blocks.
+        The share of the variance of X that each direction adds to what the directions before it hold. The sum is the share
+        that :meth:`inverse_transform` can restore. Where there is a ``scale_``, it is the variance of the divided columns.
+        None where X is sparse and read in blocks.
     rank_ : int or None
-        How many directions the data and the constraint leave; None where finding it would need a dense n x n matrix. A
+        How many directions the data and the constraint leave. None where finding it would need a dense matrix of n x n. A
         column ten million times smaller than another counts as constant, so scale such columns first.
     n_pca_ : int or None
-        Principal directions kept; None where the projection was not needed.
+        How many principal directions were kept; None where the projection was not needed.
     n_connected_components_ : int or None
-        Of the graph that attracts; None where only a sample of its links was built.
+        How many pieces the graph that attracts falls into; None where only a sample of its links was built.
     graph_ : Graph
         The graph that was used.
     solver_ : str
-        The solver that was used.
+        The name of the solver that was used.
     certificate_ : Certificate
-        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
+        How well the solution solves its problem, checked after the fit: the residual, the error of the constraint, and the
+        gap to the next eigenvalue (:class:`lapwing.Certificate`).
     sampling_ : dict or None
-        Where the graph has ``queries``, how certain the result is (docs/scaling.md): ``excess``, by how much, as a share, the
-        objective is estimated to miss that of the graph of all rows; ``held_out`` and ``in_sample``, the objective of the
-        directions that one half of the links found, on the other half and on their own; ``angle``, the largest between the
-        subspaces of the halves.
+        How certain the result is where the graph searched for the neighbours of a sample of the rows; None where it searched
+        for all. The sampled links are split into two halves, directions are learnt from one half and tried on the other.
+        ``excess`` estimates by how much, as a share, the objective misses that of the graph of all rows. ``held_out`` and
+        ``in_sample`` are the objective on the other half and on the same one. ``angle`` is the largest angle between the
+        subspaces of the two halves.
+    recall_ : float
+        The share of the nearest neighbours that an approximate search has found, measured on a sample of the rows. Set only
+        with such a search, as by ``KNN(5, search="approximate")``.
+    n_samples_seen_ : float
+        How many samples :meth:`partial_fit` has seen, each counted by its weight. Set only by ``partial_fit``.
+    moments_ : dict
+        The sums over rows that :meth:`partial_fit` keeps in the place of the rows. Set only by ``partial_fit``.
+    fit_times_ : dict
+        The seconds that the parts of the fit took, by name, such as ``"search"`` and ``"solve"``.
     n_features_in_ : int
+        The number of features that :meth:`fit` has seen.
     feature_names_in_ : ndarray of shape (n_features,)
+        The names of the features. Set only where X had names that are all strings, as a data frame has.
 
     See Also
     --------
@@ -178,13 +211,13 @@ class LPP(LinearReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        penalty: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+        penalty: Graph | int | ArrayLike | None = None,
         constraint: str = "matrix",
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -204,35 +237,43 @@ class LPP(LinearReducer):
 
 
 class OLPP(LinearReducer):
-    r"""Orthogonal Locality Preserving Projections.
+    r"""Orthogonal Locality Preserving Projections: :class:`LPP` with orthogonal directions.
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I       \tag{1}
 
-    within the row space of the centred data [1]_. Not the method of the same name that orthogonalises Laplacianfaces one by
-    one. With the class graph and repulsion it is OLPP-R [2]_:
+    within the row space of the centred data, with L the Laplacian of a graph [1]_. Another method of the same name
+    orthogonalises Laplacianfaces one by one; this is not that method. With the class graph and repulsion it is OLPP-R [2]_:
     ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
 
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        As in :class:`LPP`; a float between 0 and 1 is a share of the least value that (1) takes for any number of directions,
-        the sum of all negative eigenvalues, so that something must repel: with ``graph=-Complete()`` it is the share of the
-        variance, as in PCA.
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        As in :class:`LPP`: None is ``KNN(5)``, an integer k is ``KNN(k)``.
-    pca, center, normalize, standardize
-        As in :class:`LPP`. Directions of little variance have small eigenvalues whatever the graph, so ``pca`` decides much:
-        ``"auto"`` keeps 1.25 directions per component (all, where labels alone say what attracts and classes have fewer than ten
-        samples on average). The first directions of a fit with more components are therefore not those of one with fewer,
-        unless ``pca`` is given.
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the objective.
+        The whole of it is the sum of all negative eigenvalues, the least value that (1) takes for any number of directions.
+        So something must repel: with ``graph=-Complete()`` it is the share of the variance, as in PCA.
+    graph
+        As in :class:`LPP`.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps 1.25 directions per component, and all of them where labels alone say what attracts
+        and classes have fewer than ten samples on average. Directions of little variance have small eigenvalues whatever the
+        graph is, so ``pca`` matters much here. The first directions of a fit with more components are not those of a fit with
+        fewer, unless ``pca`` is given.
+    center, normalize, standardize
+        As in :class:`LPP`.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows; with ``scale_``, those of ``components_ * scale_``.
-    mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+        The directions, orthonormal rows. Where there is a ``scale_``, the rows of ``components_ * scale_`` are.
+    mean_, scale_
         As in :class:`LPP`.
-    certificate_
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalue of each direction, in ascending order.
+    explained_ratio_, rank_, n_pca_
+        As in :class:`LPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+    n_samples_seen_, moments_
         As in :class:`LPP`.
 
     References
@@ -256,7 +297,7 @@ class OLPP(LinearReducer):
 
     about = About("neighbours", NEIGHBORS, "orthogonal", ("dense",))
     _orthogonal: ClassVar[bool] = True
-    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # the fewer directions the better, until it is PCA
+    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # fewer directions do better; with the fewest it is PCA
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors)

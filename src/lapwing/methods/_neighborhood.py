@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
 
 from ..graphs import Graph, Reconstruction
 from ..operators import identity
@@ -15,28 +17,33 @@ RECONSTRUCTION = "(I − W)ᵀ(I − W), W reconstructing each sample from its n
 
 
 class NPE(LinearReducer):
-    r"""Neighborhood Preserving Embedding, the linear form of locally linear embedding.
+    r"""Neighborhood Preserving Embedding: a linear map that keeps each sample where its neighbours place it.
 
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
         \quad\text{subject to}\quad V^\top X^\top X V = I                              \tag{1}
 
-    where row i of W reconstructs sample i from its neighbours [1]_.
+    where row i of W holds the weights that best reconstruct sample i from its neighbours [1]_. It is the linear form of locally
+    linear embedding (LLE).
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``; of any other graph the Laplacian takes the
-        place of the matrix in the middle.
+    n_components
+        As in :class:`LPP`.
+    graph
+        As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. ``"supervised"`` is
+        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
+        place of :math:`(I - W)^\top (I - W)` in (1).
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    certificate_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+    n_samples_seen_, moments_
         As in :class:`LPP`.
 
     References
@@ -58,11 +65,11 @@ class NPE(LinearReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        graph: Graph | int | str | ArrayLike | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -80,28 +87,32 @@ class NPE(LinearReducer):
 
 
 class ONPP(LinearReducer):
-    r"""Orthogonal Neighborhood Preserving Projections.
+    r"""Orthogonal Neighborhood Preserving Projections: :class:`NPE` with orthogonal directions.
 
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top (I - W)^\top (I - W) X V)
         \quad\text{subject to}\quad V^\top V = I                                      \tag{1}
 
-    where row i of W reconstructs sample i from its neighbours [1]_. With neighbours of the same class and repulsion it is
-    ONPP-R [2]_: ``ONPP(graph=Reconstruction(15, among="same_class") - 0.2 * Repulsion(15), normalize="trace")``.
+    where row i of W holds the weights that best reconstruct sample i from its neighbours [1]_. With neighbours of the same
+    class and repulsion it is ONPP-R [2]_: ``ONPP(graph=Reconstruction(15, among="same_class") - 0.2 * Repulsion(15),
+    normalize="trace")``.
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``Reconstruction(5)``, an integer k is ``Reconstruction(k)``.
+    n_components
+        As in :class:`OLPP`.
+    graph
+        As in :class:`NPE`.
     pca, center, normalize, standardize
         As in :class:`OLPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
+    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    certificate_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
+    n_samples_seen_, moments_
         As in :class:`OLPP`.
 
     References
@@ -122,7 +133,7 @@ class ONPP(LinearReducer):
 
     about = About("neighbours", RECONSTRUCTION, "orthogonal", ("unlabelled",))
     _orthogonal: ClassVar[bool] = True
-    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # the fewer directions the better, until it is PCA
+    _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # fewer directions do better; with the fewest it is PCA
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return Reconstruction(n_neighbors)

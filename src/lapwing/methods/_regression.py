@@ -1,4 +1,4 @@
-"""The graph's own coordinates first, then a regression of them on the features."""
+"""The method that finds the coordinates of a graph first, and then regresses them on the features."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
 
@@ -28,34 +29,45 @@ class SpectralRegression(LinearReducer):
         L y = \lambda D y, \qquad
         \min_v \sum_i D_{ii} (v^\top x_i - y_i)^2 + \rho \|v\|^2 + 2 \mu \|v\|_1                            \tag{1}
 
-    The eigenvectors y of the graph, as of :class:`LaplacianEigenmaps`, come first, and each is then regressed on the centred
-    features [1]_. No matrix of features is decomposed, and a lasso makes directions of few features [2]_. Where the features can
-    express y exactly, as where there are more of them than samples, and without penalties, it is :class:`LPP`.
+    First the eigenvectors y of the graph are found, as in :class:`LaplacianEigenmaps`. Then each of them is regressed on the
+    centred features [1]_. No matrix of features is decomposed, and a lasso makes directions of few features [2]_. Without
+    penalties it is :class:`LPP` where the features can express y exactly, as where there are more of them than samples.
 
     Parameters
     ----------
     n_components : int, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        As in :class:`LPP`: None is ``KNN(5)``, an integer k is ``KNN(k)``.
+        How many directions to find.
+    graph
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` adds ``SameClass()`` to the graph of None.
     ridge : float, default=0.01
-        :math:`\rho` of (1), in units of the mean eigenvalue of :math:`X^\top D X`. It must be above 0.
+        How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of the mean eigenvalue of
+        :math:`X^\top D X`. It must be above 0.
     lasso : float, default=0.0
-        From 0 to less than 1: :math:`\mu` of (1) for each y, as a share of the smallest that leaves no feature at all. The larger
-        it is, the fewer features a direction has. Where eigenvalues are equal, as all those of ``graph="supervised"`` are, any
-        rotation of their y will do, and which features are left depends on the one that is taken.
-    normalize, standardize
-        As in :class:`LPP`; a lasso treats features alike, so columns in different units should be standardised.
+        How few features the directions have, from 0 (all of them) to less than 1: :math:`\mu` of (1) for each y, as a share
+        of the smallest one that leaves no feature at all. Where eigenvalues are equal, as all those of ``graph="supervised"``
+        are, y is known only up to a rotation, and which features are left depends on the rotation that the solver has found.
+    normalize : {"auto", None, "degree", "trace"}, default="auto"
+        As in :class:`LPP`.
+    standardize
+        As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The v of (1); with a lasso, 0 in most places.
-    mean_, scale_, n_connected_components_, graph_, solver_
+        The directions, v of (1), one per row. With a lasso, most entries are 0.
+    mean_, scale_, explained_ratio_
         As in :class:`LPP`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Those of the graph, ascending.
-    rank_, n_pca_, sampling_
-        None.
+        The eigenvalues of the graph, in ascending order.
+    rank_ : None
+        Always None: no matrix of features is decomposed.
+    n_pca_ : None
+        Always None: there is no projection on principal directions.
+    sampling_ : None
+        Always None: the graph is built for all rows.
+    n_connected_components_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
 
     See Also
     --------
@@ -92,7 +104,7 @@ class SpectralRegression(LinearReducer):
         self,
         n_components: int = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         ridge: float = 0.01,
         lasso: float = 0.0,
         normalize: str | None = "auto",
@@ -161,7 +173,8 @@ def _elastic_net(
     X, weights, total = data.X[rows], d[rows], d.sum()
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
-    largest = np.abs(F.centred(mean).T @ (d[:, None] * Y)).max(axis=0) / total  # from here on nothing is left
+    # The smallest lasso that leaves no feature.
+    largest = np.abs(F.centred(mean).T @ (d[:, None] * Y)).max(axis=0) / total
     found = []
     for y, most in zip(Y[rows].T, largest, strict=True):
         lasso, ridge = share * most, rho / total

@@ -1,4 +1,4 @@
-"""Methods that represent X and follow a graph at once."""
+"""Methods that represent X with few numbers, as PCA does, and follow a graph at the same time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
@@ -28,8 +29,8 @@ from ..rows import Rows
 from ..solvers import Pencil, Solution, fix_signs, largest_value, size, solve
 from .about import About
 
-NEAR_POLE = 0.05  # of the median over the fitted rows
-ROOM = 30  # dimensions that a robust step's basis must leave: where products give no new directions, it takes others
+NEAR_POLE = 0.05  # share of the median over the fitted rows, below which the equation of a new row is near a pole
+ROOM = 30  # dimensions that the basis of a robust step leaves free, for others where products give no new directions
 
 
 class _Representing(FreeReducer):
@@ -49,6 +50,7 @@ class _Representing(FreeReducer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
+            The coordinates, as :meth:`transform` gives them.
 
         Returns
         -------
@@ -89,42 +91,48 @@ class GLPCA(_Representing):
         \min_{U, Q} \|X - Q U^\top\|_F^2 + \alpha \operatorname{tr}(Q^\top L Q)
         \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
 
-    for the centred X. Q are the eigenvectors of the smallest eigenvalues of
+    for the centred X, where L is the Laplacian of the graph. The columns of Q are the eigenvectors of the smallest
+    eigenvalues of
 
     .. math:: G = (1 - \beta)\left(I - \frac{X X^\top}{\lambda}\right) + \beta \frac{L}{\xi}     \tag{2}
 
-    with :math:`\lambda` and :math:`\xi` the largest eigenvalues of :math:`X X^\top` and L, and :math:`U = X^\top Q`
-    [1]_. ``beta=0`` is PCA, ``beta=1`` is ``LaplacianEigenmaps(constraint="identity")``. The n x n matrix is never formed.
+    with :math:`\lambda` and :math:`\xi` the largest eigenvalues of :math:`X X^\top` and L, and :math:`U = X^\top Q` [1]_.
+    ``beta=0`` is PCA, and ``beta=1`` is ``LaplacianEigenmaps(constraint="identity")``. The n x n matrix G is never formed.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components
+        As in :class:`LaplacianEigenmaps`.
     beta : float, default=0.5
-        Between 0 and 1: how much the graph counts.
+        How much the graph counts, from 0 (PCA) to 1 (the graph alone).
     alpha : float, default=None
-        The weight in (1); it takes the place of ``beta``.
+        The weight of the graph in (1), which takes the place of ``beta``. None goes by ``beta``.
     graph : None, int, graph or matrix, default=None
-        None is ``KNN(5)``, an integer k is ``KNN(k)``, a matrix W is ``Precomputed(W)``: vectors X and a graph W of their own.
-        Where samples are corrupted take ``KNN(5, weights="binary")``: with heat weights a sample far from all others has next
-        to no links, and so a component of its own, which keeps its corruption.
+        Which samples should have similar coordinates. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights
+        is ``Precomputed(W)``. Where samples are corrupted, take ``KNN(5, weights="binary")``: with heat weights a sample far
+        from all others has next to no links, and so a component of its own, which keeps its corruption.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Q. In each column the entry of largest absolute value is positive. ``fit_transform`` gives the same, except that equal
-        rows of X, which a graph may tell apart, share the mean of their coordinates there, as in ``transform``.
+        Q, the coordinates of the fitted samples. Their sign is chosen so that, in each column, the entry of largest absolute
+        value is positive. ``fit_transform`` gives the same, except that equal rows of X, which a graph may tell apart, share
+        the mean of their coordinates there, as in ``transform``.
     components_ : ndarray of shape (n_components, n_features)
-        U, transposed.
+        U, transposed: what each coordinate adds to a sample.
     mean_ : ndarray of shape (n_features,)
-    beta_, alpha_ : float
-        Both weights; ``alpha_`` is infinite for ``beta=1``.
+        What is subtracted from the samples.
+    beta_ : float
+        The weight ``beta`` that was used, or that ``alpha`` stands for.
+    alpha_ : float
+        The weight of the graph in (1) that was used; infinite for ``beta=1``.
     eigenvalues_ : ndarray of shape (n_components,)
-        Of G, ascending.
+        The eigenvalues of G, in ascending order.
     scales_ : tuple of two floats
-        :math:`\lambda` and :math:`\xi`.
+        :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
-        :math:`\|X - Q U^\top\| / \|X\|`, of the centred X.
-    X_fit_, graph_, n_connected_components_, solver_, certificate_, n_features_in_, feature_names_in_
+        The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -144,7 +152,14 @@ class GLPCA(_Representing):
     _takes_tensors: ClassVar[bool] = True  # neighbours are searched where X is, the eigenproblem is solved on the CPU
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
 
-    def __init__(self, n_components: int = 2, *, beta: float = 0.5, alpha: float | None = None, graph: Any = None):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        beta: float = 0.5,
+        alpha: float | None = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+    ):
         self.n_components = n_components
         self.beta = beta
         self.alpha = alpha
@@ -165,7 +180,7 @@ class GLPCA(_Representing):
 
     def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
         assert isinstance(problem, Representation)
-        if problem.beta == 1:  # no longer a matter of X, and the eigenvalues crowd at 0
+        if problem.beta == 1:  # X takes no part, and the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
         A, start = laplacian_sum(problem.minimise).operator(data.X.dtype), perf_counter()
         solution = solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
@@ -205,7 +220,7 @@ class GLPCA(_Representing):
 
 
 def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
-    """``beta=``, or what ``alpha=`` comes to in its place."""
+    """The value of ``beta=``, or the one that ``alpha=`` stands for."""
     if alpha is None:
         if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
             raise ValueError(f"beta={beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
@@ -215,7 +230,7 @@ def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
 
 
 def graph_scale(L: sparse.csr_array, weight: Any) -> float:
-    """The largest eigenvalue of L; for a graph that neither draws samples together nor counts, 1."""
+    """The largest eigenvalue of L; 1 where the graph neither attracts nor has a weight."""
     xi = largest_value(L) if L.nnz else 0.0
     if xi > 1e-12 * abs(L).max():
         return xi
@@ -227,7 +242,7 @@ def graph_scale(L: sparse.csr_array, weight: Any) -> float:
 class _Robust(_Representing):
     """Minimises a sum of norms by augmented Lagrange multipliers; ``_weight`` says how much the graph counts."""
 
-    _takes_sparse: ClassVar[bool] = False  # errors fill the rows
+    _takes_sparse: ClassVar[bool] = False  # errors are dense
     _taken_as_it_is: ClassVar[tuple[str, ...]] = (
         "a model has not the problem of the last step, so all steps were taken again, and the last problem is theirs",
     )
@@ -263,7 +278,7 @@ class _Robust(_Representing):
         return Solution(found.values, found.Q, data.n - 1, "alm", found.pencil)
 
     def _tolerance(self, data: Rows) -> float:
-        """The steps stop before their eigenvectors are exact, and say how far they came."""
+        """The usual tolerance, or how far the steps came: they stop before their eigenvectors are exact."""
         return max(super()._tolerance(data), float(self.tol), self.violation_)
 
     def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
@@ -303,49 +318,66 @@ class _Robust(_Representing):
 
 
 class RobustGLPCA(_Robust):
-    r"""Robust graph-Laplacian PCA: samples are represented in the norm, not the square of the norm.
+    r"""Robust graph-Laplacian PCA: :class:`GLPCA` that grossly corrupted samples do not turn.
 
     .. math::
         \min_{U, Q} \sum_i \|x_i - U q_i\| + \alpha \operatorname{tr}(Q^\top L Q)
         \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
 
-    for the centred X, by augmented Lagrange multipliers: each step is a :class:`GLPCA` of X less the errors found so far, its
-    eigenvectors begun from the last ones, and a shrinkage of the errors [1]_. Grossly corrupted samples keep their corruption
-    as an error, and do not turn the others.
+    for the centred X. The norms of the errors are added up, and not their squares, so that grossly corrupted samples keep
+    their corruption as an error and do not turn the others. It is solved by augmented Lagrange multipliers. Each step is a
+    :class:`GLPCA` of X less the errors found so far, which begins with the eigenvectors of the last step, and a shrinkage of
+    the errors [1]_.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components
+        As in :class:`LaplacianEigenmaps`.
     beta : float, default=0.5
-        From 0 to below 1; converted once to the alpha with which the first step is ``GLPCA(beta)``.
-    alpha : float, default=None
-        The weight in (1); it takes the place of ``beta``.
-    graph : None, int, graph or matrix, default=None
-        As in :class:`GLPCA`. It is built on X as given, corruption and all.
+        How much the graph counts, from 0 to below 1. It is converted once, to the alpha with which the first step is
+        ``GLPCA(beta)``.
+    alpha
+        As in :class:`GLPCA`.
+    graph
+        As in :class:`GLPCA`. The graph is built on X as given, with its corruption.
     center : {"mean", "median"}, default="median"
-        What is subtracted. The mean of X follows corruption to one side. From the median of each feature on the centre is
-        fitted with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), and stands it.
+        What is subtracted from the samples. The mean of X follows corruption to one side. ``"median"`` begins with the median
+        of each feature and fits the centre with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), so that corruption
+        does not move it.
     rho : float, default=1.02
-        Growth of the penalty a step. Larger is faster and stops above the optimum: from about 1.1 the answer is close to PCA.
+        The factor by which the penalty of the multipliers grows per step. A larger one is faster and stops above the optimum:
+        from about 1.1 on the answer is close to PCA.
     max_iter : int, default=1000
+        How many steps are taken at most. A warning says where they were not enough.
     tol : float, default=1e-6
         Stop when the errors and the residuals of the representation differ by this share of X.
 
     Attributes
     ----------
-    embedding_, components_, mean_, alpha_, reconstruction_error_
-        As in :class:`GLPCA`; ``alpha_`` is that of (1), ``mean_`` the centre, with ``center="median"`` the fitted one.
+    embedding_, components_
+        As in :class:`GLPCA`.
+    mean_ : ndarray of shape (n_features,)
+        The centre, which is subtracted from the samples; with ``center="median"``, the fitted one.
+    alpha_ : float
+        The weight of the graph in (1) that was used.
     errors_ : ndarray of shape (n_samples, n_features)
-        What the representation leaves of each sample; long rows are corrupted samples.
+        What the representation leaves of each sample. Corrupted samples have long rows.
     objective_ : float
-        Of (1).
+        The value of (1) at the end.
     violation_ : float
         How much errors and residuals differ at the end, as a share of X.
     n_iter_ : int
+        How many steps were taken.
+    reconstruction_error_
+        As in :class:`GLPCA`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Of the last step's matrix, ascending.
-    X_fit_, graph_, n_connected_components_, solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`GLPCA`; the certificate is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
+        The eigenvalues of the matrix of the last step, in ascending order.
+    n_connected_components_, X_fit_, graph_, solver_
+        As in :class:`GLPCA`.
+    certificate_
+        As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
+    recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`GLPCA`.
 
     References
     ----------
@@ -372,7 +404,7 @@ class RobustGLPCA(_Robust):
         *,
         beta: float = 0.5,
         alpha: float | None = None,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         center: str = "median",
         rho: float = 1.02,
         max_iter: int = 1000,
@@ -388,7 +420,7 @@ class RobustGLPCA(_Robust):
         self.tol = tol
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
-        """Alpha in units of (1): with it the first step is GLPCA(beta)."""
+        """The alpha of (1) with which the first step is GLPCA(beta)."""
         lam, xi = _largest_square(Rows(X)), graph_scale(L, self.beta if self.alpha is None else self.alpha)
         beta = resolved_beta(self.beta, self.alpha, lam, 2 / mu * xi)
         if beta == 1:
@@ -468,16 +500,16 @@ class _Multipliers:
         return Pencil(self._minimised(matrix), deflated=np.full((n, 1), n**-0.5), rank=n - 1, scale=scale)
 
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Better eigenvectors, those in the space of the last ones and two products more, the constant left out."""
+        """Improve the eigenvectors within the space of the last ones and of two more products, without the constant."""
         n, k = self.Q.shape
-        if 3 * k + ROOM > n:  # hardly less than all of the space
+        if 3 * k + ROOM > n:  # that space would be nearly the whole one
             found = self._solved(apply, k)
             self.Q, self.values = found.vectors, found.values
             return
         basis, image = self.Q, apply(self.Q)
         for _ in range(2):
             new = image[:, -k:]
-            for _ in range(2):  # once leaves rounding, which is all there is near the end
+            for _ in range(2):  # once leaves rounding, which matters near the end
                 new = np.linalg.qr(_without_mean(new - basis @ (basis.T @ new)))[0]
             basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
         values, vectors = np.linalg.eigh(basis.T @ image)
@@ -504,19 +536,30 @@ def _without_mean(V: np.ndarray) -> np.ndarray:
 
 
 class L21PCA(_Robust):
-    r"""PCA in the sum of the norms: :class:`RobustGLPCA` without a graph.
+    r"""PCA that grossly corrupted samples do not turn: :class:`RobustGLPCA` without a graph.
 
     .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| \quad\text{subject to}\quad Q^\top Q = I                 \tag{1}
 
+    The norms of the errors are added up, and not their squares, as PCA does [1]_.
+
     Parameters
     ----------
-    n_components : int, default=2
+    n_components
+        As in :class:`LaplacianEigenmaps`.
     center, rho, max_iter, tol
         As in :class:`RobustGLPCA`.
 
     Attributes
     ----------
-    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_, certificate_
+    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_
+        As in :class:`RobustGLPCA`.
+    alpha_ : float
+        Always 0: there is no graph.
+    graph_ : Graph
+        Always ``Empty()``: there is no graph.
+    n_connected_components_ : int
+        The number of samples, none of which is linked to another.
+    X_fit_, solver_, certificate_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`RobustGLPCA`.
 
     References
@@ -549,7 +592,7 @@ class L21PCA(_Robust):
         self.tol = tol
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        """No links at all."""
+        """The graph without links."""
         return Empty()
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:

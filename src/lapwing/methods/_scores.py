@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._validation import check_choice
 from ..graphs import KNN, Graph, SameClass
@@ -20,57 +21,57 @@ from .about import About
 
 
 class LaplacianScore(FeatureSelector):
-    r"""Laplacian Score: selects the features that differ least between neighbours, beside how much they vary.
+    r"""Laplacian Score: selects the features that differ little between neighbours, compared with how much they vary overall.
 
     .. math::
         L_r = \frac{\tilde f_r^\top L \tilde f_r}{\tilde f_r^\top D \tilde f_r}, \qquad
         \tilde f_r = f_r - \frac{f_r^\top D 1}{1^\top D 1} 1                                     \tag{1}
 
-    for each column :math:`f_r` of X, with L = D - W the Laplacian of a graph of neighbours and D its degrees [1]_: what
-    :class:`LPP` minimises over all directions, here for the axes alone. Features are scored one by one, so two that say the
-    same are both selected. With ``graph=SameClass()`` it is supervised, and :math:`L_r = 1 / (1 + F_r)` of
-    :class:`FisherScore` [2]_.
+    for each column :math:`f_r` of X, with L = D - W the Laplacian of a graph of neighbours and D its degrees [1]_.
+    :class:`LPP` minimises the same quotient over all directions; here it is taken for each feature alone. So two features
+    that say the same are both selected. With ``graph=SameClass()`` it is supervised, and :math:`L_r = 1 / (1 + F_r)`, where
+    :math:`F_r` is the score of :class:`FisherScore` [2]_.
 
     Parameters
     ----------
     n_features_to_select : int or None, default=None
-        Features to keep, those of the smallest scores; of equal ones the first. None is half of them, and at least one.
-        Constant features are never kept: more than there are others raises.
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        What attracts (and, with a negative sign, repels: L is then the signed sum, D of what attracts alone). None is
-        ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()``, a
-        matrix W is ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do. Of more than 100,000 rows, None, k and
-        ``"semi"`` search for the neighbours of a sample of 20,000 rows.
-        The thesis [2]_ has neighbours and weights by the cosine, ``KNN(5, metric="cosine", weights="cosine")``, which suit
-        data without negative entries only. Distances see the scale of features, scores do not: standardise features of
-        different units first.
+        How many features to keep, those of the smallest scores; of features with equal scores the first ones. None keeps half
+        of them, and at least one. Constant features are never kept, and asking for more than there are others raises an
+        error.
+    graph
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` is ``KNN(5) + SameClass()``. With more than 100,000 rows, None, k and ``"semi"`` search for the neighbours
+        of a sample of 20,000 rows. The thesis [2]_ has neighbours and weights by the cosine,
+        ``KNN(5, metric="cosine", weights="cosine")``, which suit data without negative entries only. Where graphs repel, L is
+        the signed sum, and D has the degrees of those that attract. Distances depend on the scale of the features, and scores
+        do not: standardise features of different units first.
     constraint : {"degree", "identity"}, default="degree"
-        What a feature's variance is. ``"degree"`` is (1), in which samples with many neighbours weigh more. ``"identity"`` has I
-        in the place of D, for the samples that have links: the plain variance about the plain mean (thesis eq. 6.9 of [2]_),
+        What counts as the variance of a feature. ``"degree"`` is (1), in which samples with many neighbours weigh more.
+        ``"identity"`` has I in the place of D, for the samples that have links: the plain variance about the plain mean (thesis
+        eq. 6.9 of [2]_),
 
         .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r       \tag{2}
-    normalize : {"auto", None, "degree"}, default="auto"
-        How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
-        so that its degrees add up to the number of samples; ``"auto"`` does so where ``graph=`` adds two or more of them; None
-        takes the weights as they are.
+
+        for n samples.
+    normalize
+        As in :class:`LaplacianEigenmaps`.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        (1) of each feature, between 0 and 2 where nothing repels, or (2); infinity for a constant one.
+        The score of each feature, by (1) or (2): between 0 and 2 where nothing repels, and infinite for a constant feature.
     support_ : ndarray of shape (n_features,)
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
-        How many were.
-    n_connected_components_ : int or None
-        Of the graph that attracts; None where only a sample of its links was built.
-    graph_ : Graph
-        The graph that was used.
+        How many features were selected.
     sampling_ : dict or None
-        Where the graph has ``queries``, how certain the scores are: ``error`` is their root mean squared error as a share of
-        them, estimated from two halves of the links.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        How certain the scores are where the graph searched for the neighbours of a sample of the rows; None where it searched
+        for all. ``error`` is the root mean squared error of the scores as a share of them, estimated from two halves of the
+        links.
+    n_connected_components_, graph_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+    n_samples_seen_, moments_
+        As in :class:`LPP`.
 
     See Also
     --------
@@ -103,7 +104,7 @@ class LaplacianScore(FeatureSelector):
         self,
         n_features_to_select: int | None = None,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         constraint: str = "degree",
         normalize: str | None = "auto",
     ):
@@ -160,30 +161,31 @@ def _laplacian_scores(F: Map, problem: Problem) -> tuple[np.ndarray, np.ndarray]
 
 
 class FisherScore(FeatureSelector):
-    r"""Fisher criterion score: selects the features whose class means differ most, beside how much classes vary.
+    r"""Fisher criterion score: selects the features whose class means differ much, compared with the variance within classes.
 
     .. math:: F_r = \frac{\sum_c n_c (\mu_{rc} - \mu_r)^2}{\sum_c n_c \sigma_{rc}^2}                  \tag{1}
 
-    with the mean and the variance of feature r in class c [1]_. It is :math:`1 / L_r - 1` of :class:`LaplacianScore` with
-    ``graph=SameClass()``, found here in one pass over each class.
+    with the mean :math:`\mu_{rc}` and the variance :math:`\sigma_{rc}^2` of feature r in class c [1]_. It equals
+    :math:`1 / L_r - 1`, where :math:`L_r` is the score of :class:`LaplacianScore` with ``graph=SameClass()``, and is found
+    here in one pass over each class.
 
     Parameters
     ----------
     n_features_to_select : int or None, default=None
-        Features to keep, those of the largest scores; of equal ones the first. None is half of them, and at least one.
-        Constant features are never kept: more than there are others raises.
+        How many features to keep, those of the largest scores; of features with equal scores the first ones. None keeps half of
+        them, and at least one. Constant features are never kept, and asking for more than there are others raises an error.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        (1) of each feature, on the samples of known label: infinity for one that is constant in every class, 0 for one that
-        is constant.
-    support_ : ndarray of shape (n_features,)
-        Which features were selected; :meth:`get_support` returns it.
-    n_features_to_select_ : int
-        How many were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        The score (1) of each feature, on the samples of known label. It is infinite for a feature that is constant in every
+        class, and 0 for one that is constant.
+    support_, n_features_to_select_
+        As in :class:`LaplacianScore`.
+    n_connected_components_, graph_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LaplacianScore`.
+    n_samples_seen_, moments_
+        As in :class:`LaplacianScore`.
 
     See Also
     --------
@@ -257,7 +259,7 @@ def _negligible(variance: np.ndarray, squares: np.ndarray, dtype: np.dtype) -> n
 
 
 def _mean_squares(F: Map, mean: np.ndarray, variance: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Of each column, from its mean and variance under the weights; they must be in the range of floating point."""
+    """The mean square of each column, from its mean and variance. It must be in the range of floating point."""
     squares = variance + mean**2
     low = np.flatnonzero(squares < 1e-280)
     if not np.isfinite(squares).all() or not F.is_zero(low, np.flatnonzero(weights)):

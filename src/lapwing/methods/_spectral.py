@@ -1,10 +1,11 @@
-"""Methods that embed a graph without a formula."""
+"""Methods that give each sample of a graph coordinates of its own."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_choice, check_count, check_not_negative
@@ -22,41 +23,43 @@ class LaplacianEigenmaps(FreeReducer):
 
     .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top B Y = I,\ Y^\top B 1 = 0     \tag{1}
 
-    with B = D, the degrees of the graph [1]_ (the relaxed normalised cut), or B = I (the ratio cut). The constant alone is
-    left out, so that on a graph in several pieces the first coordinates tell them apart.
+    L is the Laplacian of the graph, and B is either D, its degrees [1]_ (the relaxed normalised cut), or I (the ratio cut).
+    Only the constant is left out, so that on a graph in several pieces the first coordinates tell the pieces apart.
 
     Parameters
     ----------
     n_components : int, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        None is ``KNN(5)``, an integer k is ``KNN(k)``, ``"supervised"`` is ``SameClass()``, ``"semi"`` is
-        ``KNN(5) + SameClass()`` (-1 marks an unknown label), a matrix W is ``Precomputed(W)``.
+        How many coordinates each sample gets.
+    graph
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` adds ``SameClass()`` to the graph of None.
     constraint : {"degree", "identity"}, default="degree"
-        B of (1).
+        What B of (1) is: the degrees of the graph, which gives samples with many links a larger say, or the identity.
     extension : {"nystrom", "barycentric", "affine"}, default="nystrom"
-        How :meth:`transform` places a new sample: where its own equation of the eigenproblem holds, given its links to the
-        fitted ones; or as in :class:`TangentialMaps`.
+        How :meth:`transform` places a new sample. ``"nystrom"`` links it to the fitted samples by the graph, and places it
+        where its own row of the eigenproblem holds. ``"barycentric"`` takes the weights that best reconstruct it from its
+        nearest fitted samples. ``"affine"`` takes the affine map from the tangent coordinates of these samples to their
+        coordinates in the embedding.
     normalize : {"auto", None, "degree"}, default="auto"
-        How graphs that are added up compare. ``"degree"`` scales each one that attracts, except :class:`~lapwing.graphs.Pairs`,
-        so that its degrees add up to the number of samples; ``"auto"`` does so where ``graph=`` adds two or more of them; None
-        takes the weights as they are.
+        How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
+        :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples. ``"auto"`` does so where ``graph=``
+        adds two or more graphs that attract. None takes the weights as they are.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        In each column the entry of largest absolute value is positive.
+        The coordinates of the fitted samples. Their sign is chosen so that, in each column, the entry of largest absolute
+        value is positive.
     eigenvalues_ : ndarray of shape (n_components,)
-        Ascending.
+        The eigenvalue of each coordinate, in ascending order.
     n_connected_components_ : int
+        How many pieces the graph that attracts falls into.
     X_fit_ : ndarray of shape (n_samples, n_features)
-        The fitted samples.
+        The fitted samples, which :meth:`transform` searches for neighbours.
     graph_ : Graph
-        The graph that was used, its heat width written out.
-    solver_ : str
-    certificate_ : Certificate
-        How well the solution solves its problem: residual, constraint, gap (:class:`lapwing.Certificate`).
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
+        The graph that was used, with the values that it took from the data, such as the heat width, written out.
+    solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
 
     See Also
     --------
@@ -86,7 +89,7 @@ class LaplacianEigenmaps(FreeReducer):
         self,
         n_components: int = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         constraint: str = "degree",
         extension: str = "nystrom",
         normalize: str | None = "auto",
@@ -119,14 +122,14 @@ class LaplacianEigenmaps(FreeReducer):
         return self._placed(W, W if self.graph_.is_laplacian else 0 * W)
 
     def _placed(self, W: sparse.csr_array, laplacian: sparse.csr_array) -> np.ndarray:
-        """By links, and by those of them that are of Laplacians."""
+        """Place new rows by their links, and by those of the links that belong to Laplacians."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
         own = np.asarray(laplacian.sum(axis=1)).ravel()
         means = (W @ self.embedding_.astype(np.float64)) / np.where(degrees > 0, degrees, 1.0)[:, None]
         share = np.divide(own, degrees, out=np.ones_like(own), where=degrees > 0)[:, None]
         if self.constraint == "degree":
             share = share - self.eigenvalues_
-        else:  # where the equation has a pole the mean of the linked samples has to do
+        else:  # where the equation has a pole, the mean of the linked samples is taken
             share = share - self.eigenvalues_ / np.where(degrees > 0, degrees, np.inf)[:, None]
         return means / np.where(share > 1e-6, share, 1.0)
 
@@ -149,28 +152,29 @@ class DiffusionMaps(LaplacianEigenmaps):
 
     Parameters
     ----------
-    n_components : int, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        As in :class:`LaplacianEigenmaps`, except that None is ``KNN(15)``.
-    alpha : float, default=1.0
-        How much of the density of the samples is divided out: with 1 the coordinates tend to eigenfunctions of the geometry alone
-        (the Laplace-Beltrami operator), with 0.5 to those of a Fokker-Planck diffusion, with 0 to those of the graph.
-    n_steps : int, default=1
-        t: of more steps, what differs on a small scale counts less.
-    extension : {"nystrom", "barycentric", "affine"}, default="nystrom"
+    n_components
         As in :class:`LaplacianEigenmaps`.
-    normalize : {"auto", None, "degree"}, default="auto"
+    graph
+        As in :class:`LPP`. None is ``KNN(15)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` adds ``SameClass()`` to the graph of None.
+    alpha : float, default=1.0
+        How much of the density of the samples is divided out. With 1 the coordinates tend to eigenfunctions of the geometry
+        alone (the Laplace-Beltrami operator), with 0.5 to those of a Fokker-Planck diffusion, and with 0 to those of the
+        graph.
+    n_steps : int, default=1
+        How many steps the random walk takes, t. The more steps, the less differences on a small scale count.
+    extension, normalize
         As in :class:`LaplacianEigenmaps`.
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, n_components)
-        In each column the entry of largest absolute value is positive.
+    embedding_
+        As in :class:`LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
-        :math:`1 - \lambda`, ascending.
+        :math:`1 - \lambda` of each coordinate, in ascending order.
     density_ : ndarray of shape (n_samples,)
-        q of (1).
-    n_connected_components_, X_fit_, graph_, solver_
+        The density q of (1) at each fitted sample.
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -194,7 +198,7 @@ class DiffusionMaps(LaplacianEigenmaps):
         self,
         n_components: int = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         alpha: float = 1.0,
         n_steps: int = 1,
         extension: str = "nystrom",
@@ -221,7 +225,7 @@ class DiffusionMaps(LaplacianEigenmaps):
         return (1 - values) ** self.n_steps  # (1)
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
-        """The density of the new row itself is the same for all its links."""
+        """Divide the density out of links. That of the new row itself is the same for all its links, and cancels."""
         return super()._by_links(X, sparse.csr_array(W @ sparse.diags_array(self.density_ ** -float(self.alpha))))
 
 

@@ -11,79 +11,79 @@ from .about import About
 
 
 class TSA(MultilinearReducer):
-    r"""Tensor Subspace Analysis.
+    r"""Tensor Subspace Analysis: :class:`LPP` for images, which stay images.
 
-    Images :math:`X_i` of n1 x n2 pixels become :math:`U^\top X_i V`, of l1 x l2, so that linked ones stay close [1]_:
+    Images :math:`X_i` of n1 x n2 pixels become :math:`U^\top X_i V`, of l1 x l2 numbers, so that linked images stay close [1]_:
 
     .. math::
         \min_{U, V} \frac{\sum_{ij} W_{ij} \|U^\top X_i V - U^\top X_j V\|^2}{2 \sum_i D_{ii} \|U^\top X_i V\|^2}  \tag{1}
 
-    with W the weights of a graph of neighbours and D its degrees. With U held, V solves
+    with W the weights of a graph of neighbours and D its degrees. While U is held, V solves
 
     .. math::
         \Big(\sum_{ij} L_{ij} X_i^\top U U^\top X_j\Big) v
         = \lambda \Big(\sum_i D_{ii} X_i^\top U U^\top X_i\Big) v                                      \tag{2}
 
-    with L = D - W, and with V held U solves the same with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top`:
+    with L = D - W. While V is held, U solves the same with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top`:
     equations 7.9 and 7.10 of [1]_. U is the identity at first, then V, U, V, U ... are found in turn. Samples of higher order
-    have one matrix per mode, found in the same way, the last mode first. The problems are as large as a side of the image, not as
-    the image, and few numbers are learnt, which suits small samples. For n2 = 1 it is LPP about the plain mean.
+    have one matrix per mode, found in the same way, the last mode first. Each problem is as large as a side of the image, and
+    not as the image, and few numbers are learnt, which suits small samples. For n2 = 1 it is LPP about the plain mean.
 
     Parameters
     ----------
     n_components : "auto", int, None or tuple of these, default="auto"
-        Directions to keep in each mode, those of the smallest eigenvalues: one value for all modes or one for each, as in
-        ``TSA((10, 8))``. None keeps all there are (``rank_``), ``"auto"`` two, or all where there are fewer. A number above
-        the rank raises. The directions found depend on how many of the other modes are kept.
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-        What attracts (and, with a negative sign, repels), on the images as rows. None is ``KNN(5)``, an integer k is
-        ``KNN(k)``, ``"supervised"`` is ``SameClass()``, ``"semi"`` is ``KNN(5) + SameClass()``, a matrix W is
-        ``Precomputed(W)``; any graph of :mod:`lapwing.graphs` will do. Equation 7.3 of [1]_, for classes, is
-        ``SameClass("heat")``.
+        How many directions to keep in each mode, those of the smallest eigenvalues first: one value for all modes, or one per
+        mode, as in ``TSA((10, 8))``. None keeps all that there are (``rank_``), and ``"auto"`` keeps two, or all where there
+        are fewer. A number above the rank raises an error. The directions of a mode depend on how many the other modes keep.
+    graph
+        As in :class:`LPP`. The graph is built on the images as rows of pixels. None is ``KNN(5)``, and an integer k is
+        ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. Equation
+        7.3 of X. He's thesis, for classes, is ``SameClass("heat")``.
     penalty : None, int, graph or matrix, default=None
-        The ratio form: the Laplacian of this graph takes the place of D in (1) and (2), so that what it links is kept apart.
-        An integer k is ``Repulsion(k)``.
+        Which images are kept apart: the Laplacian of this graph takes the place of D in (1) and (2). An integer k is
+        ``Repulsion(k)``. None keeps D.
     max_iter : int, default=3
-        How many times each matrix is found, at most. The number of [1]_; there is no proof that more come to rest.
+        How many times each matrix is found, at most. 3 is what the authors of the method take; there is no proof that more
+        rounds converge.
     tol : float, default=1e-6
         Stop when, in a round, no :math:`U U^\top` or :math:`V V^\top` changes by more than this share of its norm.
     image_shape : tuple of int, default=None
-        X holds the images as the rows of a 2-D array, in this shape; one side may be -1. The output is 2-D as well, as
-        pipelines want it. None: X is of shape (n_samples, n1, n2, ...).
+        The shape of an image where X holds the images as the rows of a 2-D array, as pipelines want it; one side may be -1. The
+        output is then 2-D as well. None takes X of shape (n_samples, n1, n2, ...).
     flatten : bool, default=False
-        Whether :meth:`transform` gives rows of l1 * l2 numbers, for pipelines, in place of l1 x l2 arrays; with
+        Whether :meth:`transform` gives rows of l1 * l2 numbers, for pipelines, in place of l1 x l2 arrays. With
         ``image_shape`` it always does.
     scaling : {"unit", "constraint"}, default="unit"
-        Length of the directions: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike LPP's
-        it changes the answer, since U and V weigh each other's directions; unit vectors halve the errors on faces.
-    normalize : {"auto", None, "degree", "trace"}, default="auto"
-        How graphs that are added up compare, as in :class:`LPP`.
+        How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike that
+        of LPP it changes the answer, since U and V weigh each other's directions.
+    normalize
+        As in :class:`LPP`.
 
     Attributes
     ----------
     components_ : list of ndarray of shape (l_m, n_m)
-        :math:`U^\top, V^\top, \dots`, one per mode. Of each row, the entry of largest absolute value (the first of several) is
-        positive.
+        The matrices :math:`U^\top, V^\top, \dots`, one per mode. Their sign is chosen so that, in each row, the entry of
+        largest absolute value (the first of several) is positive.
     mean_ : ndarray of shape (n1, n2, ...)
         The mean image, which :meth:`transform` subtracts.
     eigenvalues_ : list of ndarray of shape (l_m,)
-        Ascending, of the last problem of each mode.
+        The eigenvalues of the last problem of each mode, in ascending order.
     rank_ : tuple of int
-        How many directions the data and the constraint left in each mode.
+        How many directions the data and the constraint leave in each mode.
     n_components_ : tuple of int
-        How many were kept.
+        How many directions were kept in each mode.
     n_iter_ : int
         How many times each matrix was found.
     certificate_ : list of Certificate
         How well the last problem of each mode is solved (:class:`lapwing.Certificate`).
     n_connected_components_ : int
-        Of the graph that attracts.
-    graph_ : Graph
-        The graph that was used.
+        How many pieces the graph that attracts falls into.
+    graph_, recall_, fit_times_
+        As in :class:`LPP`.
     n_features_in_ : int
-        Pixels of an image.
+        The number of pixels of an image.
     feature_names_in_ : ndarray of shape (n_features,)
-        With ``image_shape``.
+        The names of the pixels. Set only with ``image_shape``, where X had names.
 
     See Also
     --------

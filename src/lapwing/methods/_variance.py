@@ -1,12 +1,13 @@
-"""Principal components of another kind: smooth over a graph, alike among neighbours, or in contrast to a background."""
+"""Principal components that are smooth over a graph, alike among neighbours, or in contrast to a background."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
 
@@ -23,13 +24,13 @@ from .about import About
 
 @dataclass(frozen=True)
 class OfGraph(Problem):
-    """A problem whose matrix is made of a graph's, and is no Laplacian itself."""
+    """A problem whose matrix is made from that of a graph, and is no Laplacian itself."""
 
     graph_terms: Sequence[Term] = ()
 
 
 class _Variance(LinearReducer):
-    """What is maximised is a variance, so that directions of little variance do no harm, and none are left out."""
+    """Base of methods that maximise a variance. Directions of little variance do no harm, so that none are left out."""
 
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energies=(1.0, 1.0))
@@ -42,7 +43,7 @@ class _Variance(LinearReducer):
         return KNN(n_neighbors, weights="binary")
 
     def _whole_terms(self, data: Rows, graphs: Graphs) -> list[Term]:
-        """The terms of a graph of all rows that attracts alone."""
+        """The terms of the graph, which must be of all rows and must not repel."""
         if (
             graphs.queries is not None
             or graphs.repels
@@ -57,7 +58,7 @@ class _Variance(LinearReducer):
 
 
 class GraphPCA(_Variance):
-    r"""Principal components of data that are smoothed over a graph, as of spots in a tissue that are like their neighbours.
+    r"""Principal components of data that are smoothed over a graph, such as spots of a tissue that resemble their neighbours.
 
     .. math::
         \min_{Z, V} \|X - Z V^\top\|^2 + \lambda \operatorname{tr}(Z^\top L Z)
@@ -72,19 +73,27 @@ class GraphPCA(_Variance):
 
     Parameters
     ----------
-    n_components : int or None, default=2
+    n_components
+        As in :class:`OLPP`.
     graph : None, int, graph or matrix, default=None
-        Who is like whom. None is ``KNN(5, weights="binary")`` on X; an integer sets the number of neighbours. Of data with
-        places, such as spots in a tissue, it should be a graph of the places: a matrix W, or a graph built on other columns.
+        Which samples should be alike. None is ``KNN(5, weights="binary")`` on X, and an integer k is the same with k
+        neighbours. Where samples have places, such as spots in a tissue, give a graph of the places: a matrix W of weights,
+        or a graph that is built on other columns.
     alpha : float, default=1.0
-        :math:`\lambda` of (1): 0 is PCA, and the larger it is, the more the coordinates of linked samples are alike.
-    pca, center, normalize, standardize
-        As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
+        How much alike the coordinates of linked samples become, :math:`\lambda` of (1). 0 is PCA.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions.
+    center, normalize, standardize
+        As in :class:`OLPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
-        As in :class:`OLPP`; the eigenvalues are those of the matrix of (2), with the sign of a minimum.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the matrix of (2) with a negative sign, in ascending order.
+    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
+        As in :class:`OLPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
 
     See Also
     --------
@@ -111,10 +120,10 @@ class GraphPCA(_Variance):
         self,
         n_components: int | None = 2,
         *,
-        graph: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
         alpha: float = 1.0,
-        pca: Any = "auto",
-        center: Any = "auto",
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -155,23 +164,30 @@ class MULTISPATI(_Variance):
         \max_V \frac1n \operatorname{tr}\left(V^\top X^\top \tfrac12 (W + W^\top) X V\right)
         \quad\text{subject to}\quad V^\top V = I                                                     \tag{1}
 
-    for centred X and weights of a graph whose rows add up to 1 [1]_. What is maximised is, for each direction, its variance times
-    its spatial autocorrelation (Moran's I): the mean product of a sample and its neighbours. The last directions, of the largest
-    eigenvalues, are those along which neighbours differ most.
+    for centred X and the weights W of a graph, whose rows are scaled to add up to 1 [1]_. Along each direction, the variance
+    times the spatial autocorrelation (Moran's I) is maximised: the mean product of a sample and its neighbours. The last
+    directions, of the largest eigenvalues, are those along which neighbours differ most.
 
     Parameters
     ----------
-    n_components : int or None, default=2
+    n_components
+        As in :class:`OLPP`.
     graph : None, int, graph or matrix, default=None
-        Who is whose neighbour. None is ``KNN(5, weights="binary")`` on X; an integer sets the number of neighbours. Of data with
-        places it should be a graph of the places: a matrix W, or a graph built on other columns.
-    pca, center, normalize, standardize
-        As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
+        Which samples are neighbours. None is ``KNN(5, weights="binary")`` on X, and an integer k is the same with k neighbours.
+        Where samples have places, give a graph of the places: a matrix W of weights, or a graph that is built on other columns.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions.
+    center, normalize, standardize
+        As in :class:`OLPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
-        As in :class:`OLPP`; the eigenvalues are those of the matrix of (1), with the sign of a minimum.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the matrix of (1) with a negative sign, in ascending order.
+    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
+        As in :class:`OLPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
 
     References
     ----------
@@ -206,25 +222,32 @@ class ContrastivePCA(Supervised, _Variance):
     .. math:: \max_V \operatorname{tr}(V^\top (C - \alpha C_b) V) \quad\text{subject to}\quad V^\top V = I           \tag{1}
 
     with the covariances C of the samples of interest and :math:`C_b` of the background, each about its own mean [1]_. The
-    background, such as healthy patients, has the variation that is not of interest, such as age.
+    background, such as healthy patients, shows the variation that is not of interest, such as age.
 
     Parameters
     ----------
-    n_components : int or None, default=2
+    n_components
+        As in :class:`OLPP`.
     alpha : float, default=1.0
-        How much the background counts: 0 is PCA of the samples of interest; the larger it is, the less the directions vary in the
-        background.
+        How much the background counts. 0 is PCA of the samples of interest; the larger alpha is, the less the directions vary
+        in the background.
     background : label, default=None
-        The label in y of background samples; all other known labels are of interest. None is the first label in sorted order,
-        such as 0 of 0 and 1, or False.
-    pca, center, standardize
-        As in :class:`OLPP`, except that ``pca="auto"`` keeps all directions.
+        The label in y of the background samples; all other known labels are of interest. None is the first label in sorted
+        order, such as 0 of 0 and 1, or False.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions.
+    center, standardize
+        As in :class:`OLPP`.
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, rank_, n_pca_, n_connected_components_, graph_, solver_, sampling_
-        As in :class:`OLPP`; the eigenvalues are those of :math:`\alpha C_b - C`, so that a negative one belongs to a direction
-        that varies more than :math:`\alpha` times as much as in the background.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of :math:`\alpha C_b - C`, in ascending order. A negative one belongs to a direction along which the
+        samples of interest vary more than :math:`\alpha` times as much as the background does.
+    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
+        As in :class:`OLPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
 
     References
     ----------
@@ -247,9 +270,9 @@ class ContrastivePCA(Supervised, _Variance):
         n_components: int | None = 2,
         *,
         alpha: float = 1.0,
-        background: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        background: Hashable | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         standardize: str | bool = "auto",
     ):
         self.n_components = n_components
@@ -280,7 +303,7 @@ class ContrastivePCA(Supervised, _Variance):
 
 
 def _covariance(members: np.ndarray) -> Term:
-    """Of some rows about their mean: their complete graph, over their number."""
+    """The covariance of some rows about their mean: the scatter of their complete graph, divided by their number."""
     n = members.sum()
     scatter = Structured(members.size, factors=((members[:, None], np.array([-1 / n**2])),), diag=members / n)
     return Term(1.0, scatter, diagonal(members / n))

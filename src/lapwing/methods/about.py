@@ -1,4 +1,4 @@
-"""What every table of methods is made from."""
+"""What methods say of themselves, from which every table of methods is made."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class About(NamedTuple):
     family: str
     minimises: str  # A
     constraint: str  # B, or "orthogonal"
-    # Data on which ``compare`` tries it unasked: "dense", "sparse", "counts" (sparse, none negative), "unlabelled" (and dense)
+    # The kinds of data on which ``compare`` tries it by default: "dense", "sparse", "counts" (sparse, none negative), and
+    # "unlabelled" (and dense).
     compared_on: tuple[str, ...] = ()
 
 

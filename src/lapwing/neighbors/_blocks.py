@@ -23,7 +23,7 @@ from ..rows import Rows, Units, divided, encode_labels, lengths
 from ._nearest import Nearest
 from ._requests import Edges, Search, is_named
 
-PILOT = 1000  # rows whose mean the sums are taken about
+PILOT = 1000  # rows whose mean is subtracted before sums are taken, so that digits are kept
 
 
 class BlockRows(Rows):
@@ -101,7 +101,7 @@ class BlockRows(Rows):
 
     @property
     def class_means(self) -> np.ndarray:
-        """Of the known classes."""
+        """The means of the known classes."""
         assert isinstance(self._moments, Moments)
         return self._moments.pilot + self._moments.sums[:-1] / self._moments.counts[:-1, None]
 
@@ -142,9 +142,9 @@ class ClassRows(BlockRows):
     labelled : bool
         Whether graphs read labels.
     dtype : numpy.dtype
-        Of the rows.
+        The type of the rows.
     units : callable, default=None
-        As in :class:`BlockRows`.
+        From the deviations of columns to what columns are divided by; None leaves them as they are.
     """
 
     def __init__(self, moments: ClassMoments, labelled: bool, dtype: Any, units: Units | None = None):

@@ -7,10 +7,10 @@ import numpy as np
 from ._tiles import TILE, Operand
 
 # Set by benchmarks/screening.py (docs/speed.md).
-DIRECTIONS = 31  # coordinates that bounds are made of, beside the length of what they leave
-SAMPLE = 2000  # rows that the directions come from
+DIRECTIONS = 31  # coordinates of a row that bounds are made of, beside the length of the rest of the row
+SAMPLE = 2000  # rows whose principal directions are taken
 WIDE = 128  # columns from which on bounds may pay
-MANY = 8_000  # rows likewise
+MANY = 8_000  # rows from which on bounds may pay
 
 
 def may_pay(n: int, d: int) -> bool:
@@ -30,7 +30,7 @@ def directions(operand: Operand) -> np.ndarray:
 
 
 def coordinates(operand: Operand, V: np.ndarray) -> np.ndarray:
-    """Of rows, on directions."""
+    """The coordinates of rows along directions."""
     V = V.astype(operand.dtype)
     return np.concatenate([block @ V for _, block in operand.blocks()])
 
@@ -47,7 +47,8 @@ def arranged(coordinates: np.ndarray) -> np.ndarray:
 class Bounds:
     """Rows as (coordinates on p directions, length of the rest), whose distances never exceed those of the rows.
 
-    The rests of two rows differ at least by the difference of their lengths. An operand of p + 1 columns, with the same lengths.
+    The rests of two rows differ at least by the difference of their lengths. An operand of p + 1 columns, with the same
+    lengths.
     """
 
     def __init__(self, operand: Operand, V: np.ndarray):

@@ -15,10 +15,10 @@ from ..blocks import Progress
 from ..operators import row_blocks
 from ._choice import TIE, choose
 
-TILE = 256  # rows of a tile of distances
-INNER_BYTES = 1 << 18  # of rows that one row is compared with at a time: they stay in cache
+TILE = 256  # rows per tile of distances
+INNER_BYTES = 1 << 18  # bytes of the rows that one row is compared with at a time, so that they stay in cache
 MORE = 8  # neighbours beyond k that a search in float32 keeps
-TINY = 1e-30  # 0 / 0 = 0
+TINY = 1e-30  # added to denominators, so that 0 / 0 is 0
 
 
 def chi2_distances(X: Any, Y: Any = None) -> np.ndarray:

@@ -11,7 +11,7 @@ from ._choice import choose
 from ._device import equal_rows as equal_tensors
 from ._requests import Edges
 
-DISTINCT = 0.9  # share of rows from which on the few that repeat others are searched for like them
+DISTINCT = 0.9  # where at least this share of rows is distinct, the few repeated ones are searched for like all others
 
 
 def equal_rows(X: Array) -> np.ndarray | None:
@@ -66,7 +66,7 @@ class Copies:
     groups : ndarray of shape (n_members,)
         From 0.
     k : int
-        Of equal rows no more than the first k + 1 can be neighbours.
+        No more than the first k + 1 of equal rows can be neighbours.
     """
 
     def __init__(self, members: np.ndarray, groups: np.ndarray, k: int):
@@ -84,7 +84,7 @@ class Copies:
     def among(
         cls, data: Rows, members: np.ndarray, classes: np.ndarray | None, k: int
     ) -> tuple[Copies, np.ndarray] | None:
-        """Of these rows, and the group of each; None where there are too few to matter."""
+        """The copies among these rows, and the group of each row; None where there are too few copies to matter."""
         tensor = getattr(data, "tensor", None)
         equal = data.once(("equal rows",), lambda: equal_rows(data.X) if tensor is None else equal_tensors(tensor))
         if equal is None:

@@ -1,7 +1,7 @@
 """Exact neighbours on a device: a screen proposes candidates, and differences in float64 decide.
 
-Candidates are measured by differences in float64. Where what the screen left out could matter, the row is compared with all rows
-in float64. So the result does not depend on the screening: it is that of the search on the CPU.
+Candidates are measured by differences in float64. Where what the screen left out could matter, the row is compared with all
+rows in float64. So the result does not depend on the screening: it is that of the search on the CPU.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ._choice import TIE, choose
 from ._screen import Frame, Screen
 from ._spaces import PARALLEL, ROUNDING
 
-MORE_GROUPS = 5  # beside the k + 1 that hold the nearest rows and the query
-MORE = 12  # candidates that are measured, beside k: ties, and what rounding puts in a wrong order
+MORE_GROUPS = 5  # groups looked at beyond the k + 1 that can hold the nearest rows and the query itself
+MORE = 12  # candidates measured beyond k, for ties and for what rounding puts in a wrong order
 FEW = 4096  # rows up to which all are compared in float64
-CHUNK_BYTES = 1 << 29  # of minima
-MOST_QUERIES = 1 << 15  # at a time
-TRIED = 512  # queries that show how far the k-th nearest rows are; a screen of 1.5 times as far is closer
-SOME = 1 << 17  # rows that open queries are compared with at a time
-PAIRS = 1 << 26  # entries of products in float64, at a time
+CHUNK_BYTES = 1 << 29  # bytes of the minima over groups that are held at a time
+MOST_QUERIES = 1 << 15  # queries that are searched for at a time
+TRIED = 512  # queries searched for first: 1.5 times their k-th distance is a closer screen for the others
+SOME = 1 << 17  # rows that queries without an answer yet are compared with at a time
+PAIRS = 1 << 26  # entries of products in float64 that are held at a time
 
 Open = tuple[
     Any, Any
@@ -195,7 +195,7 @@ class Finder:
         return d * (1 + 2 * TIE)
 
     def distances(self, Q: Any, cols: Any, lengths: Any) -> Any:
-        """Of each query from its listed rows, by differences in float64; for angles with the lengths of the queries."""
+        """The distances of each query from its listed rows, by differences in float64; angles need the lengths of the queries."""
         torch, frame = self.torch, self.frame
         squares = torch.empty(cols.shape, dtype=torch.float64, device=Q.device)
         if self.kernels is not None:

@@ -20,7 +20,7 @@ from ._screen import lengths_of
 from ._spaces import TREE_DIMENSIONS
 from ._streamed import streamed
 
-PAIRS = 1 << 25  # entries of the rows of pairs, at a time
+PAIRS = 1 << 25  # entries of the rows of pairs that are held at a time
 NONE = np.empty(0, dtype=np.intp)
 
 
@@ -111,7 +111,7 @@ class DeviceClassRows(BlockRows):
     tensor : torch.Tensor of shape (n_samples, n_features)
     y : labels or None
     units : callable, default=None
-        As in :class:`BlockRows`.
+        From the deviations of columns to what columns are divided by; None leaves them as they are.
     """
 
     def __init__(self, tensor: Any, y: Any, units: Units | None = None):

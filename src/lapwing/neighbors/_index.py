@@ -18,7 +18,7 @@ from ._requests import is_named
 KNOWN = sorted({*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"], "chi2"} - {"pyfunc"})
 # By scikit-learn for all rows of finite numbers; others are SciPy's or a user's, or have parameters that divide.
 DEFINED = {*VALID_METRICS["ball_tree"], "cosine", "precomputed"} - {"mahalanobis", "seuclidean", "pyfunc"}
-TOGETHER = 16  # rows whose distances from themselves are found at a time
+TOGETHER = 16  # rows whose distances from themselves are found together
 
 
 class Index:
@@ -94,6 +94,6 @@ def _from_themselves(X: Array, metric: Any, params: dict) -> np.ndarray:
         rows = X.toarray() if sparse.issparse(X) else X
         return np.array([metric(row, row, **params) for row in rows], dtype=np.float64)
     parts = [X[start : start + TOGETHER] for start in range(0, X.shape[0], TOGETHER)]
-    # Of rows among themselves, SciPy takes for granted that the diagonal is 0.
+    # SciPy takes for granted that the distance of a row from itself is 0.
     found = [pairwise_distances(part, part.copy(), metric=metric, **params) for part in parts]
     return np.concatenate([np.diagonal(D) for D in found])

@@ -18,7 +18,7 @@ from ._spaces import PARALLEL, TREE_DIMENSIONS, in_double, in_parts, is_by_produ
 from ._streamed import near_on_device
 
 FIRST = 64  # rows compared in full, to get a first k-th distance that later rows are screened by
-PARTS = ("rows", "numbers", "distances", "boundary")  # of candidates
+PARTS = ("rows", "numbers", "distances", "boundary")  # the attributes of candidates that a checkpoint keeps
 FOUND = 1 << 20  # the most neighbours that scikit-learn is asked for at a time
 
 
@@ -35,7 +35,7 @@ class Nearest:
     own : ndarray of shape (n_queries,)
         The numbers of the queries among the rows that are searched: no row is its own neighbour.
     classes : ndarray of shape (n_rows,), default=None
-        Of all rows, where the search reads them.
+        The classes of all rows, where the search reads them.
     within : ndarray of shape (n_queries,), default=None
         Distances within which more rows are known to be than are wanted.
     keep_rows : bool, default=False
@@ -157,7 +157,7 @@ class Nearest:
     def _by_index(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
         """Any metric, by scikit-learn: one more than k, since a row finds itself, and one to see whether it is as near.
 
-        Of equally distant rows it returns any, so more are asked for until all of them are seen.
+        It returns any of equally distant rows, so more are asked for until all of them are seen.
         """
         (found,), k = group, self.search.n_neighbors
         m, open_ = k + 2, np.arange(found.queries.size)

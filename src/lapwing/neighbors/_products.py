@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from ..operators import Array
 from ._choice import TIE
 
-QUERIES = 256  # whose products with some rows are held at a time, in each thread
+QUERIES = 256  # queries whose products with some rows each thread holds at a time
 ROWS = 4096
-MANY = 4  # times as many candidates as neighbours
+MANY = 4  # where more than this many times k rows per query pass a bound, a closer bound is taken
 
 
 class Threads:
@@ -85,8 +85,8 @@ class Chunk:
     def candidates(self, Q: Array, squares: np.ndarray, squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of queries and rows that may be no farther apart than ``squared``, or than the k nearest of these rows.
 
-        |q - x|² <= d² where q'x - |x|²/2 >= (|q|² - d²)/2, up to rounding. The second bound is taken where many reach the first:
-        in the first chunk, and where rows are sorted, so that each chunk is nearer.
+        |q - x|² <= d² where q'x - |x|²/2 >= (|q|² - d²)/2, up to rounding. The second bound is taken where many reach the
+        first: in the first chunk, and where rows are sorted, so that each chunk is nearer.
         """
         products = self.room.products(Q, self.transposed)
         if self.half is not None:

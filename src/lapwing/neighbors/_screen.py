@@ -21,13 +21,13 @@ import numpy as np
 from .._extras import require
 from ..operators import OUT_OF_RANGE
 
-UNIT = 2.0**-22  # of one addition in float32, where the device truncates and does not round
+UNIT = 2.0**-22  # relative error of one addition in float32, where the device truncates and does not round
 GROUP = ((200_000, 32), (1 << 62, 64))  # columns per group, up to so many rows
 ENTRIES = 1 << 24  # numbers in float64 that are held at a time
-SAMPLE = 1024  # rows whose median the others are screened about
+SAMPLE = 1024  # rows whose median is subtracted before rows are screened
 SUPER = 32  # groups that are looked at together, where there are many
-LARGEST = 512.0  # where the largest entry of a usual row is brought; float16 holds 128 times as much
-LARGEST_POWER = 500  # of two, that the largest entry may have, so that its square is a number
+LARGEST = 512.0  # rows are scaled so that a usual row has this as its largest entry; float16 holds 128 times as much
+LARGEST_POWER = 500  # the largest power of two that an entry may have, so that its square is finite
 
 
 class Frame:
@@ -84,7 +84,7 @@ def blocks(n: int, width: int, size: int = ENTRIES) -> Iterator[slice]:
 
 
 def lengths_of(X: Any) -> Any:
-    """Of the rows of a tensor, in float64: of the largest and the smallest numbers, too."""
+    """The lengths of the rows of a tensor, in float64. They are right for the largest and the smallest numbers as well."""
     found = []
     for rows in blocks(*X.shape):
         part = X[rows].double()

@@ -19,14 +19,14 @@ from ._choice import TIE
 from ._index import Index, sklearn_is_exact
 from ._requests import KERNEL, is_named
 
-ROUNDING = 1e-13  # of squared distances that are found by products, as a share of the squared norms
+ROUNDING = 1e-13  # rounding of squared distances that are found by products, as a share of the squared norms
 PARALLEL = 1e-13  # cosine distances up to here are 0, up to rounding
 TREE_DIMENSIONS = 15  # up to here a tree is searched, by differences
-CHECKED = 512  # pairs, whose distances are measured to see whether a search keeps its word
-WORD = 1e-11  # of squared distances that are found by differences in float64
+CHECKED = 512  # pairs whose distances are measured, to see whether a search is as exact as it should be
+WORD = 1e-11  # relative error of squared distances found by differences in float64, above which a search is not trusted
 GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
-AT_ONCE = 1024  # queries that scikit-learn is given at first; twice as many while that takes less than SHORT
-SHORT = 0.25  # seconds
+AT_ONCE = 1024  # queries that scikit-learn is given first
+SHORT = 0.25  # seconds of a call to scikit-learn, below which the next one is given twice as many queries
 Found = TypeVar("Found")
 
 
@@ -78,7 +78,7 @@ class Space(NamedTuple):
     X, metric, metric_params, algorithm
         As scikit-learn takes them.
     rounding : float or ndarray of shape (n_rows,)
-        Of distances to the ``power`` from each row, where they come from products.
+        The rounding of distances from each row, to the ``power``, where they come from products.
     features : array of shape (n_rows, n_features), default=None
         Where X is a matrix of distances, or rounded, what they are exact in, in the metric ``exact``.
     """

@@ -14,8 +14,8 @@ from ._choice import Candidates
 from ._device import Finder, Listed
 from ._requests import Edges
 
-SHARE = 0.25  # of the free memory of a device that rows may take there; the search needs as much again for its own copy
-QUERIES = 1 << 16  # at a time
+SHARE = 0.25  # share of the free memory of a device that rows may take there; the search needs as much again for its own copy
+QUERIES = 1 << 16  # queries that are searched for at a time
 
 
 def device() -> Any:
@@ -73,7 +73,7 @@ def streamed(
 
 
 def near_on_device(block: np.ndarray, Q: np.ndarray, k: int, metric: str) -> Iterator[Listed]:
-    """Of a block of rows, all that may be among the k nearest of some queries when other blocks are searched as well."""
+    """All rows of a block that may be among the k nearest of some queries when other blocks are searched as well."""
     where = device()
     finder = Finder(_taken(block, np.arange(len(block)), slice(None), where), metric)
     for start in range(0, len(Q), QUERIES):

@@ -17,11 +17,11 @@ from ._requests import Edges, Search, is_named
 from ._spaces import PARALLEL, TREE_DIMENSIONS, is_euclidean, paired
 from ._tiles import Operand, Proposal, SparseOperand, Tiles
 
-SETTLED_BYTES = 1 << 20  # of rows whose distances are measured at a time, in each thread
+SETTLED_BYTES = 1 << 20  # bytes of the rows whose distances each thread measures at a time
 LEAST_PAIRS = 2_500**2  # pairs of rows from which on tiles are faster than scikit-learn's search (measured)
-LONG_ROWS = 128  # columns; of shorter rows it takes more pairs, in proportion
+LONG_ROWS = 128  # columns for which LEAST_PAIRS holds; shorter rows need more pairs, in proportion
 MOST_NEIGHBORS = 200
-SAMPLED = 1000  # rows that the centre comes from
+SAMPLED = 1000  # rows whose median is the centre
 
 
 def by_tiles(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None) -> bool:
@@ -84,7 +84,7 @@ def _frame(data: Rows, search: Search) -> tuple[np.ndarray, float | None]:
 
 
 def _places(queries: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """Of the queries among the members; -1 where they are none."""
+    """The places of the queries among the members; -1 for a query that is no member."""
     order = np.argsort(members, kind="stable")
     at = np.minimum(np.searchsorted(members[order], queries), members.size - 1)
     return np.where(members[order[at]] == queries, order[at], -1)
@@ -113,7 +113,7 @@ def _settled(
     unit: float | None,
     whole: bool,
 ) -> tuple[Edges, np.ndarray, np.ndarray]:
-    """Of what is proposed the k nearest by exact distances, but for queries to which rows left out may be as near."""
+    """The k nearest of the proposed rows by exact distances, except for queries to which rows left out may be as near."""
     threads, X, metric = Threads(), data.X, "euclidean" if unit else "cosine"
     if metric == "cosine" and X.dtype == np.float64:
         X, metric = data.unit, "unit"

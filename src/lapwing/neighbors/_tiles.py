@@ -1,9 +1,9 @@
 """The nearest rows of all rows, or of some, by products of tiles of rows.
 
-The product of two tiles serves both: the rows of the one and the rows of the other. Every row has a threshold, its m-th distance
-so far, so that one comparison leaves a few candidates of a tile. Tiles meet as in a tournament, in whose rounds nobody plays
-twice: threads need no locks, and what is found does not depend on their number. Products are in float32 where that is precise
-enough: what they give is a proposal, with a bound on the distances of all rows that are not in it.
+The product of two tiles serves both: the rows of the one and the rows of the other. Every row has a threshold, its m-th
+distance so far, so that one comparison leaves a few candidates of a tile. Tiles meet as in a tournament, in whose rounds
+nobody plays twice: threads need no locks, and what is found does not depend on their number. Products are in float32 where
+that is precise enough: what they give is a proposal, with a bound on the distances of all rows that are not in it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from ..operators import row_blocks
 from ..rows import lengths
 from ._products import Threads
 
-TILE = 512  # rows; the products of two tiles stay in cache
-FIRST = 256  # rows that the first thresholds come from
+TILE = 512  # rows per tile: the products of two tiles stay in cache
+FIRST = 256  # rows compared in full, to get a first k-th distance that later tiles are screened by
 SPARE = 3  # candidates beyond k: rows whose k nearest they do not settle are searched for again
-COARSE = 0.02  # of a distance that rounding may be, in most rows, where products are in float32
+COARSE = 0.02  # products are in float32 where, for most rows, rounding is at most this share of a distance
 FREQUENT = 0.05  # share of sparse rows that have a column, from which on it is faster as a dense one (measured)
-EIGHT = 8  # the number of tiles is a multiple, so that the rounds of a tournament keep all threads busy
+EIGHT = 8  # the number of tiles is a multiple of this, so that each round of pairs of tiles keeps all threads busy
 LONG = 30.0  # seconds; what takes longer says so before it starts
-PAIR_COST, PAIR_COST_COLUMN = 2000, 15  # of a pair whose distance is found alone, in columns of a product (measured)
-TRIALS = 6  # pairs of tiles that show how many bounds leave
-WORTH = 0.7  # share of the columns that bounds must not cost more than
-POSITION_BITS, ROW_BITS = 21, 11  # of a key that sorts candidates: row, distance, position
+# What one distance found alone costs, in columns of a product: a fixed part, and a part per column (measured).
+PAIR_COST, PAIR_COST_COLUMN = 2000, 15
+TRIALS = 6  # pairs of tiles on which bounds are tried, to see how many pairs of rows they leave
+WORTH = 0.7  # bounds are used where they cost less than this share of the plain products
+POSITION_BITS, ROW_BITS = 21, 11  # bits of the key by which candidates are sorted: row, distance, position
 
 
-HELD = ("distances", "places", "least")  # of what is found
+HELD = ("distances", "places", "least")  # the attributes that hold what was found, for checkpoints
 
 
 class Proposal(NamedTuple):
@@ -61,7 +62,7 @@ class Operand:
     centre, unit : ndarray and float, or norms of X and None
         What is subtracted and what is multiplied with; for angles, rows are divided by their norms.
     dtype
-        Of the products.
+        The type of the products.
     is_right : bool, default=False
         Whether the rows stand on the right only.
     """
@@ -129,7 +130,10 @@ class Operand:
 
 
 def rounding(d: int, dtype: np.dtype, half: np.ndarray, distance: np.ndarray) -> np.ndarray:
-    """Of half the squared distances from rows, up to this one: |y|² is at most twice |x|² and |x - y|² together."""
+    """The largest rounding of half the squared distances from rows, up to this distance.
+
+    |y|² is at most twice |x|² and |x - y|² together.
+    """
     size = np.where(np.isfinite(distance), distance, 0)
     eps, tiny = float(np.finfo(dtype).eps), float(np.finfo(dtype).tiny)
     return 2 * eps * (8 + np.sqrt(d)) * (6 * half + 4 * size) + d * tiny
@@ -221,7 +225,7 @@ class Found:
             self.settle()
 
     def settle(self) -> None:
-        """Of the old and the new candidates of each row the m nearest."""
+        """Keep the m nearest of the old and the new candidates of each row."""
         if not self._new:
             return
         own = np.repeat(np.arange(self.n), self.m)
@@ -275,10 +279,12 @@ class Tiles:
     queries, members : Operand or SparseOperand
         The same one where all members are searched for; then no row is its own neighbour.
     k : int
+        How many neighbours each query has.
     itself : ndarray of shape (n_queries,), default=None
         Places of the queries among the members, where they are among them.
     classes : tuple of ndarray, default=None
-        Of queries and of members, both in ascending order, where neighbours are of the same class (``same``) or of another.
+        The classes of queries and of members, both in ascending order, where neighbours are of the same class (``same``) or of
+        another.
     same : bool, default=True
     """
 
@@ -379,7 +385,7 @@ class Tiles:
         self.found[i].settle()
 
     def _allowed(self, pairs: np.ndarray) -> list[tuple[int, int]]:
-        """Of pairs of tiles those that have pairs of rows to compare."""
+        """Those pairs of tiles that have pairs of rows to compare."""
         if self.classes is not None:
             a, b = ([(c[part.start], c[part.stop - 1]) for part in parts] for c, parts in self._sides)
             (first, last), (low, high) = np.array(a)[pairs[:, 0]].T, np.array(b)[pairs[:, 1]].T

@@ -184,7 +184,7 @@ def require_contiguous(*tensors: Any) -> None:
 
 
 def minima(Q: Any, B: Any, H: Any, out: Any, steps: int) -> None:
-    """Of each query (float16) the minimum over each group of ``H - Q Bᵀ``."""
+    """The minimum of ``H - Q Bᵀ`` over each group, for each query (float16)."""
     n, d = Q.shape
     require_contiguous(Q, B, H, out)
     kind = _kind(d)

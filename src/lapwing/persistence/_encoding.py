@@ -47,7 +47,7 @@ from ._others import FUNCTIONS, STORABLE, check_parameters, learnt, restore, val
 
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")
-FORGOTTEN = {"fit_times_"}  # of one machine on one day: equal fits give equal files
+FORGOTTEN = {"fit_times_"}  # left out, so that equal fits give equal files
 # What was done before there were these parameters: columns as they are, truncation where X can be decomposed whole, graphs
 # added as they are written.
 WITHOUT = {"standardize": False, "ridge": 0.0, "normalize": None}
@@ -62,7 +62,7 @@ DTYPES = {
     )
 }
 NEWER = ("a newer lapwing", "another version of scikit-learn")
-LONG_SUM = 50  # graphs, from which on a sum is a list: JSON inside JSON has a limit
+LONG_SUM = 50  # sums of more graphs are stored as a list: JSON limits how deep objects may be nested
 ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._extras import require
@@ -21,7 +22,7 @@ ML_OPSET = 3
 IR_VERSION = 8
 
 
-def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> Any:
+def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None) -> Any:
     """The model as ONNX, with the input ``X``, float32 of shape (n_samples, n_features), and the output ``Y``.
 
     Where a ``ColumnTransformer`` at the beginning encodes text, there are two inputs: ``X`` with the other columns, in their
@@ -32,8 +33,8 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> Any:
     Parameters
     ----------
     estimator : linear method or feature score of lapwing, fitted
-        Or a pipeline of such and of scikit-learn's scalers, imputers, one-hot encoders, selectors and linear projections, with a
-        nearest-neighbour estimator, a logistic regression or k-means at the end. The error for another names its step.
+        Or a pipeline of such and of scikit-learn's scalers, imputers, one-hot encoders, selectors and linear projections,
+        with a nearest-neighbour estimator, a logistic regression or k-means at the end. The error for another names its step.
     path : path-like, default=None
         A file to write the model to.
 
@@ -120,19 +121,30 @@ def _constant(onnx: Any, name: str, value: np.ndarray) -> Any:
     return onnx.helper.make_tensor(name, onnx.TensorProto.STRING, [len(words)], words)
 
 
-def to_torch(estimator: Any) -> Any:
-    """The map as a layer, ``torch.nn.Linear``, in the precision of ``components_``; ``.float()`` makes it single.
+def to_torch(estimator: BaseEstimator) -> Any:
+    """Turn a linear map into a layer of PyTorch, a ``torch.nn.Linear`` in the precision of ``components_``.
 
-    The mean becomes a bias, ``-components_ @ mean_``, so in single precision features that are far from 0 lose digits.
+    The mean becomes a bias, ``-components_ @ mean_``. So in single precision, as of ``layer.float()``, features that are far
+    from 0 lose digits.
 
     Parameters
     ----------
     estimator : linear method of lapwing, fitted
-        Not LPI, which scales rows.
+        Any linear method except LPI, which scales rows.
 
     Returns
     -------
     torch.nn.Linear
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> X = load_iris().data
+    >>> layer = lapwing.to_torch(lapwing.LPP(2).fit(X))
+    >>> layer(torch.from_numpy(X)).shape
+    torch.Size([150, 2])
     """
     torch = require("torch", "torch")
     _check_linear(estimator, "to_torch")

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 
 from .._extras import require
 from .._replacing import write_whole
@@ -36,16 +37,28 @@ DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "
 EXPANSION = (
     64  # of JSON in memory: a header that is nothing but {},{},{} takes 28 times its size, and its values as much
 )
-LONGEST = 400  # characters of a message
+LONGEST = 400  # characters that a message may have
 # What reading and decoding raise where a file is not as it should be.
 MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged, or is of a version to come."""
+    """Raised by :func:`load` where a file is no model, is damaged, or was written by a later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import lapwing
+    >>> from lapwing.persistence import ModelFileError
+    >>> try:
+    ...     lapwing.load(tempfile.mkdtemp())
+    ... except ModelFileError as error:
+    ...     print(error)
+    '...' is a folder, not a model file
+    """
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file, which :func:`load` reads back: the same parameters and, bit by bit, the same map.
 
     The file holds no code. It is written beside ``path`` and then put in its place, so that a failure leaves nothing behind
@@ -131,17 +144,28 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path-like
+        The file.
 
     Returns
     -------
     estimator
-        Fitted.
+        The fitted estimator.
 
     Raises
     ------
     ModelFileError
         Where the file is no model of lapwing, is damaged, was written in a format of a later version, or has a class that this
-        program has not.
+        program does not have.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from sklearn.datasets import load_iris
+    >>> import lapwing
+    >>> path = f"{mkdtemp()}/model.lapwing"
+    >>> lapwing.save(lapwing.LPP(2, graph=7).fit(load_iris().data), path)
+    >>> lapwing.load(path)
+    LPP(graph=7)
     """
     safetensors = require("safetensors", "model")
     if os.path.isdir(path):

@@ -78,13 +78,13 @@ def is_own(model: Any) -> bool:
 
 
 def _values(model: Any, names: Mapping[str, Held]) -> dict[str, Any]:
-    """Of the model, or of a part of it, where there are such."""
+    """The attributes of these names that the model, or a part of it, has."""
     found: dict[str, Any] = {}
     for name in names:
         try:
             found[name] = attrgetter(name)(model)
         except AttributeError:
-            continue  # which check_held says, unless it is optional
+            continue  # check_held raises, unless the attribute is optional
     return found
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
-LARGEST = 1e154  # of numbers whose squares are in the range of floating point
+LARGEST = 1e154  # the squares of larger numbers leave the range of floating point
 
 
 def _are_numbers(array: np.ndarray, least: float = -LARGEST) -> bool:

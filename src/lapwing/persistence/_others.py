@@ -57,8 +57,8 @@ NAMED = {"feature_names_in_": Held("d", "names", optional=True)}
 class Storable:
     """How a class is stored.
 
-    ``arrays`` are attributes that are declared; ``plain`` are others, which ``check`` looks at. ``learnt`` says what to store of
-    an estimator, ``rebuilt`` makes an unfitted one of the same parameters fitted, where setting the attributes is not all;
+    ``arrays`` are attributes that are declared; ``plain`` are others, which ``check`` looks at. ``learnt`` says what to store
+    of an estimator, ``rebuilt`` makes an unfitted one of the same parameters fitted, where setting the attributes is not all;
     ``without`` are parameters that cannot be used.
     """
 
@@ -198,7 +198,7 @@ def _outputs(step: Any) -> int | None:
 
 
 def _check_columns(estimator: Any) -> None:
-    """Of a ColumnTransformer, where each part takes its columns from and puts what it makes."""
+    """Check where each part of a ColumnTransformer takes its columns from, and where it puts what it makes."""
     parts, inputs, outputs = estimator.transformers_, estimator._transformer_to_input_indices, estimator.output_indices_
     if type(parts) is not list or not all(_is_step(part, 3) and part[1] is not None for part in parts):
         raise ValueError("transformers_ of ColumnTransformer are no list of names, estimators and columns")

@@ -16,14 +16,18 @@ class ComparisonDisplay:
     Parameters
     ----------
     comparison : lapwing.comparison.Comparison
+        What :func:`lapwing.comparison.compare` has found.
     measure : str or None, default=None
-        One of ``comparison.measures``; None is its criterion.
+        The measure that is drawn, one of ``comparison.measures``; None is the criterion of the comparison.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
     lines_ : list of matplotlib ErrorbarContainer
-        One a method.
+        The lines that were drawn, one per method.
 
     Examples
     --------
@@ -44,15 +48,18 @@ class ComparisonDisplay:
     def from_comparison(
         cls, comparison: Any, *, measure: str | None = None, ax: Any = None, **options: Any
     ) -> ComparisonDisplay:
-        """Draw.
+        """Draw the scores of a comparison.
 
         Parameters
         ----------
-        comparison, measure
-            As in the class.
+        comparison : lapwing.comparison.Comparison
+            What :func:`lapwing.comparison.compare` has found.
+        measure : str or None, default=None
+            The measure that is drawn, one of ``comparison.measures``; None is the criterion of the comparison.
         ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure.
         **options
-            For ``ax.errorbar``.
+            Further parameters of ``ax.errorbar``.
 
         Returns
         -------
@@ -61,13 +68,14 @@ class ComparisonDisplay:
         return cls(comparison, measure=measure).plot(ax=ax, **options)
 
     def plot(self, *, ax: Any = None, **options: Any) -> ComparisonDisplay:
-        """Draw.
+        """Draw the scores.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure.
         **options
-            For ``ax.errorbar``.
+            Further parameters of ``ax.errorbar``.
 
         Returns
         -------
@@ -98,5 +106,25 @@ class ComparisonDisplay:
 
 
 def compare(comparison: Any, **options: Any) -> ComparisonDisplay:
-    """Methods over dimensions: :meth:`ComparisonDisplay.from_comparison`."""
+    """Draw the scores of methods over dimensions, by :meth:`ComparisonDisplay.from_comparison`.
+
+    Parameters
+    ----------
+    comparison : lapwing.comparison.Comparison
+        What :func:`lapwing.comparison.compare` has found.
+    **options
+        ``measure``, the measure to draw, ``ax``, where to draw, and further parameters of ``ax.errorbar``.
+
+    Returns
+    -------
+    ComparisonDisplay
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import comparison, plots
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(plots.compare(comparison.compare(X, y, methods=["PCA", "LPP"])).lines_)
+    2
+    """
     return ComparisonDisplay.from_comparison(comparison, **options)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, prod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._validation import check_count
 from ..inspection import directions
@@ -22,16 +24,18 @@ class ComponentsDisplay:
     Parameters
     ----------
     components : ndarray of shape (n_components, n_features)
+        The directions, one per row.
     image_shape : (int, int), (int, int, 3) or None, default=None
-        Rows and columns of an image, and three colours where it has them.
+        The rows and columns of an image, and 3 after them where it has colours. None draws bars.
     feature_names : sequence of str or None, default=None
-        Of the features, where there is no image.
+        The names of the features, for the bars; None is numbers.
 
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        One a component.
+        Where the components were drawn, one per component.
     figure_ : matplotlib Figure or SubFigure
+        The figure of these axes.
 
     References
     ----------
@@ -48,7 +52,13 @@ class ComponentsDisplay:
     16
     """
 
-    def __init__(self, components: np.ndarray, *, image_shape: Any = None, feature_names: Any = None):
+    def __init__(
+        self,
+        components: np.ndarray,
+        *,
+        image_shape: Sequence[int] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ):
         self.components = components
         self.image_shape = image_shape
         self.feature_names = feature_names
@@ -56,10 +66,10 @@ class ComponentsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
-        image_shape: Any = None,
-        feature_names: Any = None,
+        image_shape: Sequence[int] | None = None,
+        feature_names: Sequence[str] | None = None,
         n_components: int | None = None,
         **options: Any,
     ) -> ComponentsDisplay:
@@ -68,15 +78,17 @@ class ComponentsDisplay:
         Parameters
         ----------
         estimator : fitted estimator, or Pipeline of such
-            With ``components_``, as the linear methods of lapwing and PCA, or ``scalings_``, as LinearDiscriminantAnalysis. Of
-            a pipeline all steps must have them, or scale features, as StandardScaler; the product is shown, whose weights are of
-            the features as given.
-        image_shape, feature_names
-            As in the class. Where neither is given, names are those that the estimator saw in ``fit``, or numbers.
+            It must have ``components_``, as the linear methods of lapwing and PCA have, or ``scalings_``, as
+            LinearDiscriminantAnalysis has. In a pipeline all steps must have them, or scale features, as StandardScaler does.
+            The product of the steps is shown, whose weights are those of the features as given.
+        image_shape : (int, int), (int, int, 3) or None, default=None
+            The rows and columns of an image, and 3 after them where it has colours. None draws bars.
+        feature_names : sequence of str or None, default=None
+            The names of the features, for the bars. None takes those that the estimator saw in ``fit``, or numbers.
         n_components : int or None, default=None
-            How many to show, the first ones; None is all.
+            How many components to show, the first ones; None shows all.
         **options
-            Of :meth:`plot`.
+            Further parameters of :meth:`plot`.
 
         Returns
         -------
@@ -99,18 +111,18 @@ class ComponentsDisplay:
         cmap: Any = "gray",
         figure: Any = None,
     ) -> ComponentsDisplay:
-        """Draw.
+        """Draw the components.
 
         Parameters
         ----------
         n_columns : int, default=8
-            Pictures side by side.
+            How many components stand side by side.
         n_features : int, default=8
-            Of largest absolute weight, where there is no image.
+            How many features have a bar, those of the largest absolute weight, where there is no image.
         title : str or None, default=None
-            Above them all.
+            A title above all components.
         cmap : str or Colormap, default="gray"
-            Each image has its own range, in colour too.
+            The colours of images. Each image has its own range, in colour too.
         figure : matplotlib Figure, SubFigure or None, default=None
             Where to draw; None is a new figure of pyplot.
 
@@ -172,6 +184,27 @@ def _image_shape(image_shape: Any, n_features: int) -> tuple[int, ...]:
     return shape
 
 
-def components(estimator: Any, **options: Any) -> ComponentsDisplay:
-    """The directions of a fitted linear map: :meth:`ComponentsDisplay.from_estimator`."""
+def components(estimator: BaseEstimator, **options: Any) -> ComponentsDisplay:
+    """Draw the directions of a fitted linear map, by :meth:`ComponentsDisplay.from_estimator`.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or Pipeline of such
+        It must have ``components_`` or ``scalings_``.
+    **options
+        ``image_shape``, ``feature_names`` and ``n_components`` of :meth:`ComponentsDisplay.from_estimator`, and the
+        parameters of :meth:`ComponentsDisplay.plot`.
+
+    Returns
+    -------
+    ComponentsDisplay
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, plots
+    >>> iris = load_iris()
+    >>> len(plots.components(LPP(2).fit(iris.data), feature_names=iris.feature_names).axes_)
+    2
+    """
     return ComponentsDisplay.from_estimator(estimator, **options)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ._axes import axes_or_new, last_step, style
@@ -15,21 +18,26 @@ MANY_CLASSES = 20  # more are not told apart by a legend
 
 
 class EmbeddingDisplay:
-    """Samples in two or three dimensions, by class or by a number.
+    """Draws samples in two or three dimensions, coloured by class or by a number.
 
     Parameters
     ----------
     embedding : array-like of shape (n_samples, 2) or (n_samples, 3)
+        The coordinates of the samples.
     labels : array-like of shape (n_samples,) or None, default=None
-        Classes, or numbers that are not whole: then colour is a scale. None and NaN are unknown, and grey.
+        The class of each sample, or a number that is not whole, for which the colour is a scale. Samples of None and NaN are
+        unknown, and grey.
     names : sequence of str or None, default=None
-        Of the dimensions.
+        The names of the dimensions, for the axes.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
     artists_ : list
-        One a class, or one in all; unknown ones first.
+        What was drawn: one collection per class, those of unknown class first, or one for all samples.
 
     Examples
     --------
@@ -42,29 +50,38 @@ class EmbeddingDisplay:
     10
     """
 
-    def __init__(self, embedding: Any, labels: Any = None, *, names: Any = None):
+    def __init__(self, embedding: ArrayLike, labels: ArrayLike | None = None, *, names: Sequence[str] | None = None):
         self.embedding = embedding
         self.labels = labels
         self.names = names
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, dimensions: Any = (0, 1), ax: Any = None, **options: Any
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        dimensions: Sequence[int] = (0, 1),
+        ax: Any = None,
+        **options: Any,
     ) -> EmbeddingDisplay:
         """Draw what a fitted estimator makes of X.
 
         Parameters
         ----------
         estimator : fitted transformer
-            Axes are named after it, or after the last step of a pipeline.
+            The axes are named after it, or after the last step of a pipeline.
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, before they are transformed.
         y : array-like of shape (n_samples,) or None, default=None
+            What the samples are coloured by.
         dimensions : tuple of two or three int, default=(0, 1)
-            Columns of the embedding.
+            Which columns of the embedding are drawn.
         ax : matplotlib Axes or None, default=None
-            None is a new figure. Three dimensions need an axes with ``projection="3d"``.
+            Where to draw; None is a new figure. Three dimensions need axes with ``projection="3d"``.
         **options
-            For ``ax.scatter``; its ``c`` or ``color`` is drawn in place of the labels.
+            Further parameters of ``ax.scatter``. Its ``c`` or ``color`` is drawn in place of the labels.
 
         Returns
         -------
@@ -76,14 +93,21 @@ class EmbeddingDisplay:
         return cls(Z[:, chosen], y, names=names).plot(ax=ax, **options)
 
     @classmethod
-    def from_embedding(cls, embedding: Any, y: Any = None, *, ax: Any = None, **options: Any) -> EmbeddingDisplay:
+    def from_embedding(
+        cls, embedding: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None, **options: Any
+    ) -> EmbeddingDisplay:
         """Draw coordinates that are there already.
 
         Parameters
         ----------
         embedding : array-like of shape (n_samples, 2) or (n_samples, 3)
-        y, ax, **options
-            As in :meth:`from_estimator`.
+            The coordinates of the samples.
+        y : array-like of shape (n_samples,) or None, default=None
+            What the samples are coloured by.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure. Three dimensions need axes with ``projection="3d"``.
+        **options
+            Further parameters of ``ax.scatter``. Its ``c`` or ``color`` is drawn in place of the labels.
 
         Returns
         -------
@@ -92,13 +116,14 @@ class EmbeddingDisplay:
         return cls(embedding, y).plot(ax=ax, **options)
 
     def plot(self, *, ax: Any = None, **options: Any) -> EmbeddingDisplay:
-        """Draw.
+        """Draw the samples.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure.
         **options
-            For ``ax.scatter``.
+            Further parameters of ``ax.scatter``.
 
         Returns
         -------
@@ -144,7 +169,7 @@ class EmbeddingDisplay:
 
 
 def _is_known(label: Any) -> bool:
-    """Not so None, NaN and pandas's NA, which do not equal themselves."""
+    """Whether a label is known: None is not, nor are NaN and pandas's NA, which do not equal themselves."""
     equal = label == label
     return label is not None and isinstance(equal, (bool, np.bool_)) and bool(equal)
 
@@ -158,6 +183,30 @@ def _checked(dimensions: Any, most: int) -> list[int]:
     return [int(d) for d in dimensions]
 
 
-def scatter(estimator: Any, X: Any, y: Any = None, **options: Any) -> EmbeddingDisplay:
-    """Samples in the first dimensions of a fitted estimator: :meth:`EmbeddingDisplay.from_estimator`."""
+def scatter(estimator: BaseEstimator, X: Any, y: ArrayLike | None = None, **options: Any) -> EmbeddingDisplay:
+    """Draw samples in the first dimensions of a fitted estimator, by :meth:`EmbeddingDisplay.from_estimator`.
+
+    Parameters
+    ----------
+    estimator : fitted transformer
+        The axes are named after it, or after the last step of a pipeline.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples, before they are transformed.
+    y : array-like of shape (n_samples,) or None, default=None
+        What the samples are coloured by.
+    **options
+        ``dimensions``, the columns of the embedding to draw, ``ax``, where to draw, and further parameters of ``ax.scatter``.
+
+    Returns
+    -------
+    EmbeddingDisplay
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, plots
+    >>> X, y = load_iris(return_X_y=True)
+    >>> plots.scatter(LPP(3).fit(X), X, y, dimensions=(0, 2)).ax_.get_ylabel()
+    'LPP 3'
+    """
     return EmbeddingDisplay.from_estimator(estimator, X, y, **options)

@@ -6,6 +6,8 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from .._validation import check_count
 from ..inspection import Loadings
@@ -14,18 +16,19 @@ from ._axes import COLORS, new_figure
 
 
 class LoadingsDisplay:
-    """The features of largest loading in each component, with their intervals.
+    """Draws the features of largest loading in each component, with their intervals.
 
     Parameters
     ----------
     loadings : Loadings
-        Of :func:`lapwing.loadings`.
+        What :func:`lapwing.loadings` has found.
 
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        One per component.
+        Where the components were drawn, one per component.
     figure_ : matplotlib Figure or SubFigure
+        The figure of these axes.
 
     Examples
     --------
@@ -43,19 +46,22 @@ class LoadingsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, n_draws: int = 100, **options: Any
+        cls, estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, *, n_draws: int = 100, **options: Any
     ) -> LoadingsDisplay:
         """Draw the loadings of a fitted linear map.
 
         Parameters
         ----------
         estimator : fitted estimator, or Pipeline of such
-        X, y : array-like, default=None
-            The data that it was fitted to, for intervals; all as in :func:`lapwing.loadings`.
+            A linear map that :func:`lapwing.loadings` takes.
+        X : array-like of shape (n_samples, n_features), default=None
+            The data that it was fitted to, for intervals. None draws none.
+        y : array-like of shape (n_samples,), default=None
+            The labels that it was fitted to.
         n_draws : int, default=100
             How many random halves of the rows are fitted for intervals.
         **options
-            Of :meth:`plot`.
+            Further parameters of :meth:`plot`.
 
         Returns
         -------
@@ -64,14 +70,14 @@ class LoadingsDisplay:
         return cls(loadings_of(estimator, X, y, n_draws=n_draws)).plot(**options)
 
     def plot(self, *, n_features: int = 10, n_columns: int = 4, figure: Any = None) -> LoadingsDisplay:
-        """Draw.
+        """Draw the loadings.
 
         Parameters
         ----------
         n_features : int, default=10
-            Of each component, those of largest loading.
+            How many features per component are drawn, those of the largest loading.
         n_columns : int, default=4
-            Components side by side.
+            How many components stand side by side.
         figure : matplotlib Figure, SubFigure or None, default=None
             Where to draw; None is a new figure of pyplot.
 
@@ -104,6 +110,30 @@ class LoadingsDisplay:
         ax.set_title(found.components[number], fontsize="small")
 
 
-def loadings(estimator: Any, X: Any = None, y: Any = None, **options: Any) -> LoadingsDisplay:
-    """The features that make the components of a fitted linear map: :meth:`LoadingsDisplay.from_estimator`."""
+def loadings(estimator: BaseEstimator, X: Any = None, y: ArrayLike | None = None, **options: Any) -> LoadingsDisplay:
+    """Draw the features that make the components of a fitted linear map, by :meth:`LoadingsDisplay.from_estimator`.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or Pipeline of such
+        A linear map that :func:`lapwing.loadings` takes.
+    X : array-like of shape (n_samples, n_features), default=None
+        The data that it was fitted to, for intervals. None draws none.
+    y : array-like of shape (n_samples,), default=None
+        The labels that it was fitted to.
+    **options
+        ``n_draws`` of :meth:`LoadingsDisplay.from_estimator`, and the parameters of :meth:`LoadingsDisplay.plot`.
+
+    Returns
+    -------
+    LoadingsDisplay
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, plots
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> len(plots.loadings(LPP(2).fit(X), n_features=3).axes_)
+    2
+    """
     return LoadingsDisplay.from_estimator(estimator, X, y, **options)

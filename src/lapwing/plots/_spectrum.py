@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._axes import axes_or_new, explained, style
@@ -13,18 +15,23 @@ NAMES = {"eigenvalues_": "eigenvalue", "explained_variance_ratio_": "share of th
 
 
 class SpectrumDisplay:
-    """Eigenvalues over dimensions: where they jump, dimensions stop to matter.
+    """Draws eigenvalues over dimensions. Where they jump, further dimensions matter little.
 
     Parameters
     ----------
     values : array-like of shape (n_components,)
+        The eigenvalues, or other numbers, one per dimension.
     name : str, default="eigenvalue"
-        What they are.
+        What the values are, for the axis.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
     line_ : matplotlib Line2D
+        The line that was drawn.
 
     Examples
     --------
@@ -36,20 +43,22 @@ class SpectrumDisplay:
     10
     """
 
-    def __init__(self, values: Any, *, name: str = "eigenvalue"):
+    def __init__(self, values: ArrayLike, *, name: str = "eigenvalue"):
         self.values = values
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> SpectrumDisplay:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Any = None, **options: Any) -> SpectrumDisplay:
         """Draw the eigenvalues of a fitted estimator, or the shares of the variance of PCA or LDA.
 
         Parameters
         ----------
         estimator : fitted estimator, or Pipeline that ends in one
+            It must have ``eigenvalues_`` or ``explained_variance_ratio_``.
         ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure.
         **options
-            For ``ax.plot``.
+            Further parameters of ``ax.plot``.
 
         Returns
         -------
@@ -65,13 +74,14 @@ class SpectrumDisplay:
         return cls(values, name=NAMES[name]).plot(ax=ax, **options)
 
     def plot(self, *, ax: Any = None, **options: Any) -> SpectrumDisplay:
-        """Draw.
+        """Draw the values.
 
         Parameters
         ----------
         ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure.
         **options
-            For ``ax.plot``.
+            Further parameters of ``ax.plot``.
 
         Returns
         -------
@@ -86,6 +96,25 @@ class SpectrumDisplay:
         return self
 
 
-def spectrum(estimator: Any, **options: Any) -> SpectrumDisplay:
-    """The eigenvalues of a fitted estimator: :meth:`SpectrumDisplay.from_estimator`."""
+def spectrum(estimator: BaseEstimator, **options: Any) -> SpectrumDisplay:
+    """Draw the eigenvalues of a fitted estimator, by :meth:`SpectrumDisplay.from_estimator`.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or Pipeline that ends in one
+        It must have ``eigenvalues_`` or ``explained_variance_ratio_``.
+    **options
+        ``ax``, where to draw, and further parameters of ``ax.plot``.
+
+    Returns
+    -------
+    SpectrumDisplay
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, plots
+    >>> plots.spectrum(LPP(3).fit(load_iris().data)).ax_.get_ylabel()
+    'eigenvalue'
+    """
     return SpectrumDisplay.from_estimator(estimator, **options)

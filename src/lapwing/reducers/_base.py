@@ -1,4 +1,4 @@
-"""The one fit, and what every map shares."""
+"""The only ``fit`` of the library, and what all maps share."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
+from .._docstrings import Documented, page_of_a_class
 from .._validation import of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..devices import is_tensor
@@ -28,11 +29,11 @@ from ._places import EXACT_ROWS, checked, entered, settle
 from ._weights import TakesWeights, checked_weights, counting_rows, labels_of, present
 
 DTYPES = [np.float64, np.float32]
-MANY_ROWS = 100_000  # in memory: up to here an exact search takes at most a few times as long as a sampled one (docs/scaling.md)
+MANY_ROWS = 100_000  # up to so many rows in memory an exact search takes at most a few times as long as a sampled one
 
 
 class Learnt(NamedTuple):
-    """What a fit worked with."""
+    """What a fit has worked with, for those who check it."""
 
     F: Any
     data: Rows
@@ -42,43 +43,57 @@ class Learnt(NamedTuple):
 
 
 class TakenOver(NamedTuple):
-    """What a model holds, in the coordinates of a fit."""
+    """What a model holds, in the coordinates of a fit to the same data."""
 
     pairs: list[tuple[np.ndarray, np.ndarray]]  # eigenvalues and eigenvectors of each problem
-    loss: float = 1.0  # how many times its rounding is larger there
-    outside: float = 0.0  # the share of its directions that these have no place for
-    apart: float = 0.0  # the angle, in radians, to directions that follow from the pairs, where they are not these
+    loss: float = 1.0  # how many times larger the rounding of the model is in these coordinates
+    outside: float = 0.0  # the share of the model's directions that these coordinates cannot express
+    apart: float = 0.0  # the angle, in radians, from the model's directions to those that follow from the pairs
 
 
-class Reducer(TransformerMixin, BaseEstimator):
+class Reducer(Documented, TransformerMixin, BaseEstimator):
     """Base of all estimators, with the only ``fit`` of the library.
 
     A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
     :class:`MultilinearReducer`, :class:`FeatureSelector`).
 
-    It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised, subject
-    to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
+    It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised,
+    subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
 
     It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, ``__init__`` where
     its parameters differ from those of its map, ``_rules``, its own numbers behind ``"auto"`` (:class:`Rules`), and
     ``_report(...)``, which stores attributes beside the map's own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
+
+    Examples
+    --------
+    Every estimator of lapwing is one:
+
+    >>> from lapwing import LPP
+    >>> from lapwing.reducers import Reducer
+    >>> issubclass(LPP, Reducer)
+    True
     """
 
-    n_neighbors: ClassVar[int] = 5  # of the default graph
-    _recall: ClassVar[float] = 0.95  # of approximate searches: more would change a linear map by less than 0.05 %
+    n_neighbors: ClassVar[int] = 5  # how many neighbours the default graph has
+    _recall: ClassVar[float] = 0.95  # of approximate searches; more would change a linear map by less than 0.05 %
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
-    _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links take no part, but for their mean
+    _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links only matter by their mean
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
-    _projects_features: ClassVar[bool] = False  # whether X must hold them, and not a kernel
+    _projects_features: ClassVar[bool] = False  # whether X must hold features, and not a kernel matrix
     _penalty: ClassVar[tuple[Any, int]] = (Repulsion, 15)  # the graph that ``penalty=7`` stands for, and its usual size
-    _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` is that graph too
+    _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
 
-    _takes_tensors: ClassVar[bool] = False  # whether arrays of other libraries and devices are computed with
+    _takes_tensors: ClassVar[bool] = False  # whether it computes with arrays of other libraries and devices
     why_not_elsewhere: ClassVar[str] = "this method runs on the CPU alone."
-    may_weigh: ClassVar[bool] = False  # whether there are graphs with which ``sample_weight`` acts
+    may_weigh: ClassVar[bool] = False  # whether ``sample_weight`` acts with some graphs
+    _doc_link_module: ClassVar[str] = "lapwing"  # notebooks link to the documentation of classes of this package
+
+    @property
+    def _doc_link_template(self) -> str:
+        return page_of_a_class()
 
     @TakesWeights
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -89,15 +104,16 @@ class Reducer(TransformerMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples. ``TSA`` takes images or tensors, of shape (n_samples, n1, n2, ...). Linear methods and scores also take
             rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a Parquet data set of
-            pyarrow, a Zarr array, a dask array (docs/scaling.md).
+            pyarrow, a Zarr array, or a dask array.
         y : array-like of shape (n_samples,), default=None
-            Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does not.
-            With ``Target``, numbers, or a matrix of several targets, NaN where unknown.
-            Of a Parquet data set, also the name of their column.
+            Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does
+            not. The graph ``Target`` takes numbers, or a matrix of several targets, NaN where unknown. For a Parquet data set
+            it may also be the name of the column of labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many samples each row stands for: a weight of 2 is the row twice, a weight of 0 is no such row, and fractions are
-            in between. Only where graphs are of classes alone (``SameClass()``, ``OtherClass()``, ``Complete()``), as those of
-            ``MMC`` and ``FisherScore`` are: graphs of neighbours count rows, and equal rows are each other's neighbours.
+            How many samples each row stands for: a weight of 2 is the row twice, a weight of 0 is no such row, and fractions
+            are in between. It acts only where graphs are of classes alone (``SameClass()``, ``OtherClass()``,
+            ``Complete()``), as those of ``MMC`` and ``FisherScore`` are. Graphs of neighbours count rows, and equal rows are
+            each other's neighbours.
 
         Returns
         -------
@@ -118,7 +134,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         return self
 
     def _learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Learnt:
-        """:meth:`fit` itself, and what it worked with."""
+        """Do the work of :meth:`fit`, and return what it worked with."""
         start = perf_counter()
         with np.errstate(over="raise"):
             place, X, y = entered(self, X, y)
@@ -146,8 +162,10 @@ class Reducer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As in :meth:`fit`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
 
         Returns
         -------
@@ -165,14 +183,16 @@ class Reducer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As in :meth:`fit`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
         """
         _, X, y = entered(self, X, y)
         return clone(self)._prepared(X, y)[0]
 
     def try_out(self) -> None:
-        """Raise where a fitted estimator could not be used, as one that was read from a forged file; most cannot be such."""
+        """Raise where a fitted estimator could not be used, as one from a forged file. By default it never raises."""
 
     def samples_rows(self, n: int, most: int | None = None) -> bool:
         """Whether the default graph of n rows in memory searches for a sample of them.
@@ -200,7 +220,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
-        """What the fitted estimator keeps; every map adds its own."""
+        """Store what the fitted estimator keeps; every map adds its own attributes."""
         self.graph_ = graphs.graph
         if "recall" in data.measured:
             self.recall_: float | None = data.measured["recall"]
@@ -213,11 +233,11 @@ class Reducer(TransformerMixin, BaseEstimator):
         """The eigenproblems that were solved last, and their solutions; None where there was none."""
         return None
 
-    _taken_as_it_is: ClassVar[tuple[str, ...]] = ()  # what a verification does not find anew, in sentences
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = ()  # what a verification takes from the model, in sentences
 
     @property
     def _n_rows(self) -> int | None:
-        """How many rows were fitted, where a model shows it."""
+        """How many rows were fitted; None where a model does not show it."""
         return None
 
     def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
@@ -246,7 +266,7 @@ class Reducer(TransformerMixin, BaseEstimator):
                 )
 
     def _tolerance(self, data: Rows) -> float:
-        """What residual and constraint error may be."""
+        """The largest residual and constraint error with which the certificate holds."""
         return TOLERANCES[np.dtype(data.F.dtype).name]
 
     def _terms(self, data: Rows, graphs: Graphs) -> list[Term]:
@@ -328,7 +348,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         return data.without(columns) if columns.size else data
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
-        """The same of a tensor; where graphs see nothing but classes, rows are added up by class at once."""
+        """The same for a tensor. Where graphs see nothing but classes, rows are added up by class at once."""
         self._check_parameters()
         n = X.shape[0]
         graphs = self._graphs(n, most=None if X.device.type == "cpu" else EXACT_ROWS)
@@ -352,7 +372,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         return DeviceRows(X, y)
 
     def _graphs(self, n: int, in_blocks: bool = False, most: int | None = None) -> Graphs:
-        """``graph=`` and ``penalty=`` as graphs of our own, which the user's later changes do not reach."""
+        """Copies of ``graph=`` and ``penalty=`` as graphs, which later changes by the user do not reach."""
         given, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         many = in_blocks or self.samples_rows(n, most)
         graph = as_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
@@ -381,7 +401,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         return X[rows]
 
     def _divided(self, data: Rows, graphs: Graphs) -> Rows:
-        """With their columns in common units, where that is asked for; rows in blocks are divided as they are read."""
+        """The rows with columns in common units, where that is asked for; rows in blocks are divided as they are read."""
         units = None if data.in_blocks else self._units(graphs)
         if units is None:
             return data
@@ -389,7 +409,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         return data if scale is None else data.once("divided", lambda: data.divided(scale))
 
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        """Rows that other estimators are fitted to as well."""
+        """The rows, where they are shared with other estimators that are fitted to them."""
         return rows
 
     @property
@@ -437,7 +457,7 @@ class Reducer(TransformerMixin, BaseEstimator):
         return data
 
     def _require_links(self, graphs: list[Graph]) -> None:
-        """Of sparse rows with so many features only those with links are held, and the mean of all."""
+        """Raise where rows without links matter: of sparse rows with many features, only those with links are held."""
         unlinked = [leaf for graph in graphs for _, leaf in graph.signed() if not leaf.searches()]
         given = self.get_params(deep=False)
         truncated = (

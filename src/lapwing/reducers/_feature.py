@@ -1,4 +1,4 @@
-"""One feature at a time: F is a column of X, so the projection is a choice of columns."""
+"""Scores: F is one column of X at a time, so that the projection is a choice of columns."""
 
 from __future__ import annotations
 
@@ -18,14 +18,40 @@ from ._base import Graphs
 from ._places import checked, inside, shared_place
 from ._streams import StreamingReducer
 
-DIGITS = 12  # of scores that differ by rounding alone, the first feature wins
+DIGITS = 12  # digits by which scores are compared, so that rounding does not decide between features
 
 
 class FeatureSelector(SelectorMixin, StreamingReducer):
-    """Base of the scores; they say what a feature is worth, this class selects.
+    """Base of the scores: a score says what each feature is worth, and this class selects features by it.
 
     Subclasses write ``_problem(data, graphs)`` and ``_solve(F, data, problem, graphs)``, which returns the scores, and which
     features vary.
+
+    Parameters
+    ----------
+    n_features_to_select
+        As in :class:`lapwing.LaplacianScore`.
+
+    Examples
+    --------
+    A score by the range of the features:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import Empty
+    >>> from lapwing.problem import ORTHOGONAL, Problem
+    >>> from lapwing.reducers import FeatureSelector
+    >>> class Narrow(FeatureSelector):
+    ...     "Selects the features of the smallest range."
+    ...     def default_graph(self, n_neighbors):
+    ...         return Empty()
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(graphs.graph.terms(data), ORTHOGONAL)
+    ...     def _solve(self, F, data, problem, graphs):
+    ...         ranges = np.ptp(data.X, axis=0)
+    ...         return ranges, ranges > 0
+    >>> Narrow(2).fit(load_iris().data).get_support(indices=True)
+    array([1, 3])
     """
 
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
@@ -77,7 +103,7 @@ class FeatureSelector(SelectorMixin, StreamingReducer):
         return projected(self, blocks, lambda block: block[:, chosen], chosen.size)
 
     def _count(self, varying: np.ndarray) -> int:
-        """``n_features_to_select``, resolved."""
+        """``n_features_to_select`` as a number."""
         most = int(varying.sum())
         if most == 0:
             raise RankError(
@@ -98,6 +124,7 @@ class FeatureSelector(SelectorMixin, StreamingReducer):
         Parameters
         ----------
         X : array of shape (n_samples, n_selected)
+            The selected features.
 
         Returns
         -------

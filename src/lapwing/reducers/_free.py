@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
@@ -37,22 +38,41 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    n_components : int, default=2
-    graph : None, int, graph or matrix, default=None
-    extension : {"affine", "barycentric"}, default="affine"
+    n_components, graph, extension, normalize
         As in :class:`lapwing.TangentialMaps`.
-    normalize : {"auto", None, "degree"}, default="auto"
-        As in :class:`lapwing.LaplacianEigenmaps`.
+
+    Examples
+    --------
+    A method of your own:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.operators import identity
+    >>> from lapwing.problem import Problem
+    >>> from lapwing.reducers import FreeReducer
+    >>> class Smooth(FreeReducer):
+    ...     "Coordinates that differ little between neighbours."
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
-    n_neighbors: ClassVar[int] = 12  # of the default graph
-    _recall: ClassVar[float] = 0.99  # of approximate searches: every row has a place of its own
+    n_neighbors: ClassVar[int] = 12  # how many neighbours the default graph has
+    _recall: ClassVar[float] = 0.99  # of approximate searches; a missed neighbour moves the place of a row
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
     _reads_features: ClassVar[bool] = False  # whether X itself is in the problem
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
 
     def __init__(
-        self, n_components: int = 2, *, graph: Any = None, extension: str = "affine", normalize: str | None = "auto"
+        self,
+        n_components: int = 2,
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        extension: str = "affine",
+        normalize: str | None = "auto",
     ):
         self.n_components = n_components
         self.graph = graph
@@ -81,7 +101,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return data, graphs._replace(graph=graph, equal_say=False)
 
     def _without(self, data: Rows, graphs: Graphs) -> Rows:
-        """Samples have places of their own, whatever their features are."""
+        """Columns stay in their units: samples have coordinates of their own, whatever their features are."""
         if self._reads_features and graphs.beside_columns(data).size:
             raise ValueError(
                 f"graph={graphs.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
@@ -139,12 +159,14 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return len(self.embedding_)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn the coordinates of the rows of X and return them; equal rows get the mean of theirs.
+        """Learn the coordinates of the rows of X and return them. Equal rows get the mean of their coordinates.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
 
         Returns
         -------
@@ -153,14 +175,15 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return self.fit(X, y).transform(X)
 
     def transform(self, X: Any, links: Any = None) -> np.ndarray:
-        """The coordinates of rows that were fitted; others are placed among their nearest fitted neighbours.
+        """The coordinates of rows. Fitted rows keep theirs, and others are placed among their nearest fitted neighbours.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, fitted or new.
         links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
-            Weights that tie all rows of X to the fitted ones, instead of a search; needed where the graph has none, such as
-            ``Precomputed``.
+            Weights that link the rows of X to the fitted ones, in the place of a search. They are needed where the graph cannot
+            search, as ``Precomputed`` cannot.
 
         Returns
         -------
@@ -187,7 +210,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return Y
 
     def try_out(self) -> None:
-        """Raise where a new sample, equal to a fitted one, could not be placed among a few of them; not where none ever can."""
+        """Try to place a few fitted samples as new ones, and raise where that fails; not where the graph never places any."""
         few = copy(self)
         most = max((getattr(leaf, "n_neighbors", 0) for _, leaf in self.graph_.signed()), default=0)
         few._linked = self._linked[: TRIED + most]
@@ -233,7 +256,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return affine_extension(both.X[fitted], Y, both.X[both.n_fitted :], neighbors)
 
     def _both(self, X: Array) -> Rows:
-        """Fitted rows that have a place, and new ones behind them."""
+        """The fitted rows that have links, and the new rows after them."""
         fitted = self.X_fit_[self._linked]
         return Rows(stacked([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=fitted.shape[0])
 

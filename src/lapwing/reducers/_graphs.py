@@ -28,18 +28,18 @@ class Graphs(NamedTuple):
     graph: Graph
     penalty: Graph | None
     queries: int | None  # rows that ``graph`` searches for; None for all of them
-    sampling: int | None  # the same of both, the fewest
+    sampling: int | None  # the fewest rows that ``graph`` or ``penalty`` searches for; None for all of them
     equal_say: bool  # whether the graphs that attract are scaled to the same total degree, as ``normalize=`` asks for
     labels_attract: bool  # whether one of the graphs that attract reads labels
-    labels_alone: bool  # whether they all do
-    of_classes: bool  # whether they read nothing else, so that samples of a class are all alike to them
-    repels: bool  # whether a part of ``graph`` does
-    only_attracts: bool  # whether none does, and there is no penalty
+    labels_alone: bool  # whether all graphs that attract read labels
+    of_classes: bool  # whether they read labels only, so that all samples of a class are alike to them
+    repels: bool  # whether a part of ``graph`` repels
+    only_attracts: bool  # whether no part repels, and there is no penalty
     is_euclidean: bool  # whether all neighbours are searched by Euclidean distances
 
     @classmethod
     def of(cls, graph: Graph, penalty: Graph | None, n: int, normalize: str | None, is_written: bool) -> Graphs:
-        """Of n samples. ``normalize="auto"`` is for sums that a user writes: a method has the coefficients of its paper."""
+        """Look at the graphs of n samples. ``normalize="auto"`` is for sums that a user writes; a method's own sum stays."""
         signed = graph.signed()
         pulling = [leaf for coefficient, leaf in signed if coefficient > 0]
         reading = [bool(leaf.reads_labels) for leaf in pulling]
@@ -62,7 +62,7 @@ class Graphs(NamedTuple):
         )
 
     def fitted(self, data: Rows) -> Graphs:
-        """With what the graphs learn from the rows."""
+        """These graphs, after they have learnt from the rows what they learn."""
         penalty = None if self.penalty is None else self.penalty.fitted(data)
         return self._replace(graph=self.graph.fitted(data), penalty=penalty)
 
@@ -72,7 +72,7 @@ class Graphs(NamedTuple):
 
 
 def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool = False) -> Graph:
-    """A graph from what the user wrote: None, a size, a name, a graph, or a matrix; ``usual`` ones of many rows are sampled."""
+    """The graph that the user means by None, a size, a name, a graph or a matrix; of ``many`` rows it is sampled by default."""
     default = (lambda k: sampled(usual(k))) if many else usual
     if graph is None:
         return default(size)
@@ -101,7 +101,7 @@ def sampled(graph: Graph) -> Graph:
 
 
 def sized(graph: Graph, n_components: int | None) -> Graph:
-    """The graph, its parts that leave ``n_components`` to the estimator being told."""
+    """The graph, with the estimator's ``n_components`` in the parts that leave it to the estimator."""
     for part in (graph, *graph.get_params().values()):
         if isinstance(part, Graph) and getattr(part, "n_components", 0) is None:
             part.set_params(n_components=n_components)
@@ -123,7 +123,7 @@ def balanced(graph: Graph, data: Rows) -> list[tuple[float, Graph, list[Term]]]:
 
 
 def with_equal_say(graph: Graph, data: Rows) -> Graph:
-    """The graph with coefficients that give all that attracts the same total degree, written out."""
+    """The graph with coefficients that give each part that attracts the same total degree."""
     first, *rest = [coefficient * leaf for coefficient, leaf, _ in balanced(graph, data)]
     return sum(rest, start=first)
 

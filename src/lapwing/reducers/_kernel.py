@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 
@@ -22,7 +25,7 @@ from ._projecting import ProjectingReducer
 from ._rules import Rules, width_share
 
 LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
-FEATURES = 1 << 25  # entries of kernels on a device, at a time
+FEATURES = 1 << 25  # entries of a kernel matrix that a device computes at a time
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
 
 
@@ -35,6 +38,24 @@ class KernelReducer(ProjectingReducer):
         As in :class:`lapwing.KernelLPP`.
     normalize, standardize
         As in :class:`lapwing.KernelLPP`.
+
+    Examples
+    --------
+    A method of your own:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.operators import identity
+    >>> from lapwing.problem import Problem
+    >>> from lapwing.reducers import KernelReducer
+    >>> class Smooth(KernelReducer):
+    ...     "Functions of unit variance that differ little between neighbours."
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     _takes_blocks: ClassVar[bool] = True
@@ -49,18 +70,18 @@ class KernelReducer(ProjectingReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        kernel: Any = "rbf",
-        gamma: Any = "auto",
+        graph: Graph | int | str | ArrayLike | None = None,
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
-        landmarks: Any = None,
-        random_state: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        landmarks: int | None = None,
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         scaling: str = "auto",
-        ridge: Any = "auto",
+        ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -82,7 +103,7 @@ class KernelReducer(ProjectingReducer):
 
     @property
     def _kernel(self) -> Kernel:
-        """With the width that the fit found, where there is one."""
+        """The kernel, with the width that the fit found, where there is one."""
         gamma = getattr(self, "gamma_", self.gamma)
         return Kernel(self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
 
@@ -104,7 +125,7 @@ class KernelReducer(ProjectingReducer):
 
     @property
     def is_nested(self) -> bool:
-        """Not with landmarks drawn anew each time."""
+        """Whether fewer components are the first of more: not where each fit draws other landmarks."""
         return self.landmarks is None or self.random_state is not None
 
     def try_out(self) -> None:
@@ -131,7 +152,7 @@ class KernelReducer(ProjectingReducer):
         return super()._rows_there(X, y, graphs)
 
     def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
-        """Never: the kernel reads all rows."""
+        """Never, because the kernel reads all rows."""
         return False
 
     def _taken(self, X: Array, rows: np.ndarray) -> Array:
@@ -160,7 +181,7 @@ class KernelReducer(ProjectingReducer):
 
     def _map(self, data: Rows, graphs: Graphs) -> Map:
         """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
-        variance = None if data.scale is None else 1.0  # of divided columns; that of all entries sees their offsets too
+        variance = None if data.scale is None else 1.0  # that of each divided column
         if variance is None and data.weights is not None:
             mean = data.F.plain_mean
             variance = float(np.mean(data.F.deviations().values ** 2) + np.var(mean))
@@ -182,7 +203,7 @@ class KernelReducer(ProjectingReducer):
         return as_map(self._features(X))
 
     def _features(self, X: Array) -> np.ndarray:
-        """By landmarks."""
+        """The features of rows, by landmarks."""
         return self._kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
 
     def _map_there(self, data: DeviceRows, share: float, variance: float | None) -> Map:
@@ -231,7 +252,7 @@ class KernelReducer(ProjectingReducer):
         X = data.X
         dual, means = coordinates.back(V), coordinates.kernel_means
         assert means is not None
-        each = dual if data.weights is None else dual / data.weights  # of one copy of each row
+        each = dual if data.weights is None else dual / data.weights  # where a row stands for several samples
         signs = np.sign(np.sum(each * fix_signs(each), axis=1))
         if data.kept is not None and self._kernel.is_precomputed:  # columns of samples without weight count for nothing
             dual, means = (_placed(part, data.kept, self.n_features_in_) for part in (dual, means))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ..devices import is_tensor, to_numpy
+from ..graphs import Graph
 from ..maps import Coordinates, SummaryMap, as_map
 from ..operators import Array
 from ..rows import Rows
@@ -23,13 +25,26 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-    graph : None, int, "supervised", "semi", graph or matrix, default=None
-    pca : "auto", None, int or float, default="auto"
-    center : "auto", "mean", "degree" or False, default="auto"
-    normalize : {"auto", None, "degree", "trace"}, default="auto"
-    standardize : {"auto", True, False}, default="auto"
-        All as in :class:`lapwing.LPP`.
+    n_components, graph, pca, center, normalize, standardize
+        As in :class:`lapwing.LPP`.
+
+    Examples
+    --------
+    A method of your own, which keeps apart what a graph links, by orthogonal directions:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.problem import ORTHOGONAL, Problem
+    >>> from lapwing.reducers import LinearReducer
+    >>> class Apart(LinearReducer):
+    ...     "Draws neighbours apart."
+    ...     _orthogonal = True
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)
+    >>> Apart(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
     """
 
     _takes_blocks: ClassVar[bool] = True
@@ -42,9 +57,9 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
         self,
         n_components: float | str | None = 2,
         *,
-        graph: Any = None,
-        pca: Any = "auto",
-        center: Any = "auto",
+        graph: Graph | int | str | ArrayLike | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
@@ -56,12 +71,14 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
         self.standardize = standardize
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Points of the original space with the given coordinates: exact for orthogonal directions, else the nearest to
-        ``mean_``.
+        """Points of the original space that have the given coordinates.
+
+        They are unique for orthogonal directions. For others they are the nearest to ``mean_``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
+            The coordinates, as :meth:`transform` gives them.
 
         Returns
         -------
@@ -78,9 +95,9 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
         return (X @ self._way_back() + self.mean_).astype(X.dtype, copy=False)
 
     def _way_back(self) -> np.ndarray:
-        """From coordinates to features."""
+        """The matrix from coordinates back to features."""
         scale = 1.0 if self.scale_ is None else self.scale_
-        directions = self.components_ * scale  # as they are where columns have been divided
+        directions = self.components_ * scale  # the directions among the divided columns
         back = directions if self._orthogonal else np.linalg.pinv(directions.T)
         return back * scale
 
@@ -120,7 +137,7 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
 
 
 def explained(data: Rows, directions: np.ndarray) -> np.ndarray | None:
-    """Of the variance of the rows, the share that each direction adds to what those before it hold.
+    """The share of the variance of the rows that each direction adds to what those before it hold.
 
     None where the rows went by in blocks and only those with links were held.
     """

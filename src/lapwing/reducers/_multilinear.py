@@ -1,7 +1,8 @@
-"""The multilinear map: one matrix a mode, so that an image is never stretched into a vector."""
+"""The multilinear map: one matrix per mode, so that an image is never stretched into a vector."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from numbers import Integral
@@ -9,12 +10,14 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_choice, check_count, check_not_negative
 from ..devices import host, is_tensor, to_numpy
+from ..graphs import Graph
 from ..maps import DeviceTensorMap, TensorMap, multiplied, rounding
 from ..neighbors import DeviceRows
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
@@ -29,9 +32,32 @@ AUTO = 2  # directions per mode of n_components="auto", where there are as many
 
 
 class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
-    """Base of the multilinear methods; they say what the problem is, this class solves it for each mode in turn.
+    """Base of the multilinear methods: a method says what the problem is, and this class solves it for one mode after the other.
 
-    Subclasses write ``_problem(data)`` and ``_default_graph(n_neighbors)``.
+    See :class:`Reducer` for what a method writes.
+
+    Parameters
+    ----------
+    n_components, graph, penalty, max_iter, tol, image_shape, flatten, scaling, normalize
+        As in :class:`lapwing.TSA`.
+
+    Examples
+    --------
+    A method of your own:
+
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.operators import identity
+    >>> from lapwing.problem import Problem
+    >>> from lapwing.reducers import MultilinearReducer
+    >>> class SmoothImages(MultilinearReducer):
+    ...     "Small images that differ little between neighbours, beside how much they vary."
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    >>> SmoothImages(3, graph=7).fit_transform(load_digits().images[:300]).shape
+    (300, 3, 3)
     """
 
     _takes_sparse: ClassVar[bool] = False
@@ -39,13 +65,13 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def __init__(
         self,
-        n_components: Any = "auto",
+        n_components: int | str | Sequence[int | str | None] | None = "auto",
         *,
-        graph: Any = None,
-        penalty: Any = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+        penalty: Graph | int | ArrayLike | None = None,
         max_iter: int = 3,
         tol: float = 1e-6,
-        image_shape: Any = None,
+        image_shape: Sequence[int] | None = None,
         flatten: bool = False,
         scaling: str = "unit",
         normalize: str | None = "auto",
@@ -79,7 +105,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return TensorMap(data.X.reshape(-1, *shape), data.mean.reshape(shape))
 
     def _solved_problems(self, solution: Any) -> list[Solution]:
-        """The last of each mode."""
+        """The last problem of each mode."""
         return solution[1]
 
     def _store(self, F: TensorMap, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
@@ -112,6 +138,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n1, n2, ...), or (n_samples, n_features) with ``image_shape``
+            The images, or their rows of pixels.
 
         Returns
         -------
@@ -133,11 +160,12 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Of the images with the given coordinates, the nearest to ``mean_``.
+        """The images that have the given coordinates; of several, those nearest to ``mean_``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, l1, l2, ...) or (n_samples, l1 * l2 * ...)
+            The coordinates, as :meth:`transform` gives them.
 
         Returns
         -------

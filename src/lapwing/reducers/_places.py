@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from ..devices import Place, host, is_foreign, is_learnt, is_tensor, mapped, moved, place_of
 from ..operators import OUT_OF_RANGE
 
-EXACT_ROWS = 2_000_000  # on a GPU, up to which default graphs search for the neighbours of all rows
+EXACT_ROWS = 2_000_000  # rows on a GPU up to which default graphs search for the neighbours of all of them
 
 
 def entered(estimator: Any, X: Any, y: Any) -> tuple[Place | None, Any, Any]:

@@ -65,13 +65,13 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or whatever :meth:`fit` takes. With ``kernel="precomputed"``, the kernel between new and fitted samples, of shape
-            (n_samples, n_fitted).
+            The samples, or whatever else :meth:`fit` takes. With ``kernel="precomputed"``, the kernel between new and fitted
+            samples, of shape (n_samples, n_fitted).
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Of a dask array, a dask array that is not computed yet.
+            The coordinates. For a dask array they are a dask array, which is not computed yet.
         """
         check_is_fitted(self)
         place, X = shared_place(self, X)
@@ -98,7 +98,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Parameters
         ----------
         data : Rows
-            Of X and y.
+            The rows of X and y, as :meth:`rows` gives them.
         """
         return self._rules.decided(Options.of(self), self._graphs(data.n), data).preprojection
 
@@ -274,9 +274,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 def holding(share: float, solution: Solution, problem: Problem) -> Solution:
     """The first directions, as many as hold this share of the objective.
 
-    What a direction gains is the negative of its eigenvalue, or, under a diagonal constraint D of A = D - W, what it keeps of W:
-    1 minus its eigenvalue. With a ridge, directions that the data do not have end at the mean eigenvalue of the graph, which
-    takes the place of 1. All gains above 0 add up to the best objective of any number of directions.
+    What a direction gains is the negative of its eigenvalue, or, under a diagonal constraint D of A = D - W, what it keeps of
+    W: 1 minus its eigenvalue. With a ridge, directions that the data do not have end at the mean eigenvalue of the graph,
+    which takes the place of 1. All gains above 0 add up to the best objective of any number of directions.
     """
     orthogonal = problem.subject_to is ORTHOGONAL
     if not orthogonal and (problem.degrees is None or problem.ratio):
@@ -300,8 +300,8 @@ def holding(share: float, solution: Solution, problem: Problem) -> Solution:
 def cancelled(M: Structured, spread: Callable[[np.ndarray], Any]) -> float:
     """What rounding leaves of a form of M where it should be 0, as that of a graph which links equal samples only.
 
-    ``spread`` gives the sums of squares of the samples under weights. Those of M's diagonal are what the form would be if nothing
-    cancelled.
+    ``spread`` gives the sums of squares of the samples under weights. Those of M's diagonal are what the form would be if
+    nothing cancelled.
     """
     return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(spread(np.abs(M.diagonal()))))
 

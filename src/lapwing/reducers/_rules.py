@@ -22,10 +22,11 @@ from ._units import divisors
 
 # On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
-LARGE_DIRECTIONS = 100  # pca="auto" of the methods without a ridge
-# scaling="auto": so many leading directions hold more than this share of the variance, and more than so many hold 98 % of it.
+LARGE_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
+# scaling="auto" is "constraint" where FEW leading directions hold more than SHARE_OF_FEW of the variance, and 98 % of it takes
+# more than MANY.
 FEW, SHARE_OF_FEW, MANY = 3, 0.58, 40
-SPREAD = 50  # directions of equal variance, from which on the variance counts as spread
+SPREAD = 50  # as many directions of equal variance count as a variance that is wholly spread
 LITTLE_SPREAD = 0.25  # scaling="auto" of class graphs is "objective" below it
 SMALL_CLASSES = 10  # samples per class, on average, below which all directions are kept
 # gamma="auto", in units of "scale", where labels and neighbours attract, or X is too large to see how its variance is spread; and
@@ -51,7 +52,7 @@ class Options(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Of the objective, where ``n_components`` is a float."""
+        """The share of the objective to keep, where ``n_components`` is a float."""
         k = self.n_components
         return float(k) if isinstance(k, Real) and not isinstance(k, Integral) else None
 

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import ArpackError
 
 from ..rows import Rows
 
-LEAST = 0.01  # of the length of a direction, squared, that a half of the links must see
+LEAST = 0.01  # share of a direction, by its squared length, that each half of the links must see
 UNKNOWN = {"in_sample": np.nan, "held_out": np.nan, "excess": np.inf, "angle": np.pi / 2}
 
 
@@ -21,8 +21,8 @@ def halved(data: Rows, fit: Callable[[Rows], tuple[np.ndarray, tuple[Any, Any]]]
 
     ``fit`` gives the directions that a half finds and the matrices of its problem. With q rows searched for, the directions
     found are worse than the best ones by about c / q on all links, and look better than they are by as much on their own. On
-    halves both are twice as large, so that a quarter of the gap between ``held_out`` and ``in_sample`` estimates by how much the
-    whole sample misses the best objective.
+    halves both are twice as large, so that a quarter of the gap between ``held_out`` and ``in_sample`` estimates by how much
+    the whole sample misses the best objective.
     """
     fits = on_halves(data, fit)
     if fits is None:

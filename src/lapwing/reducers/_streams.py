@@ -28,18 +28,19 @@ def _reads_sums(estimator: Any) -> bool:
 
 
 class StreamingReducer(Reducer):
-    """Base of the maps whose sums over rows can be added up: the linear map, and one feature at a time."""
+    """Base of the maps that can learn from one batch of rows after the other: the linear map, and the scores."""
 
     @available_if(_reads_sums)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from more rows: the model is that of :meth:`fit` on all rows so far.
 
-        It is exact, and there only where all graphs are of classes alone (``SameClass()``, ``OtherClass()``, ``Complete()``):
-        of the rows their number, mean and scatter in each class are kept, as ``moments_``, and no row. Batches may be of any
-        size, classes may appear at any time, and a model that was saved goes on where it was. :meth:`fit` forgets all of it.
+        It is exact. It is there only where all graphs are of classes alone (``SameClass()``, ``OtherClass()``,
+        ``Complete()``). No row is kept, only the number, the mean and the scatter of the rows of each class, as ``moments_``.
+        Batches may be of any size, classes may appear at any time, and a model that was saved goes on where it was.
+        :meth:`fit` forgets all of it.
 
-        Where the rows so far do not suffice, because they are of one class, say, or fewer than ``n_components``, a warning says
-        so, and the model cannot transform until more rows come.
+        Where the rows so far are not enough, for example because they are of one class or fewer than ``n_components``, a
+        warning says so, and the model cannot transform until more rows come.
 
         Parameters
         ----------
@@ -136,7 +137,7 @@ def _weighs_classes(estimator: Any) -> bool:
 
 
 def _plain(estimator: Any) -> dict[str, Any]:
-    """Parameters without which five rows will do."""
+    """The parameters to change, so that five rows are enough for a fit."""
     return {"standardize": False} if "standardize" in estimator.get_params(deep=False) else {}
 
 

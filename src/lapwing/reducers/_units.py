@@ -12,20 +12,34 @@ from ..maps import Deviations
 from ._graphs import outside
 
 # Measured (docs/defaults.md). Columns of a sparse array that are mostly zeros do not count: rare words are not small units.
-RATIO = 10.0  # how many times the median deviation the largest may be
-ORDERED = (10, -0.9)  # at least so many columns, whose rank correlation with their deviations is below this
+RATIO = 10.0  # columns are in one unit where the largest deviation is at most this many times the median one
+ORDERED = (10, -0.9)  # deviations of so many columns or more fall where their rank correlation with place is below this
 
 
 class UnitsWarning(UserWarning):
-    """The columns of X are in different units, and were divided by their standard deviations."""
+    """Says that the columns of X seem to be in different units, and were divided by their standard deviations.
+
+    Give ``standardize=True`` or ``standardize=False`` where you have decided; then there is no warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sklearn.datasets import load_wine
+    >>> from lapwing import LPP, UnitsWarning
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     model = LPP(2).fit(load_wine().data)
+    >>> [warning.category.__name__ for warning in found]
+    ['UnitsWarning']
+    """
 
 
 def divisors(deviations: Callable[[bool], Deviations], always: bool, invariant: bool = False) -> np.ndarray | None:
     """What columns are divided by: their deviations, 1 for constant ones; None where they stay as they are.
 
-    They are divided ``always``, or where their deviations differ much, and where the problem is ``invariant`` but for its ridge,
-    which is then one of the diagonal of the constraint: the units of columns do not matter at all. Columns that come by falling
-    deviation, as those of a PCA or an SVD do, are left alone: these have one unit, and say what matters.
+    They are divided ``always``, or where their deviations differ much, and where the problem is ``invariant`` but for its
+    ridge, which is then one of the diagonal of the constraint: the units of columns do not matter at all. Columns that come
+    by falling deviation, as those of a PCA or an SVD do, are left alone: these have one unit, and say what matters.
     """
     found = deviations(not (always or invariant))
     if not (found.values > 0).any():

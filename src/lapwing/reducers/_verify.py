@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..devices import host, is_foreign, to_numpy
@@ -19,29 +20,38 @@ from ..solvers import Certificate, Solution
 from ._base import Learnt, Reducer, TakenOver
 from ._free import FreeReducer
 
-SHOWN = 3  # eigenvalues in a sentence
+SHOWN = 3  # eigenvalues that a sentence shows
 SOME = 1000  # rows that are projected to compare two models
 HELD = ("components_", "dual_coef_", "embedding_", "eigenvalues_", "mean_", "intercept_", "X_fit_")
 COUNTS = ("rank_", "n_pca_")
 REPORTED = (*COUNTS, "explained_ratio_", "errors_", "reconstruction_error_")
-ASIDE = 0.01  # how far new rows are from fitted ones, as a share of the way to another
+ASIDE = 0.01  # new rows for the comparison lie this share of the way from one fitted row to another
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What :func:`verify` found.
+    """What :func:`verify` has found: whether a model solves the problem that its data pose.
 
     Attributes
     ----------
     certificate : Certificate, list of Certificate or None
-        Of what the model holds, against the problem that the data pose; of each mode for tensors. None where what it holds cannot
-        be put into that problem, because its shape is another or because it is not finite.
+        How well what the model holds solves the problem that the data pose; one certificate per mode for tensors. None where
+        what it holds cannot be put into that problem, because it has another shape or is not finite.
     failures : tuple of str
-        What does not hold, in sentences.
+        What does not hold, in sentences. Empty where all is well.
     unknown : tuple of str
         What could not be found anew, and was taken from the model or left out.
     method : str
-        The name of the estimator that was checked, as of a pipeline that ends in a classifier.
+        The name of the estimator that was checked, which may be a step of a pipeline.
+
+    Examples
+    --------
+    >>> import lapwing
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> found = lapwing.verify(lapwing.LPP(2).fit(X), X)
+    >>> found.method, found.holds, found.failures
+    ('LPP', True, ())
     """
 
     certificate: Any
@@ -55,18 +65,25 @@ class Verification:
         return not self.failures
 
 
-def verify(model: Any, X: Any, y: Any = None, *, graph: Any = None, sample_weight: Any = None) -> Verification:
+def verify(
+    model: BaseEstimator,
+    X: Any,
+    y: Any = None,
+    *,
+    graph: Graph | ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Verification:
     """Check a fitted model against the data that it was fitted to.
 
-    The graph, A, B and the coordinates are found anew from the parameters of the model and the data. What the model learnt is put
-    into that problem. Nothing that the fit reported about itself is trusted. It takes about as long as the fit.
+    The graph, A, B and the coordinates are found anew from the parameters of the model and the data. What the model learnt is
+    put into that problem. Nothing that the fit reported about itself is trusted. It takes about as long as the fit.
 
     Parameters
     ----------
     model : estimator of lapwing, fitted
-        Or a pipeline with one: the steps before it are applied as they are.
+        The model to check, or a pipeline with one, whose steps before it are applied as they are.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The data that it was fitted to, the rows in the same order; of ``partial_fit`` those of all batches.
+        The data that it was fitted to, the rows in the same order; after ``partial_fit`` the rows of all batches.
     y : array-like of shape (n_samples,), default=None
         The labels, where the fit had some.
     graph : graph or matrix, default=None

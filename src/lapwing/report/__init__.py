@@ -6,10 +6,13 @@ import base64
 import gzip
 import io
 import os
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from .._extras import require
 from .._replacing import write_whole
@@ -19,29 +22,45 @@ from ._content import atlas, content
 __all__ = ["report_page", "write_atlas", "write_report"]
 
 
-def write_report(path: str | os.PathLike[str], comparison: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
+def write_report(
+    path: str | os.PathLike[str], comparison: Any, X: Any = None, y: ArrayLike | None = None, **options: Any
+) -> Path:
     """Write a comparison as one HTML file, which needs nothing but a browser of 2023 or later.
 
-    It shows the summary with a recommendation, a map of the recommended space beside the first axes of each method, with the
-    sample under the pointer, the neighbours of a point before and after, colours by class, prediction or feature, search and
-    lasso; scores by dimension, the data, spectra, components, loadings, neighbourhoods, the graph, the confusion matrix, and the
-    code; and, with ``stability=100``, how certain the recommended directions are. In a notebook a comparison shows the same
-    page by itself.
+    The page begins with a summary and a recommendation, and a map of the samples in the recommended space, beside the first
+    axes of each method. The map shows the sample under the pointer and its neighbours before and after, colours by class,
+    prediction or feature, and has a search and a lasso. Below stand scores by dimension, the data, spectra, components,
+    loadings, neighbourhoods, the graph, the confusion matrix, and the code that repeats the fit. With ``stability=100`` the
+    page also shows how certain the recommended directions are. In a notebook a comparison shows the same page by itself.
 
     Parameters
     ----------
     path : path
-        Of the file; an earlier one is replaced when the new one is complete.
+        The file to write; an earlier one is replaced when the new one is complete.
     comparison : Comparison
-        Of :func:`lapwing.comparison.compare`.
-    X, y : default=None
-        As in :func:`report_page`.
+        What :func:`lapwing.comparison.compare` has found.
+    X : array or sparse matrix of shape (n_samples, n_features), default=None
+        The data compared; None takes those that the comparison holds.
+    y : array-like of shape (n_samples,), default=None
+        The labels to colour the points by; None takes those of the comparison.
     **options
-        The others of :func:`report_page`: ``feature_names``, ``ids``, ``images``, ``texts``, ``title`` and so on.
+        Further parameters of :func:`lapwing.report.report_page`: ``feature_names``, ``ids``, ``images``, ``texts``,
+        ``max_points``, ``stability``, ``loading``, ``title``, ``command`` and ``fitting``.
 
     Returns
     -------
     Path
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.comparison import compare
+    >>> from lapwing.report import write_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = compare(X, y, methods=["PCA", "LPP"])
+    >>> write_report(f"{mkdtemp()}/report.html", found).name
+    'report.html'
     """
     write_whole(path, report_page(comparison, X, y, **options).encode())
     return Path(path)
@@ -50,12 +69,12 @@ def write_report(path: str | os.PathLike[str], comparison: Any, X: Any = None, y
 def report_page(
     comparison: Any,
     X: Any = None,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
-    feature_names: Any = None,
-    ids: Any = None,
-    images: Any = None,
-    texts: Any = None,
+    feature_names: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+    images: ArrayLike | None = None,
+    texts: Sequence[str] | None = None,
     max_points: int = 2000,
     stability: int = 0,
     loading: str | None = None,
@@ -63,32 +82,35 @@ def report_page(
     command: str | None = None,
     fitting: str | None = None,
 ) -> str:
-    """The page of :func:`write_report`, as text.
+    """The page that :func:`write_report` writes, as text.
 
     Parameters
     ----------
     comparison : Comparison
-        Of :func:`lapwing.comparison.compare`.
+        What :func:`lapwing.comparison.compare` has found.
     X : array or sparse matrix of shape (n_samples, n_features), default=None
-        The data compared; None is what the comparison holds.
+        The data compared; None takes those that the comparison holds.
     y : array-like of shape (n_samples,), default=None
-        Labels to colour the points by; None is those of the comparison.
+        The labels to colour the points by; None takes those of the comparison.
     feature_names : array-like of str, default=None
+        The names of the columns of X; None takes those of the comparison, or numbers.
     ids : array-like of shape (n_samples,), default=None
-        Names of the rows; None is their numbers, from 1.
+        The names of the rows; None takes their numbers, from 1.
     images : array of shape (n_samples, height, width) or (n_samples, height, width, 3), default=None
-        Shown as one points at a sample; where they have as many numbers as X has features, components are shown as images too.
+        A picture of each sample, shown when the pointer is on it. Where pictures have as many numbers as X has features,
+        components are shown as pictures too.
     texts : sequence of str, default=None
-        Shown as one points at a sample.
+        A text of each sample, shown when the pointer is on it.
     max_points : int, default=2000
-        Of more samples so many are shown, spread evenly over the rows.
+        Where there are more samples than this, only so many are shown, spread evenly over the rows.
     stability : int, default=0
         How many random halves of the rows the recommended method is fitted to, to show how certain its directions and loadings
-        are (:func:`lapwing.stability`, :func:`lapwing.loadings`): 100 are enough; 0 shows nothing of the kind.
+        are (:func:`lapwing.stability`, :func:`lapwing.loadings`). 100 are enough, and 0 leaves this part out.
     loading : str or None, default=None
-        Python that brings ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code; None is a
-        comment that says what they are.
+        Lines of Python that define ``X``, ``y`` and, where rows were prepared, ``preparation``, to stand before the code.
+        None is a comment that says what they are.
     title : str, default="Projections compared"
+        The title of the page.
     command : str or None, default=None
         The command that made the comparison, to be shown.
     fitting : str or None, default=None
@@ -97,6 +119,15 @@ def report_page(
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.comparison import compare
+    >>> from lapwing.report import report_page
+    >>> X, y = load_iris(return_X_y=True)
+    >>> report_page(compare(X, y, methods=["PCA", "LPP"]), title="Iris").lstrip()[:15]
+    '<!doctype html>'
     """
     shown = content(
         comparison,
@@ -129,37 +160,50 @@ def report_page(
 def write_atlas(
     path: str | os.PathLike[str],
     comparison: Any,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
-    ids: Any = None,
-    feature_names: Any = None,
+    ids: ArrayLike | None = None,
+    feature_names: ArrayLike | None = None,
     n_neighbors: int = 15,
     max_points: int = 10_000,
 ) -> Path:
     """Write the recommended space as a Parquet file for Embedding Atlas.
 
-    The columns are ``id``, ``x`` and ``y`` (a two-dimensional map of all dimensions of the space), ``neighbors`` (of each row the
-    numbers of its nearest rows in the space, and their distances), ``label`` and ``predicted`` where there are labels, and the
-    features, up to 50. ``embedding-atlas FILE --x x --y y --neighbors neighbors`` shows it.
+    The columns are ``id``, ``x`` and ``y`` (a two-dimensional map of all dimensions of the space), ``neighbors`` (for each
+    row the numbers of its nearest rows in the space, and their distances), ``label`` and ``predicted`` where there are
+    labels, and the features, up to 50. ``embedding-atlas FILE --x x --y y --neighbors neighbors`` shows it.
 
     Parameters
     ----------
     path : path
-        Of the file, ``.parquet``; an earlier one is replaced when the new one is complete.
+        The file to write, ``.parquet``; an earlier one is replaced when the new one is complete.
     comparison : Comparison
-        Of :func:`lapwing.comparison.compare`.
+        What :func:`lapwing.comparison.compare` has found.
     y : array-like of shape (n_samples,), default=None
-        Labels; None is those of the comparison.
+        The labels of the rows; None takes those of the comparison.
     ids : array-like of shape (n_samples,), default=None
-        Names of the rows; None is their numbers, from 1.
+        The names of the rows; None takes their numbers, from 1.
     feature_names : array-like of str, default=None
+        The names of the columns of X; None takes those of the comparison, or numbers.
     n_neighbors : int, default=15
+        How many nearest rows are listed for each row.
     max_points : int, default=10000
-        Of more rows so many are written, spread evenly.
+        Where there are more rows than this, only so many are written, spread evenly.
 
     Returns
     -------
     Path
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.comparison import compare
+    >>> from lapwing.report import write_atlas
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = compare(X, y, methods=["PCA", "LPP"])
+    >>> write_atlas(f"{mkdtemp()}/atlas.parquet", found).name
+    'atlas.parquet'
     """
     sizes = check_count("n_neighbors", n_neighbors), check_count("max_points", max_points)
     table = atlas(comparison, y, ids, feature_names, *sizes)
@@ -171,10 +215,10 @@ def write_atlas(
 
 
 def _packed(source: str) -> str:
-    """Plotly's script, compressed: five megabytes as one and a half."""
+    """Plotly's script, compressed from five megabytes to one and a half."""
     return base64.b64encode(gzip.compress(source.encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 
 def _hash(source: str) -> str:
-    """Of a script that the page may run, as its policy names it."""
+    """The hash of a script that the page may run, as the content security policy of the page names it."""
     return f"sha256-{base64.b64encode(sha256(source.encode('utf-8')).digest()).decode('ascii')}"

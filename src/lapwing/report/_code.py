@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from ..graphs import Combination, Graph, Intersection, Scaled, Union
 from ..selection import LabelledSplit, takes_unknown_for_a_class
 
-LONGEST = 1000  # entries of an array that is written out
+LONGEST = 1000  # entries up to which an array is written out
 
 LABELLED = """\
 model = {model}

@@ -22,8 +22,8 @@ from ..selection import reducer_of
 from ._code import program
 
 THUMBNAIL = 40  # pixels of the longer side of an image, at most
-TEXT = 280  # characters of a document
-COLUMNS = 12  # features of a row, and of a component
+TEXT = 280  # characters of a document that are shown
+COLUMNS = 12  # features of a row, and of a component, that are shown
 COMPONENTS = 12  # components shown
 NEAREST = 6  # neighbours of a point that are shown
 LOADINGS = 20  # features in the table of loadings

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from numpy.random import RandomState
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import cross_validate
 from sklearn.utils import check_random_state, column_or_1d, indexable
 
@@ -24,23 +25,31 @@ class BootstrapError:
     Attributes
     ----------
     errors : ndarray of shape (n_bootstraps,)
-        On the samples that a draw left out.
+        The error rate of each draw on the samples that it left out.
     training_error : float
-        On all samples, by a model that was fitted to all of them.
+        The error rate on all samples of a model that was fitted to all of them.
     no_information_error : float
-        That of the same predictions where they have nothing to do with the labels.
+        The error rate that the same predictions would have if they had nothing to do with the labels.
     mean, std : float
-        Of ``errors``. The mean is too high: a draw holds 63.2 % of the samples only.
+        The mean and the standard deviation of ``errors``. The mean is too high, since a draw holds only 63.2 % of the samples.
     error_632 : float
-        0.368 ``training_error`` + 0.632 ``mean`` [1]_; too low for classifiers that know their training samples by heart, such
-        as one nearest neighbour.
+        0.368 ``training_error`` + 0.632 ``mean`` [1]_. It is too low for classifiers that know their training samples by heart,
+        such as one nearest neighbour.
     error_632_plus : float
-        The weight of the mean grows from 0.632 to 1 with the amount of overfitting [1]_.
+        The same, with a weight of the mean that grows from 0.632 to 1 with the amount of overfitting [1]_.
 
     References
     ----------
     .. [1] B. Efron and R. Tibshirani, "Improvements on cross-validation: the .632+ bootstrap method", Journal of the American
        Statistical Association 92, 1997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.selection import BootstrapError
+    >>> found = BootstrapError(np.array([0.25, 0.75]), training_error=0.0, no_information_error=0.5)
+    >>> found.mean, round(found.error_632, 3), found.error_632_plus
+    (0.5, 0.316, 0.5)
     """
 
     errors: np.ndarray
@@ -69,37 +78,40 @@ class BootstrapError:
 
 
 def bootstrap_error(
-    estimator: Any,
+    estimator: BaseEstimator | str,
     X: Any,
     y: Any,
     *,
-    classifier: Any = None,
+    classifier: ClassifierMixin | None = None,
     n_bootstraps: int = 50,
-    random_state: Any = None,
+    random_state: int | RandomState | None = None,
     n_jobs: int | None = None,
 ) -> BootstrapError:
-    """Error rate of a classifier on reduced data: fit on samples drawn with replacement, test on those left out.
+    """Estimate the error rate of a classifier on reduced data by the bootstrap.
 
-    Section 2.7 of [1]_, beside cross-validation. A draw is as large as X and holds some samples several times; they are
-    neighbours at distance 0, and leave less room for others in a graph of few neighbours.
+    Fits are on samples drawn with replacement, and tests on the samples left out (section 2.7 of [1]_, beside
+    cross-validation). A draw is as large as X and holds some samples several times. These are neighbours at distance 0, and
+    leave less room for others in a graph of few neighbours.
 
-    Rows of unknown label (-1) take part in every fit of the reducer (:class:`SemiSupervised`). They are not drawn, the classifier
-    does not learn from them, and they count in no error.
+    Rows of unknown label (-1) take part in every fit of the reducer (:class:`SemiSupervised`). They are not drawn, the
+    classifier does not learn from them, and they count in no error.
 
     Parameters
     ----------
     estimator : transformer, Pipeline of transformers, or "passthrough"
-        ``"passthrough"`` is the classifier on X as it is.
+        What reduces the data. ``"passthrough"`` tests the classifier on X as it is.
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples.
     y : array-like of shape (n_samples,)
-        Class labels, -1 where unknown.
+        The class labels, -1 where unknown.
     classifier : None or classifier, default=None
-        None is ``KNeighborsClassifier(1)``.
+        The classifier that is tested. None is ``KNeighborsClassifier(1)``.
     n_bootstraps : int, default=50
-        Number of draws. One that has a single class, or leaves nothing out, is drawn again.
+        The number of draws. A draw that has a single class, or leaves nothing out, is drawn again.
     random_state : int, RandomState instance or None, default=None
+        Makes the draws repeatable.
     n_jobs : int or None, default=None
-        Draws at a time; the result does not depend on it.
+        How many draws are worked on at the same time; the result does not depend on it.
 
     Returns
     -------
@@ -152,7 +164,7 @@ def _draws(
 
 
 def _check_drawable(estimator: Any) -> None:
-    """Refuse what indexes rows: a draw has as many rows as X, but others, so nothing else would notice."""
+    """Raise where a graph indexes rows: a draw has as many rows as X, but not the same, and nothing else would notice."""
     for name, value in (estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}).items():
         matrix = name.split("__")[-1] in ("graph", "penalty") and hasattr(value, "shape")
         distances = name.endswith("metric") and isinstance(value, str) and value == "precomputed"

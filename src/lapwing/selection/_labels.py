@@ -32,7 +32,7 @@ def reducer_of(estimator: Any) -> Any:
 
 
 def takes_unknown_for_a_class(model: Any) -> bool:
-    """Whether it reads labels, but not -1 as an unknown one, as lapwing's methods do. Of a pipeline, whether a step does."""
+    """Whether it reads labels and takes -1 for a class, which lapwing's methods do not. In a pipeline, whether a step does."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     return any(not isinstance(step, Reducer | str) and get_tags(step).target_tags.required for step in steps)
 
@@ -70,7 +70,7 @@ class LabelledSplit(BaseCrossValidator):
     [0 1 2 4] [3 5]
     """
 
-    def __init__(self, cv: Any = 5):
+    def __init__(self, cv: int | BaseCrossValidator = 5):
         self.cv = cv
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -79,6 +79,7 @@ class LabelledSplit(BaseCrossValidator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows, of which only the number matters.
         y : array-like of shape (n_samples,)
             Labels, -1 where unknown.
         groups : array-like of shape (n_samples,), default=None
@@ -94,7 +95,7 @@ class LabelledSplit(BaseCrossValidator):
         labelled, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         groups = None if groups is None else np.asarray(groups)
         splitter = self._splitter()
-        # The splitter sees what it may look at: the labels, and as many rows as there are.
+        # The splitter is given the labels, and zeros in the place of the rows.
         parts = splitter.split(
             np.zeros((len(labelled), 1)), codes[labelled], None if groups is None else groups[labelled]
         )
@@ -111,8 +112,12 @@ class LabelledSplit(BaseCrossValidator):
 
         Parameters
         ----------
-        X, y, groups
-            As in :meth:`split`.
+        X : array-like of shape (n_samples, n_features), default=None
+            The rows, of which only the number matters.
+        y : array-like of shape (n_samples,), default=None
+            The labels, -1 where unknown.
+        groups : array-like of shape (n_samples,), default=None
+            The groups that the splitter keeps together.
 
         Returns
         -------
@@ -140,6 +145,7 @@ class TimeSplit(BaseCrossValidator):
     Parameters
     ----------
     n_splits : int, default=5
+        How many folds there are.
 
     Examples
     --------
@@ -162,6 +168,7 @@ class TimeSplit(BaseCrossValidator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The rows, of which only the number matters.
         y : array-like of shape (n_samples,), default=None
             Labels, -1 where unknown.
         groups : array-like of shape (n_samples,)
@@ -205,7 +212,7 @@ def _length(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
 
 
-def labelled_scorer(scoring: Any = "accuracy") -> Callable[..., float]:
+def labelled_scorer(scoring: str | Callable = "accuracy") -> Callable[..., float]:
     """A scorer that looks at the rows whose labels are known (not -1), for ``scoring=`` of scikit-learn's searches.
 
     Parameters
@@ -261,7 +268,7 @@ def _classifier_has(method: str) -> Callable[[Any], bool]:
 
 
 class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A reducer fitted to all rows, and a classifier that learns from the labelled ones alone.
+    """Fits a reducer to all rows, and a classifier to the labelled ones alone.
 
     In scikit-learn's own :class:`~sklearn.pipeline.Pipeline` the classifier takes -1 for a class: it predicts it, and a grid
     search rewards it for that. Here -1 means that the label is unknown. A reducer of lapwing sees the rows without labels too,
@@ -271,20 +278,22 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     reducer : transformer, Pipeline of transformers, or "passthrough"
-        ``"passthrough"`` is the classifier on X as it is.
+        What reduces the rows before they are classified. ``"passthrough"`` leaves X as it is.
     classifier : None or classifier, default=None
-        None is ``KNeighborsClassifier(1)``.
+        What classifies the reduced rows. None is ``KNeighborsClassifier(1)``.
 
     Attributes
     ----------
-    reducer_, classifier_
-        As fitted.
+    reducer_ : transformer
+        The fitted reducer.
+    classifier_ : classifier
+        The fitted classifier.
     classes_ : ndarray of shape (n_classes,)
         The known labels.
     n_features_in_ : int
-        Where the reducer says it.
+        The number of features. Set only where the reducer has it.
     feature_names_in_ : ndarray of str
-        Where X has them.
+        The names of the features. Set only where X has some.
 
     Examples
     --------
@@ -302,7 +311,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ({'reducer__n_components': 9}, True)
     """
 
-    def __init__(self, reducer: Any, classifier: Any = None):
+    def __init__(self, reducer: BaseEstimator | str, classifier: ClassifierMixin | None = None):
         self.reducer = reducer
         self.classifier = classifier
 
@@ -312,6 +321,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
             Class labels, -1 where unknown.
 
@@ -345,6 +355,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
 
         Returns
         -------
@@ -360,6 +371,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
 
         Returns
         -------
@@ -375,6 +387,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
 
         Returns
         -------
@@ -389,9 +402,11 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
         y : array-like of shape (n_samples,)
             Class labels, -1 where unknown.
         sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
 
         Returns
         -------

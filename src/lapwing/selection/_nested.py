@@ -1,18 +1,18 @@
-"""Every number of dimensions from one fit."""
+"""Scores for every number of dimensions, from one fit per split."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import BaseCrossValidator, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
@@ -29,13 +29,23 @@ class NestedScores:
     Attributes
     ----------
     dimensions : ndarray of shape (n_dimensions,)
+        The numbers of dimensions that were tried.
     scores : ndarray of shape (n_splits, n_dimensions)
+        The score of each split and number of dimensions.
     mean, std : ndarrays of shape (n_dimensions,)
-        Over the splits.
+        The mean and the standard deviation of the scores over the splits.
     best_dimension : int
-        That of the largest mean; of equal ones the first.
+        The number of dimensions of the largest mean; of several the smallest.
     best_score : float
         The largest mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.selection import NestedScores
+    >>> found = NestedScores(np.array([1, 2]), np.array([[0.5, 0.75], [0.75, 1.0]]))
+    >>> found.best_dimension, found.best_score
+    (2, 0.875)
     """
 
     dimensions: np.ndarray
@@ -59,14 +69,14 @@ class NestedScores:
 
 
 def nested_scores(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     *,
-    dimensions: Any = None,
-    classifier: Any = None,
-    cv: Any = 5,
-    scoring: Any = None,
+    dimensions: int | Sequence[int] | None = None,
+    classifier: ClassifierMixin | None = None,
+    cv: int | BaseCrossValidator | Iterable = 5,
+    scoring: str | Callable | None = None,
     n_jobs: int | None = None,
 ) -> NestedScores:
     """Cross-validate a classifier on the first d components, for many d, with one fit per split.
@@ -77,25 +87,28 @@ def nested_scores(
     numbers of components that share their directions. Methods whose first components depend on how many are asked for in
     other ways are refused.
 
-    Rows of unknown label (-1) take part in fitting the reducer. The classifier does not learn from them, and they are not scored.
+    Rows of unknown label (-1) take part in fitting the reducer. The classifier does not learn from them, and they are not
+    scored.
 
     Parameters
     ----------
     estimator : reducer, or Pipeline that ends in one
         A linear or kernel method of lapwing; PCA with ``svd_solver="full"`` and LinearDiscriminantAnalysis of scikit-learn.
     X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples.
     y : array-like of shape (n_samples,)
-        Class labels, -1 where unknown.
+        The class labels, -1 where unknown.
     dimensions : None, int or sequence of int, default=None
-        The numbers of dimensions. An integer D is 1, ..., D; None is 1, ..., ``n_components`` of the reducer.
+        The numbers of dimensions that are tried. An integer D is 1, ..., D; None is 1, ..., ``n_components`` of the reducer.
     classifier : None or classifier, default=None
-        What is scored. None is ``KNeighborsClassifier(1)``.
+        The classifier that is scored. None is ``KNeighborsClassifier(1)``.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an integer gives stratified folds, of the labelled rows (:class:`LabelledSplit`).
+        How the rows are split, as scikit-learn takes it. An integer is the number of stratified folds of the labelled rows
+        (:class:`LabelledSplit`).
     scoring : None, str or callable, default=None
-        As in scikit-learn; None is the classifier's own score, the accuracy.
+        What is measured, as scikit-learn takes it. None is the classifier's own score, the accuracy.
     n_jobs : int or None, default=None
-        Splits at a time.
+        How many splits are worked on at the same time.
 
     Returns
     -------
@@ -139,7 +152,7 @@ def nested_scores(
 
 
 def is_automatic(reducer: Any) -> bool:
-    """Whether ``pca="auto"`` is all that ties its first components to their number."""
+    """Whether its first components depend on how many there are only because of ``pca="auto"``."""
     automatic = isinstance(getattr(reducer, "pca", None), str)
     return automatic and why_not_nested(clone(reducer).set_params(pca=None)) is None
 
@@ -229,7 +242,7 @@ def _dimensions(dimensions: Any, reducer: Any) -> list[int]:
 
 
 def why_not_nested(reducer: Any) -> str | None:
-    """Why its first components may depend on how many there are; None where they do not. Those that are not known may."""
+    """Why its first components may depend on how many there are; None where they do not."""
     if isinstance(reducer, PCA):
         nested, remedy = reducer.svd_solver in ("full", "covariance_eigh"), 'use svd_solver="full"'
     elif isinstance(getattr(reducer, "pca", None), str):

@@ -1,7 +1,7 @@
 """Block Lanczos with thick restarts: products with many vectors at once, in the precision of the data.
 
-It is here because SciPy's ``lobpcg``, which multiplies blocks as well, is not sure to converge, without a preconditioner or with
-a diagonal one. Seconds of CPU, and residuals as a share of the spectrum (``benchmarks/solvers.py``, one thread):
+It is here because SciPy's ``lobpcg``, which multiplies blocks as well, is not sure to converge, without a preconditioner or
+with a diagonal one. Seconds of CPU, and residuals as a share of the spectrum (``benchmarks/solvers.py``, one thread):
 
 =======================================================  =============  =============  ================
 case                                                     block Lanczos  lobpcg         lobpcg, diagonal
@@ -34,8 +34,8 @@ from ._lanczos import Apply
 # grows with the number of its blocks: 16 of them, and 5 k vectors or more (measured).
 WIDEST, NARROWEST, BLOCKS, SHARE = 16, 4, 16, 5
 RESTARTS = 1000
-ROWS = 4096  # rotated at a time
-DEPENDENT = 1e-5  # a share of the longest column: its square is still told from rounding
+ROWS = 4096  # rows that are rotated at a time
+DEPENDENT = 1e-5  # shares of the longest column below this are nearly dependent; its square still exceeds rounding
 
 
 def block_largest(

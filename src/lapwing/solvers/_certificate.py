@@ -12,21 +12,36 @@ import numpy as np
 
 from ._ways import precision
 
-TOLERANCES = {"float64": 1e-6, "float32": 1e-3}  # of residual and constraint, by the precision of X
-COLUMNS = 8  # that are looked at together
-STEPS = 6  # of the power method, whose estimate of a norm is then right to a few per cent
+TOLERANCES = {
+    "float64": 1e-6,
+    "float32": 1e-3,
+}  # the largest residual and error of the constraint, by the precision of X
+COLUMNS = 8  # columns that are checked together
+STEPS = 6  # steps of the power method, whose estimate of a norm is then right to a few per cent
 
 
 class CertificateWarning(UserWarning):
-    """A solution does not solve its problem to the digits that it should have."""
+    """Says that a solution solves its problem less exactly than it should; ``certificate_`` has the numbers.
+
+    Examples
+    --------
+    To make it an error, so that no such model is used:
+
+    >>> import warnings
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP, CertificateWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", CertificateWarning)
+    ...     model = LPP(2).fit(load_iris().data)
+    """
 
 
 @dataclass(frozen=True)
 class Certificate:
     r"""How well eigenvectors V and eigenvalues :math:`\lambda` solve :math:`A v = \lambda B v` subject to :math:`V^\top B V = I`.
 
-    All is measured in the coordinates that the problem was solved in: the directions that ``pca=`` keeps and the constraint sees.
-    With a ridge, B includes it. None stands for what is not known.
+    Everything is measured in the coordinates that the problem was solved in: the directions that ``pca=`` keeps and that the
+    constraint sees. With a ridge, B includes it. A value of None is not known.
 
     Attributes
     ----------
@@ -34,23 +49,35 @@ class Certificate:
         The largest :math:`\|A v - \lambda B v\| / ((\|A\| + |\lambda| \|B\|) \|v\|)`: by what share of A and B these would
         have to change for v to be exact.
     constraint_error : float
-        :math:`\|V^\top B V - I\|`, together with what V has of directions that it must not have, such as the constant.
+        How far the constraint is from holding: :math:`\|V^\top B V - I\|`, together with the part of V along directions that it
+        must not have, such as the constant.
     rank : int or None
         How many directions the data and the constraint leave.
     condition : float or None
-        The largest eigenvalue of B over the smallest that counts, 1 for orthogonal directions. Digits are lost where it is large.
+        The largest eigenvalue of B over the smallest that counts, 1 for orthogonal directions. Digits are lost where it is
+        large.
     gap : float or None
-        From the last eigenvalue that was kept to the next one. At 0 the last directions are arbitrary within the data;
-        infinity says that all were kept.
+        The distance from the last eigenvalue that was kept to the next one. At 0 another direction would do as well as the last
+        one, and which was found is arbitrary. Infinity says that all directions were kept.
     angle : float or None
-        In radians: the found directions span a space whose largest angle with the true one is at most this (Davis and Kahan), as
-        the inner product of B measures it. It takes A and B as they are, rounding of the data not included.
+        The largest angle, in radians, that the space of the found directions can have with the true one (Davis and Kahan), as
+        the inner product of B measures it. It takes A and B as exact; rounding of the data is not included.
     recall : float or None
         Where the graph was searched approximately, the share of true neighbours in it.
     excess : float or None
         Where the graph was sampled, by what share the objective is worse than that of all rows, estimated.
     tolerance : float
-        What ``residual`` and ``constraint_error`` may be: 1e-6, for X in float32 1e-3.
+        The largest ``residual`` and ``constraint_error`` with which the certificate holds: 1e-6, and 1e-3 for X in float32.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LPP
+    >>> certificate = LPP(2).fit(load_iris().data).certificate_
+    >>> certificate.holds
+    True
+    >>> print(certificate)
+    residual ..., constraint error ..., condition ..., gap ...
     """
 
     residual: float
@@ -137,7 +164,7 @@ class Pencil:
     def certificate(
         self, values: np.ndarray, vectors: np.ndarray, tolerance: float = TOLERANCES["float64"]
     ) -> Certificate:
-        """Of eigenpairs that anyone has found; a few columns at a time, so that it takes less memory than the solvers did."""
+        """Check eigenpairs, whoever found them; a few columns at a time, so that it takes less memory than the solvers did."""
         slices = [slice(start, start + COLUMNS) for start in range(0, values.size, COLUMNS)]
         parts = [self._checked(values[columns], vectors, columns) for columns in slices]
         shares, residuals, errors, outside = (np.concatenate(found) for found in zip(*parts, strict=True))
@@ -147,7 +174,7 @@ class Pencil:
         return Certificate(float(shares.max()), error, self.rank, self._condition, gap, angle, tolerance=tolerance)
 
     def _checked(self, values: np.ndarray, vectors: np.ndarray, columns: slice) -> tuple[np.ndarray, ...]:
-        """Of some columns: residuals as shares, and in the norm of B; errors of the constraint; and what B does not see."""
+        """Check some columns: residuals as shares, and in the norm of B; errors of the constraint; and what B does not see."""
         V, mu = vectors[:, columns].astype(np.float64, copy=False), values - self.shift
         right = self.right(V)
         residuals = self._white(self.left(V) - right * mu)
@@ -204,13 +231,13 @@ class Pencil:
 
 
 def column_lengths(M: np.ndarray) -> np.ndarray:
-    """Of numbers whose squares may leave the range of floating point."""
+    """The lengths of columns whose squares may leave the range of floating point."""
     largest = np.abs(M).max(initial=0.0) or 1.0
     return largest * np.linalg.norm(M / largest, axis=0)
 
 
 def length(M: np.ndarray) -> float:
-    """The Frobenius norm, of such numbers."""
+    """The Frobenius norm of a matrix whose squares may leave the range of floating point."""
     return float(column_lengths(M.reshape(-1, 1))[0])
 
 

@@ -22,7 +22,7 @@ def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:
 
 
 def _eigenvectors(B: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Of a symmetric matrix; those of a diagonal one, up to rounding, are at hand."""
+    """The eigenvalues and eigenvectors of a symmetric matrix. A matrix that is diagonal up to rounding needs no decomposition."""
     diagonal = np.diagonal(B)
     largest, n = np.abs(diagonal).max(initial=0.0), len(B)
     off = B - np.diag(diagonal)
@@ -35,8 +35,9 @@ def _eigenvectors(B: np.ndarray) -> tuple[np.ndarray, Any]:
 def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: int | None = None) -> Any:
     """T with ``Tᵀ (B + rho I) T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47).
 
-    rho is ``ridge`` times the trace of B over ``per``, which is the rank of B where it is None: the mean eigenvalue. With a ridge
-    and a B that is diagonal up to rounding, as a constraint without weights is in principal coordinates, T is a sparse array.
+    rho is ``ridge`` times the trace of B over ``per``, which is the rank of B where it is None: the mean eigenvalue. With a
+    ridge and a B that is diagonal up to rounding, as a constraint without weights is in principal coordinates, T is a sparse
+    array.
     """
     values, vectors = _eigenvectors(B) if ridge else np.linalg.eigh(B)
     if values.size and values[0] < -max(1e-8 * np.abs(values).max(), floor):

@@ -111,18 +111,18 @@ def solve(
     Parameters
     ----------
     A : ndarray, sparse array or operator of shape (n, n)
-        Symmetric. An operator is whatever has a ``shape`` and a product ``A @ V`` with vectors and with blocks of them, such as
-        a LinearOperator; where its ``dtype`` is float32, its products are in single precision.
+        A symmetric matrix. An operator is whatever has a ``shape`` and a product ``A @ V`` with vectors and with blocks of
+        them, such as a LinearOperator; where its ``dtype`` is float32, its products are in single precision.
     B : None, ndarray of shape (n, n) or (n,), or LinearOperator
         None is the identity. An array of shape (n,) is a diagonal, and rows where it is 0 stay at 0. A LinearOperator needs an
         A that is one, a ridge and its ``diagonal``; how many eigenpairs there are then stays unknown.
     k : int or None
-        None is all.
+        How many eigenpairs to find; None finds all.
     deflate : ndarray of shape (n, m), default=None
         Vectors d to keep out, ``dᵀ B v = 0``; not with a LinearOperator B.
     ridge, shift : float, default=0
-        With a ridge, ``(A - shift B) v = (lambda - shift) (B + rho I) v``: what B does not see goes to lambda = shift, not to 0.
-        rho is ``ridge`` times the trace of B over ``per``.
+        With a ridge, ``(A - shift B) v = (lambda - shift) (B + rho I) v``: what B does not see goes to lambda = shift, not to
+        0. rho is ``ridge`` times the trace of B over ``per``.
     per : int, default=None
         None is the rank of B, so that the unit of the ridge is the mean eigenvalue of B; for operators it must be given.
     floor : float, default=0
@@ -134,7 +134,7 @@ def solve(
     bound : float, default=None
         No lambda of an operator A is larger: the smallest are found as the largest of ``bound B - A``. None finds it first.
     diagonal : ndarray of shape (n,), default=None
-        Of a LinearOperator B.
+        The diagonal of B, where B is a LinearOperator.
     tol : float, default=None
         The residuals that an iteration leaves, as a share of the largest eigenvalue. None is 1e-12, 1e-5 where products are in
         single precision, and 1e-8 with a LinearOperator B.

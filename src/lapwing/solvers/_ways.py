@@ -14,8 +14,8 @@ from scipy.sparse.linalg import splu
 from ._block import block_largest
 from ._lanczos import Apply, LanczosError, largest
 
-COLUMNS = 32  # multiplied at a time to form a matrix
-SHIFT = 1e-9  # of the mean of the diagonal: the factorisation of a matrix with a null space needs one
+COLUMNS = 32  # columns that an operator is multiplied by at a time, to form its matrix
+SHIFT = 1e-9  # share of the mean of the diagonal that is added, so that a matrix with a null space can be factorised
 RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # of eigenvectors found in products of this precision
 
 
@@ -71,12 +71,12 @@ def is_operator(M: Any) -> bool:
 
 
 def precision(M: Any) -> np.dtype:
-    """Of products: single where an operator says so; matrices are multiplied in double precision."""
+    """The precision of products: single where an operator says so, and double for matrices."""
     return np.dtype(np.float32 if is_operator(M) and M.dtype == np.float32 else np.float64)
 
 
 def whole(M: Any) -> np.ndarray:
-    """The matrix itself; of an operator, few columns at a time: products with all would take as much as X along the way."""
+    """The matrix itself. An operator is multiplied by few columns at a time: products with all would take as much memory as X."""
     if not is_operator(M):
         return M.toarray() if sparse.issparse(M) else M
     n = M.shape[0]

@@ -22,9 +22,9 @@ from ._kinds import COMMA, is_number
 from ._table import MISSING, Roles, Table, Wanted, listed, roles_of
 
 HEAD = 2**20  # bytes that decide the layout, or more where lines are long
-LINES = 100  # that do
-LONGEST = 2**24  # bytes of a cell
-LONGEST_LINE = 2**30  # which Arrow takes as one block
+LINES = 100  # lines that decide the layout
+LONGEST = 2**24  # bytes that a cell may have
+LONGEST_LINE = 2**30  # bytes that a line may have: Arrow takes a line as one block
 LINE = 64  # bytes of memory per byte of the first lines, while their cells are looked at
 COLUMN = 14_000  # bytes that Arrow takes per column
 DELIMITERS = ",\t;| "

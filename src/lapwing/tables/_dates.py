@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
 from itertools import product
 from typing import Any
@@ -18,7 +18,7 @@ TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p")
 #: In this order, so that of two that fit all dates of a column the month stands first, as in 01/02/2024.
 FORMATS = (ISO, *(day + time for time, day in product(TIMES, (*DAYS, *WORDS))))
 EPOCH = datetime(1970, 1, 1)
-SECONDS = 86_400.0  # of a day
+SECONDS = 86_400.0  # seconds per day
 
 
 def format_of(cells: Collection[str]) -> str | None:
@@ -45,23 +45,26 @@ def _parsed(cell: str, form: str) -> datetime:
 
 
 class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Dates as days since 1970, with the time of the day as a fraction.
+    """Turns dates into days since 1970, with the time of the day as a fraction.
 
-    Takes dates of Python, NumPy and pandas, and text in the usual formats (``2024-03-01``, ``2024-03-01T12:30``, ``01.03.2024``,
-    ``03/01/2024``, ``1 Mar 2024``), the same for all entries of a column. Of two formats that fit, the month stands first:
-    ``03/01/2024`` is in March unless another entry shows that the day comes first. A missing entry becomes NaN.
+    It takes dates of Python, NumPy and pandas, and text in the usual formats (``2024-03-01``, ``2024-03-01T12:30``,
+    ``01.03.2024``, ``03/01/2024``, ``1 Mar 2024``), with one format for all entries of a column. Where two formats fit, the
+    month is taken to stand first: ``03/01/2024`` is in March unless another entry shows that the day comes first. A missing
+    entry becomes NaN.
 
     Parameters
     ----------
     formats : sequence of (str or None), or None, default=None
-        Of each column, as ``datetime.strptime`` has it, or ``"ISO 8601"``; None for a column whose entries are dates already. By
-        default they are found; written out, they do not depend on the rows that happen to be fitted.
+        The format of each column, as ``datetime.strptime`` has it, or ``"ISO 8601"``; None for a column whose entries are
+        dates already. By default formats are found from the rows that are fitted. Give them where they should not depend on
+        these rows.
 
     Attributes
     ----------
     formats_ : list of (str or None)
-        As given, or as found.
+        The format of each column, as given or as found.
     n_features_in_ : int
+        The number of columns.
 
     Examples
     --------
@@ -70,7 +73,7 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([2. , 3.5, nan])
     """
 
-    def __init__(self, formats: Any = None):
+    def __init__(self, formats: Sequence[str | None] | None = None):
         self.formats = formats
 
     def fit(self, X: Any, y: Any = None) -> DatesAsNumbers:
@@ -81,6 +84,7 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Text, dates, or None and NaN where they are missing.
         y : ignored
+            It takes no part; scikit-learn passes it.
         """
         X = self._columns(X, reset=True)
         if self.formats is not None and len(self.formats) != X.shape[1]:
@@ -109,6 +113,7 @@ class DatesAsNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Text, dates, or None and NaN where they are missing.
 
         Returns
         -------

@@ -13,8 +13,8 @@ from typing import Any
 
 from sklearn import get_config
 
-TIMES = 100  # the size of a file that reading it may take, or working_memory where that is more
-TEXT_TIMES = 25  # the same of unpacked text, from which numbers are made
+TIMES = 100  # reading may take this many times the size of a file in memory, or working_memory where that is more
+TEXT_TIMES = 25  # the same for unpacked text, from which numbers are made
 UNPACKED = {".gz": gzip.open, ".bz2": bz2.open}
 
 

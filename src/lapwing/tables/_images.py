@@ -17,7 +17,7 @@ from ._table import Table, Wanted, batch_rows, known
 IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
 GREY = frozenset(["1", "L", "F", "I", "I;16", "I;16B", "I;16L", "I;16N"])  # Pillow's modes of one channel
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
-PIXEL = 24  # bytes that one takes while an image is read: decoded, turned, converted, and as float32
+PIXEL = 24  # bytes that a pixel takes while an image is read: decoded, turned, converted, and as float32
 DEEP = GREY - {"1", "L"}
 
 
@@ -59,7 +59,7 @@ def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
 
 
 def _is_hidden(file: Path, root: Path) -> bool:
-    """Of the system or of a tool, such as .git, .ipynb_checkpoints and what macOS adds to archives."""
+    """Whether a file is of the system or of a tool, such as .git, .ipynb_checkpoints and what macOS adds to archives."""
     return any(part.startswith(".") or part == "__MACOSX" for part in file.relative_to(root).parts)
 
 

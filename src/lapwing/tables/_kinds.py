@@ -16,7 +16,7 @@ from ._table import Table
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)  # 3,14
 COMMA_GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")  # 1,234.56
 OTHER_GROUPS = re.compile(r"[+-]?\d{1,3}([. \u00a0'\u2019]\d{3})+(,\d+)?")  # 1.234,56
-SHOWN = 3  # cells in a message
+SHOWN = 3  # cells that a message shows
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:

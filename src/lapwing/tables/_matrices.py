@@ -82,7 +82,7 @@ def _check_size(path: str, file: Any, names: Iterable[str]) -> None:
 
 
 def _size(file: Any, name: str) -> int:
-    """Of an array in bytes, as its header says, which must be what the archive has of it."""
+    """The size of an array in bytes, as its header says. It must be what the archive holds of the array."""
     member = file.zip.getinfo(f"{name}.npy" if f"{name}.npy" in file.zip.namelist() else name)
     with file.zip.open(member) as stream:
         version = np.lib.format.read_magic(stream)

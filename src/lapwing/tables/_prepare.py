@@ -21,10 +21,10 @@ from ._dates import ISO, DatesAsNumbers, format_of
 from ._frame import Frame, columns_of, matrix
 from ._table import INDEX, Table, listed
 
-MOST = 50  # different values of a column that is one-hot encoded
-UNITS = 10.0  # times that the deviations of columns may differ before columns are standardised
-SHOWN = 12  # columns in a message
-LONG = 40  # characters on average, from which on text is prose, not a name
+MOST = 50  # different values up to which a column is one-hot encoded
+UNITS = 10.0  # columns are standardised where their deviations differ by more than this factor
+SHOWN = 12  # columns that a message names
+LONG = 40  # text of more characters than this, on average, is prose and no name
 ROW_NAMES = re.compile(  # what columns that name rows are called: id, customer_id, invoice-no, customerId
     r"(?i:id|idx|index|row|row_?id|uid|uuid|guid)|.*[_\W](?i:id|idx|index|key|no|nr|number|uid|uuid|guid)|.*[a-z](Id|ID|Key|No|Nr)"
 )
@@ -34,20 +34,31 @@ FILL = "missing"  # the category of text that is missing
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table whose columns are numbers, and the steps that made it so.
+    r"""A table whose columns are numbers, and the steps that made it so.
 
     Attributes
     ----------
     table : Table
-        X is numeric and has no gaps; ``feature_names`` are those of the prepared columns.
+        The table: X is numeric and has no gaps, and ``feature_names`` are those of the prepared columns.
     steps : list of (str, transformer)
-        Fitted; empty where nothing was needed.
+        The fitted steps; empty where nothing was needed.
     lines : list of str
         What was done, in words.
     decided : bool
         Whether the scales of the columns are settled, so that no estimator shall standardise them again.
     given : array or None
-        The rows as they were before the steps, of the columns that are used; None where there are no steps.
+        The rows as they were before the steps, with the columns that are used; None where there are no steps.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lapwing.tables import prepare, read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/birds.csv", "w") as file:
+    ...         _ = file.write("wing,colour\n23.1,black\n,white\n21.0,black\n22.5,white\n")
+    ...     prepared = prepare(read(f"{folder}/birds.csv", mixed=True))
+    >>> prepared.table.feature_names, prepared.table.X.shape
+    (['wing', 'colour_black', 'colour_white'], (4, 3))
     """
 
     table: Table
@@ -134,8 +145,8 @@ def prepare(
     one_hot, dates : bool, default=True
         Whether text is one-hot encoded and dates become numbers; False makes such columns an error.
     standardize : {"auto", "yes", "no"}, default="auto"
-        Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns, where
-        the largest deviation is more than 10 times the median one, and wherever text is encoded.
+        Whether columns of numbers and dates get mean 0 and deviation 1. ``"auto"`` does so in tables with names of columns,
+        where the largest deviation is more than 10 times the median one, and wherever text is encoded.
     categories : sequence of str, default=()
         Columns of text to encode however many values they have.
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 
 from .._validation import check_count
 from ._csv import NotNumbersError, read_csv, standard_input
@@ -44,7 +45,7 @@ def read(
     path: str | os.PathLike,
     *,
     sample: int | None = None,
-    random_state: Any = 0,
+    random_state: int | RandomState = 0,
     mixed: bool = False,
     categories: Sequence[str] = (),
     targets: bool = False,
@@ -55,28 +56,28 @@ def read(
     Parameters
     ----------
     path : str or path-like
-        A file, a folder of images, or ``"-"``.
+        A file, a folder of images, or ``"-"``, which is standard input.
     sample : int or None, default=None
         Keep this many rows, chosen at random and in their order, while reading: the memory is that of the sample.
     random_state : int or RandomState instance, default=0
-        Of the sample.
+        The seed of the sample.
     mixed : bool, default=False
-        Whether columns of CSV and Parquet may hold text, dates and gaps, as :func:`prepare` takes them; else such columns are an
-        error. Numbers with decimal commas are numbers in both cases.
+        Whether columns of CSV and Parquet may hold text, dates and gaps, as :func:`prepare` takes them; else such columns are
+        an error. Numbers with decimal commas are numbers in both cases.
     categories : sequence of str, default=()
         With ``mixed``, columns to be read as text though they hold numbers or dates.
     targets : bool, default=False
         Whether labels are numbers, as the graph :class:`~lapwing.graphs.Target` reads them, and not names of classes: they are
         float64, NaN where missing, and -1 is a number like others.
     **options
-        As in :func:`batches`.
+        Further parameters of :func:`lapwing.tables.batches`, such as ``label``, ``id``, ``drop`` and ``features``.
 
     Returns
     -------
     Table
-        Labels that are whole numbers are int64, quantities float64, others text. -1 is an unknown label; where -1 and 1 are all
-        there are, they are two classes and become 0 and 1. Of columns aside, dates are days since 1970, and rows that have a gap
-        there are left out.
+        Labels that are whole numbers are int64, quantities float64, others text. -1 is an unknown label; where -1 and 1 are
+        all there are, they are two classes and become 0 and 1. Of columns aside, dates are days since 1970, and rows that
+        have a gap there are left out.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def batches(
     kinds: Mapping[str, str] | None = None,
     held: bytes | None = None,
 ) -> Iterator[Table]:
-    """Read a data set some rows at a time.
+    r"""Read a data set in parts, some rows after the other.
 
     CSV, Parquet, ``.npy`` files and images are never in memory whole, whatever their size; sparse files and ``.npz`` are.
 
@@ -215,10 +216,12 @@ def batches(
     ----------
     path : str or path-like
         A file, a folder of images, or ``"-"`` for CSV on standard input.
-    label, id : str or None, default=None
-        Columns of labels and identifiers, by name, or by number (from 0; -1 is the last) where columns have no names. For a
-        matrix ``label`` may also be a file of labels (``.npy``, or text with one a line), for ``.npz`` a key (by default ``y``
-        or ``target``).
+    label : str or None, default=None
+        The column of labels, by name, or by number (from 0; -1 is the last) where columns have no names. For a matrix it may
+        also be a file of labels (``.npy``, or text with one label per line), and for ``.npz`` a key (by default ``y`` or
+        ``target``).
+    id : str or None, default=None
+        The column of identifiers, by name, or by number where columns have no names.
     drop : sequence of str, default=()
         Columns to leave out.
     features : sequence of str or None, default=None
@@ -226,26 +229,37 @@ def batches(
     header : bool or None, default=None
         Whether the first line of CSV has the names; None looks.
     resize : (width, height) or None, default=None
-        Of images, which must otherwise be of one size.
+        The size that images are brought to; without it all must be of one size.
     grey : bool or None, default=None
         Whether to read images in grey; None does so where all of them are.
     zero_based : bool, default=False
         Whether features in svmlight are counted from 0.
     n_features : int or None, default=None
-        Of svmlight, which says only the largest in use.
+        How many features a svmlight file has, which itself only shows the largest that is in use.
     labels : bool, default=True
         Whether to keep the labels that svmlight, ``.npz`` and folders of images bring.
     aside : sequence of str, default=()
         Columns of CSV and Parquet to keep beside the features.
     kinds : mapping of str to {"number", "date", "text"} or None, default=None
-        Of the features: where given, columns may hold text, dates and gaps, and those that are not in it are what they look like.
+        What the features hold. Where given, columns may hold text, dates and gaps, and the kind of those that are not in it is
+        found by looking at them.
     held : bytes or None, default=None
         The content of standard input, where it was read before.
 
     Yields
     ------
     Table
-        Identifiers in CSV are text as written (``007``); so, here, are labels, which may be missing.
+        Some rows. Identifiers in CSV are text as written (``007``), and so are labels here, which may be missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lapwing.tables import batches
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/rows.csv", "w") as file:
+    ...         _ = file.write("a,b\n1,2\n3,4\n")
+    ...     [table.X.tolist() for table in batches(f"{folder}/rows.csv")]
+    [[[1.0, 2.0], [3.0, 4.0]]]
     """
     features = None if features is None else tuple(features)
     wanted = Wanted(

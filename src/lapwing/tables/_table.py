@@ -14,9 +14,9 @@ from scipy import sparse
 
 from ._frame import Frame, stacked
 
-VALUES = 2**21  # of a batch: 16 MB of float64
-WORD = 8  # times a pointer that a word of text takes with it
-WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # as text that no other whole number has
+VALUES = 2**21  # numbers per batch: 16 MB of float64
+WORD = 8  # memory of a word of text, in pointers
+WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
 MISSING = frozenset(  # how files write that a value is missing
@@ -41,33 +41,42 @@ MISSING = frozenset(  # how files write that a value is missing
         "null",
     ]
 )
-UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}  # of labels, whose classes may have such names
+UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}  # marks of unknown labels: classes may be called by the others
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of a data set.
+    """Rows of a data set, with what is known of them.
 
     Attributes
     ----------
     X : ndarray, CSR array or Frame of shape (n_rows, n_features)
-        float32 where that holds every column exactly, else float64. A frame where columns hold text or dates:
-        ``numpy.asarray(table.X)`` makes an array of objects of it.
+        The features, in float32 where that holds every column exactly, else in float64. It is a frame where columns hold text
+        or dates: ``numpy.asarray(table.X)`` makes an array of objects of it.
     y : ndarray of shape (n_rows,) or None
-        Labels; -1 where they are unknown.
+        The labels; -1 where they are unknown.
     ids : ndarray of shape (n_rows,) or None
-        Identifiers; the paths of images.
+        The identifiers of the rows; the paths of images.
     feature_names : list of str or None
+        The names of the columns of X.
     image_shape : tuple or None
-        (height, width), or (height, width, 3) for colours; X holds such images row by row.
+        The shape of an image, (height, width), or (height, width, 3) for colours; X holds such images as rows.
     n_read : int
-        Rows of the file, of which :func:`read` may have kept a sample.
+        How many rows the file has, of which :func:`read` may have kept a sample.
     kinds : list of {"number", "date", "text"} or None
         What the columns hold, where X was read as ``mixed``; None where all hold numbers and none is missing.
     aside : dict of str to ndarray
         Columns that are no features, by name.
     notes : tuple of str
         What became of labels that are -1 in the file, and of rows without a value aside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.tables import Table
+    >>> table = Table(np.eye(3), y=np.array([0, 0, 1]), feature_names=["a", "b", "c"])
+    >>> len(table.take([0, 2])), table.take([0, 2]).y.tolist()
+    (2, [0, 1])
     """
 
     X: Any

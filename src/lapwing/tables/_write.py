@@ -19,21 +19,34 @@ from ._table import Table, known, listed
 
 
 def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "label", id: str = "id") -> int:
-    """Write tables one after the other, each as it comes: CSV, TSV, Parquet or ``.npy``, or CSV on standard output (``-``).
+    """Write tables to one file, each as it comes: CSV, TSV, Parquet or ``.npy``, or CSV on standard output (``-``).
 
     Parameters
     ----------
     path : str or path-like
-        Replaced whole once all is written; until then it stays what it was.
+        The file. It is replaced whole once all is written; until then an earlier file stays what it was.
     tables : iterable of Table
-        Dense, with names of features.
-    label, id : str
-        Names of the columns of labels and identifiers, which come first.
+        The tables, which must be dense and have names of features.
+    label : str, default="label"
+        The name of the column of labels.
+    id : str, default="id"
+        The name of the column of identifiers, which comes first.
 
     Returns
     -------
     int
-        Rows written.
+        How many rows were written.
+
+    Examples
+    --------
+    >>> import sys, tempfile
+    >>> import numpy as np
+    >>> from lapwing.tables import Table, read, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/rows.csv", [Table(np.eye(2), feature_names=["a", "b"])])
+    ...     read(f"{folder}/rows.csv").X.tolist()
+    2
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     path = os.fspath(path)
     if path == "-":
