@@ -64,11 +64,11 @@ WITHOUT = (
     "20 Newsgroups",
 )
 COMMON = (
-    "Five random splits (seeds from 1000 on, which took no part when the defaults were chosen). Texts are tf-idf in 200 dimensions "
-    "of LSI. Methods called 'as it comes' get the data as they are and choose nothing. All others get columns in comparable "
-    "units: those of tables are standardised, pixels and dimensions of texts have one unit for all; and where there are more "
-    "columns than training rows, all principal directions of the training rows. 'Tuned' methods choose the best of at most six "
-    "candidates (UMAP, which is dear, of two or none) inside the training rows. " + MISSING
+    "Five random splits, seeds from 1000 on, which took no part when the defaults were chosen. Texts are tf-idf in 200 "
+    "dimensions of LSI. Methods called 'as it comes' get the data as they are and choose nothing. All others get columns in "
+    "comparable units: those of tables are standardised, pixels and dimensions of texts have one unit for all; and where there "
+    "are more columns than training rows, all principal directions of the training rows. 'Tuned' methods choose the best of at "
+    "most six candidates (UMAP, which takes long, of two or none) inside the training rows. " + MISSING
 )
 
 
@@ -89,8 +89,8 @@ EXPERIMENTS = (
         source="Beyond the papers: all training rows have labels",
         protocol=(
             f"At most {ROWS} training rows (or half of the rows) and {ROWS} new ones. Candidates are judged by the nearest "
-            "neighbour on two random thirds of the training rows. Then, of the new rows: accuracy of the nearest training row (or "
-            "of the classifier), mean average precision of the training rows retrieved for them, and k-means of them. "
+            "neighbour on two random thirds of the training rows. Then, of the new rows: accuracy of the nearest training row "
+            "(or of the classifier), mean average precision of the training rows retrieved for them, and k-means of them. "
             + COMMON
         ),
         data=_sources(tuple(SETS)),
@@ -107,8 +107,8 @@ EXPERIMENTS = (
         source="Beyond the papers: 5 or 10 % of the training rows have labels",
         protocol=(
             f"At most {FEW_ROWS} training rows (or half of the rows), of which 5 or 10 % have a label, and at least two rows per "
-            f"class; {ROWS} new rows. Candidates are judged on halves of the labelled rows in turn. Then the accuracy of the nearest "
-            "labelled row, or of the classifier, on the new rows. " + COMMON
+            f"class; {ROWS} new rows. Candidates are judged on halves of the labelled rows in turn. Then the accuracy of the "
+            "nearest labelled row, or of the classifier, on the new rows. " + COMMON
         ),
         data=_sources(FEW_SETS),
         conditions=FEW_CONDITIONS,
@@ -123,8 +123,8 @@ EXPERIMENTS = (
         name="guide-unseen",
         source="Beyond the papers: classes that training never saw",
         protocol=(
-            f"Half of the classes, at most {ROWS} rows of them, are learnt from; of the other half, at most {ROWS} rows, each "
-            "row is a query among the rest (mean average precision, accuracy of the nearest), and all pairs of rows are verified: the "
+            f"Half of the classes, at most {ROWS} rows of them, are learnt from. Of the other half, at most {ROWS} rows, each "
+            "row is a query among the rest: mean average precision, and accuracy of the nearest. All pairs of rows are verified: "
             "area under the ROC curve of their distances. Candidates are judged by the mean average precision on halves of the "
             "training classes in turn. " + COMMON
         ),
