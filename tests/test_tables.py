@@ -23,7 +23,7 @@ def made_up(task, scores):
     methods = list(TABLES["rows"].__globals__["RIVALS"][experiment.name])
     results = {
         Task(condition, seed): {
-            method: {score: 50.0 + number + seed for score in scores} for number, method in enumerate(methods)
+            method: dict.fromkeys(scores, 50.0 + number + seed) for number, method in enumerate(methods)
         }
         for condition in [*experiment.conditions][:2]
         for seed in (0, 1)
