@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -24,7 +23,7 @@ from typing import Any
 
 from lapwing.methods import METHODS
 from lapwing.methods.about import described
-from lapwing.papers.experiments import Summary, collected, experiments, group
+from lapwing.papers.experiments import Summary, collected, experiments, group, sentence, tallies
 from lapwing.papers.experiments._guide._standing import Row, cells, dots, is_new, quantities, rows, signed
 
 ROOT = Path(__file__).parents[1]
@@ -209,16 +208,8 @@ def new_sets() -> str:
 
 def evidence() -> str | None:
     """How many numbers of the papers got which verdict; None where no results are known."""
-    found = [s for s in collected(experiments().values(), **RESULTS) if s.experiment not in group("guide")]
-    own = [s for s in found if not s.experiment.other_data]
-    counts = sum((Counter(s.verdicts) for s in own), Counter())
-    if not counts:
-        return None
-    verdicts = ", ".join(f"{n:,} {verdict}" for verdict, n in counts.items())
-    return (
-        f"`lapwing reproduce` repeats {len(found)} published experiments. On the papers' own data it has looked at "
-        f"{sum(counts.values()):,} printed numbers and statements: {verdicts}.\n"
-    )
+    found = tallies(collected(experiments().values(), **RESULTS))
+    return f"{sentence(found)}\n" if found else None
 
 
 # Pages
