@@ -124,7 +124,8 @@ def counted(summary: Summary) -> str:
     conditions = [name for name in summary.conditions if name in summary.experiment.conditions]
     new = sum(is_new(name) for name in conditions)
     what = "sets" if not any(name.endswith("%") for name in conditions) else "sets and shares of labels"
-    return f"{len(conditions)} {what}, {new} of them new to the defaults, {summary.n_repeats} splits each"
+    splits = "one split" if summary.n_repeats == 1 else f"{summary.n_repeats} splits"
+    return f"{len(conditions)} {what}, {new} of them new to the defaults, {splits} each"
 
 
 def named(row: Row) -> list[str]:
@@ -241,7 +242,7 @@ def draw() -> None:
     """The pictures of docs/comparison.md."""
     for task, summary in summaries().items():
         [figure] = dots(summary).values()
-        figure.savefig(ROOT / "docs" / "_static" / f"comparison-{task}.png", dpi=90, metadata={"Software": None})
+        figure.savefig(ROOT / "docs" / "_static" / f"comparison-{task}.png", dpi=75, metadata={"Software": None})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -36,6 +36,7 @@ FIRST = {  # what a task is about
     "guide-maps": "trustworthiness",
 }
 TIE = 0.5  # points
+TICKS = (-50, -20, -10, -5, -2, 0, 2, 5, 10, 20)
 LABELS = {  # in words, where "yes" does not say it
     "guide-few-labels": {"yes": "labelled rows alone"},
     "guide-unseen": {"yes": "of other classes", "to choose": "to choose, of other classes"},
@@ -187,7 +188,9 @@ def draw(place: Any, found: Sequence[Row]) -> None:
         )
     place.axvline(0, color="black", lw=0.8)
     place.set_yticks(range(len(compared)), [row.method for row in compared], fontsize=7)
-    place.set_xscale("symlog", linthresh=5)
+    place.set_xscale("symlog", linthresh=5, linscale=1.5)
+    place.set_xticks(TICKS, [f"{tick:+d}" if tick else "0" for tick in TICKS], minor=False)
+    place.set_xticks([], minor=True)
     place.set_xlabel(f"points above {best}", fontsize=8)
     place.tick_params(axis="x", labelsize=7)
     place.grid(axis="x", alpha=0.25)
