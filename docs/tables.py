@@ -200,7 +200,8 @@ def new_sets() -> str:
                 row = Row(ours, "", True, {}, gaps)
                 old, new = ([name for name in gaps if is_new(name) is which] for which in (False, True))
                 line = [LABELS[task], quantity, f"{ours} − {theirs}"]
-                lines.append([*line, *(f"{signed(*row.difference(names))} ({len(names)})" for names in (old, new))])
+                gains = [f"{signed(*row.difference(names))} ({len(names)})" if names else "" for names in (old, new)]
+                lines.append([*line, *gains])
     return markdown(["task", "score", "difference", "sets that chose the defaults, new splits", "new sets"], lines)
 
 
