@@ -16,14 +16,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, subspace_angles
+from scipy.linalg import subspace_angles
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
-from sklearn.svm import SVC
+
+from lapwing.papers.experiments._guide import _rivals
+from lapwing.papers.experiments._guide._rivals import SoftSVC, discriminants, nearest, principal, scatters
 
 SHRINKAGE = (0.001, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9)  # and "auto" up to so many columns:
 AUTO_COLUMNS = 300
@@ -38,43 +40,11 @@ def scale(X: np.ndarray) -> float:
     return float(1 / (X.shape[1] * X.var() or 1.0))
 
 
-def principal(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, principal directions of the whole rank, and sums of squares along them, from the smaller Gram matrix."""
-    mean = X.mean(axis=0)
-    Z = X - mean
-    wide = len(Z) < Z.shape[1]
-    values, U = eigh(Z @ Z.T if wide else Z.T @ Z)
-    kept = values > 1e-10 * values[-1]
-    values, U = values[kept][::-1], U[:, kept][:, ::-1]
-    return mean, (Z.T @ (U / np.sqrt(values)) if wide else U), values
-
-
-def rbf(A: np.ndarray, B: np.ndarray, gamma: float) -> np.ndarray:
-    squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
-    return np.exp(-gamma * np.maximum(squares, 0))
-
-
-class KernelCoordinates:
-    """Kernel PCA of the whole rank: coordinates of the rows, and of new ones."""
+class KernelCoordinates(_rivals.KernelCoordinates):
+    """Kernel PCA of the whole rank: coordinates of the rows, and of new ones; ``factor`` is of scikit-learn's "scale"."""
 
     def __init__(self, X: np.ndarray, factor: float):
-        self.X, self.gamma = X, factor * scale(X)
-        K = rbf(X, X, self.gamma)
-        self.means = K.mean(axis=0)
-        values, U = eigh(K - self.means - self.means[:, None] + self.means.mean())
-        kept = values > 1e-10 * values[-1]
-        self.values, self.U = values[kept][::-1], U[:, kept][:, ::-1]
-        self.rows = self.U * np.sqrt(self.values)
-
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        K = rbf(X, self.X, self.gamma)
-        K = K - K.mean(axis=1)[:, None] - self.means + self.means.mean()
-        return K @ (self.U / np.sqrt(self.values))
-
-
-def nearest(Z: np.ndarray, y: np.ndarray, T: np.ndarray, t: np.ndarray) -> float:
-    """The share of the rows of T that are of the class of their nearest row of Z."""
-    return float(np.mean(y[((Z**2).sum(axis=1) - 2 * T @ Z.T).argmin(axis=1)] == t))
+        super().__init__(X, factor * scale(X) / _rivals.scale(X))
 
 
 def thirds(y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -86,23 +56,6 @@ def thirds(y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def best(marks: dict[Any, list[float]]) -> Any:
     """Of those tried most often, the one of the best mean."""
     return max(marks, key=lambda key: (len(marks[key]), np.mean(marks[key])))
-
-
-def scatters(Z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Within and between classes, divided by the number of rows."""
-    codes = np.unique(y, return_inverse=True)[1]
-    means = np.array([Z[codes == c].mean(axis=0) for c in range(codes.max() + 1)])
-    R, C = Z - means[codes], Z - Z.mean(axis=0)
-    within = R.T @ R / len(Z)
-    return within, C.T @ C / len(Z) - within
-
-
-def discriminants(within: np.ndarray, between: np.ndarray, shrinkage: float, k: int, n_columns: int) -> np.ndarray:
-    """The directions of scikit-learn's eigen solver, which shrinks the total scatter too."""
-    p = len(within)
-    W = (1 - shrinkage) * within + shrinkage * np.trace(within) / n_columns * np.eye(p)
-    B = (1 - shrinkage) * between + shrinkage * np.trace(between) / n_columns * np.eye(p)
-    return eigh(B, W, subset_by_index=[p - k, p - 1])[1][:, ::-1]
 
 
 class ShrinkageLDA(BaseEstimator):
@@ -180,16 +133,6 @@ class KernelLDA(BaseEstimator):
     def _directions(forms: tuple[np.ndarray, np.ndarray], p: int, shrinkage: float, y: np.ndarray) -> np.ndarray:
         within, between = (M[:p, :p] for M in forms)
         return discriminants(within, between, shrinkage, min(np.unique(y).size - 1, len(within)), len(within))
-
-
-class SoftSVC(SVC):
-    """SVC whose probabilities are a softmax of the decisions: calibration needs more labels than there are."""
-
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        decision = self.decision_function(X)
-        decision = np.c_[-decision, decision] if decision.ndim == 1 else decision
-        odds = np.exp(decision - decision.max(axis=1, keepdims=True))
-        return odds / odds.sum(axis=1, keepdims=True)
 
 
 def tuned_svc(X: np.ndarray, y: np.ndarray) -> SoftSVC:

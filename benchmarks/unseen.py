@@ -3,7 +3,8 @@
     LAPWING_DATA=... python benchmarks/unseen.py
 
 Half of the classes of a set may train the map, as many of them as the column says; of the other half each row is a query
-among the rest. The score is the mean average precision in percent, mean of three draws of classes.
+among the rest. The score is the mean average precision in percent, mean of three draws of classes. ``lapwing reproduce
+guide-unseen`` compares more methods, with half of the classes to learn from.
 """
 
 from __future__ import annotations
@@ -16,23 +17,11 @@ from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from lapwing import LPP
+from lapwing.papers.experiments._guide._tasks import precision
 
 SETS = ("ORL", "Yale", "Yale B", "PIE", "AR", "UMIST", "COIL20", "ISOLET1", "BinAlpha", "Libras", "MNIST")
 COUNTS = (3, 5, 10, 20, 50)
 ROWS = 1200  # of each half
-
-
-def precision(Z: np.ndarray, y: np.ndarray) -> float:
-    """The mean average precision of each row as a query among the others."""
-    squares = (Z**2).sum(axis=1)
-    distances = squares[:, None] + squares - 2 * Z @ Z.T
-    np.fill_diagonal(distances, np.inf)
-    order = np.argsort(distances, axis=1, kind="stable")[:, :-1]
-    relevant = y[order] == y[:, None]
-    ranks = np.arange(1, len(y))
-    found = relevant.cumsum(axis=1) / ranks
-    with np.errstate(invalid="ignore"):
-        return float(100 * np.nanmean((found * relevant).sum(axis=1) / relevant.sum(axis=1)))
 
 
 def scores(X: np.ndarray, y: np.ndarray, count: int, seed: int) -> tuple[float, float, float] | None:

@@ -1,23 +1,51 @@
-"""Writes the tables of methods into the pages, from what the methods' classes say of themselves.
+"""Writes what is measured or declared into the pages: tables of methods, of the comparison, and counts of the evidence.
 
-    python docs/tables.py
+    python docs/tables.py                 from the results that come with lapwing
+    python docs/tables.py --results OUT   from those of a run, as given to ``lapwing reproduce --output``
 
-What stands between the two markers of a page is replaced; a test fails where a page is stale.
+What stands between two markers of a page is replaced; a test fails where a page is stale. The markers of the pages:
+
+    docs/methods.md, docs/api.rst             written by docs/tables.py ... end of docs/tables.py
+    docs/comparison.md, docs/which.md         comparison: TASK, written by docs/tables.py ... end of comparison
+    README.md                                 comparison: written by docs/tables.py ... end of comparison
+    README.md                                 evidence: written by docs/tables.py ... end of evidence
 """
 
 from __future__ import annotations
 
+import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from lapwing.methods import METHODS
 from lapwing.methods.about import described
+from lapwing.papers.experiments import Summary, collected, experiments, group, sentence, tallies
+from lapwing.papers.experiments._guide._standing import Row, cells, dots, is_new, quantities, rows, signed
 
 ROOT = Path(__file__).parents[1]
-MARKED = re.compile(r"(^[^\n]*written by docs/tables\.py[^\n]*\n).*?(^[^\n]*end of docs/tables\.py)", re.S | re.M)
+RESULTS: dict[str, Any] = {"kept": True}  # where collected() finds them
+OF_METHODS = re.compile(
+    r"(^(?:<!-- |\.\. )written by docs/tables\.py[^\n]*\n).*?(^[^\n]*end of docs/tables\.py)", re.S | re.M
+)
+OF_COMPARISON = re.compile(
+    r"(^<!-- comparison: (?:([\w-]+), )?written by docs/tables\.py -->\n).*?(^<!-- end of comparison -->)", re.S | re.M
+)
+OF_EVIDENCE = re.compile(
+    r"(^<!-- evidence: written by docs/tables\.py -->\n).*?(^<!-- end of evidence -->)", re.S | re.M
+)
 ROWS = [described(method) for method in METHODS.values()]
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+# Methods
 
 
 def by_method() -> str:
@@ -27,52 +55,210 @@ def by_method() -> str:
     return markdown(head, ([f"`{row['method']}`", *(row[key] for key in keys)] for row in ROWS))
 
 
-def by_problem() -> str:
-    """One row per problem: methods that differ in their map alone stand together."""
-    problems: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for row in ROWS:
-        problems.setdefault((row["minimises"], row["constraint"]), []).append(row)
-    rows = (
-        [", ".join(f"`{row['method']}`" for row in found), A, ", ".join(row["map"] for row in found), B]
-        for (A, B), found in problems.items()
-    )
-    return markdown(["method", "A", "map F", "B"], rows)
-
-
 def by_family() -> str:
     """The lists of the reference."""
     lists = []
-    for family, rows in groupby(ROWS, key=lambda row: row["family"]):
+    for family, found in groupby(ROWS, key=lambda row: row["family"]):
         title = family.capitalize()
-        names = "".join(f"   {row['method']}\n" for row in rows)
+        names = "".join(f"   {row['method']}\n" for row in found)
         options = "   :toctree: generated\n   :nosignatures:\n"
         lists.append(f"{title}\n{'~' * len(title)}\n\n.. autosummary::\n{options}\n{names}")
     return "\n".join(lists)
 
 
-def markdown(head: list[str], rows: Iterable[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+# The comparison
+
+TASKS = {"unseen-classes": "unseen"}  # as pages may call them
+SHOWN = 3  # rivals, and methods of lapwing, of a short table; what is named below is always there
+ALWAYS = ("no reduction", "PCA", "PCA, tuned", "LPP, as it comes", "KernelLPP, as it comes")
+SCORES = {
+    "accuracy": "accuracy of the nearest neighbour, or of the classifier",
+    "mAP": "mean average precision of retrieval",
+    "k-means NMI": "normalised mutual information of k-means with the classes",
+    "verification AUC": "area under the ROC curve of verified pairs",
+    "trustworthiness": "trustworthiness of the map",
+    "accuracy in the map": "accuracy of the nearest other row in the map",
+    "accuracy of new rows": "accuracy of new rows, by the nearest fitted row in the map",
+}
+LABELS = {
+    "labelled": "all labels",
+    "few-labels": "5 or 10 % of the labels",
+    "unseen": "classes that training never saw",
+    "clustering": "clusters, no labels",
+    "maps": "maps of two dimensions, no labels",
+}
+HEADLINES = {  # fixed before anything was measured
+    "labelled": ("LPP, as it comes", "KernelLPP, as it comes"),
+    "few-labels": ("LPP, as it comes", "KernelLPP, as it comes"),
+    "unseen": ("LPP, as it comes", "KernelLPP, as it comes"),
+    "clustering": ("LPP, as it comes", "Laplacian eigenmaps, unit rows"),
+    "maps": ("LPP, as it comes", "LaplacianEigenmaps, as it comes"),
+}
+PAIRS = (
+    ("LPP, as it comes", "shrinkage LDA, tuned"),
+    ("KernelLPP, as it comes", "kernel PCA + shrinkage LDA, tuned"),
+)
+HEAD = ["method", "labels", "mean", "to the strongest rival", "wins / ties / losses", "on new sets"]
 
 
-PAGES = {"README.md": by_method, "docs/guide.md": by_problem, "docs/api.rst": by_family}
+@cache
+def summaries() -> dict[str, Summary]:
+    """What is known of each task."""
+    found = collected(group("guide"), **RESULTS)
+    return {summary.experiment.name.removeprefix("guide-"): summary for summary in found}
+
+
+def comparison(task: str | None, short: bool) -> str | None:
+    """The tables of a task, or of all tasks; None where nothing is known of it."""
+    task = TASKS.get(task or "", task)
+    if task is None:
+        return front() if summaries() else None
+    if task == "new-sets":
+        return new_sets() if summaries() else None
+    if task not in summaries():
+        return None
+    return short_table(summaries()[task]) if short else full_tables(summaries()[task])
+
+
+def counted(summary: Summary) -> str:
+    conditions = [name for name in summary.conditions if name in summary.experiment.conditions]
+    new = sum(is_new(name) for name in conditions)
+    what = "sets" if not any(name.endswith("%") for name in conditions) else "sets and shares of labels"
+    splits = "one split" if summary.n_repeats == 1 else f"{summary.n_repeats} splits"
+    return f"{len(conditions)} {what}, {new} of them new to the defaults, {splits} each"
+
+
+def named(row: Row) -> list[str]:
+    """A row of a table; methods of lapwing in bold."""
+    first, *rest = cells(row)
+    return [f"**{first}**" if row.own else first, *rest]
+
+
+def short_table(summary: Summary) -> str:
+    """The strongest rivals, the strongest of lapwing, the defaults and the baselines."""
+    quantity = quantities(summary)[0]
+    found = rows(summary, quantity)
+    best = {row.method for own in (True, False) for row in [row for row in found if row.own is own][:SHOWN]}
+    shown = [row for row in found if row.method in best or row.method in ALWAYS]
+    return f"{SCORES[quantity].capitalize()}, percent ({counted(summary)}):\n\n" + markdown(HEAD, map(named, shown))
+
+
+def full_tables(summary: Summary) -> str:
+    """A table per score, and the numbers of every set for the first score."""
+    parts = [f"Measured on {counted(summary)}.\n"]
+    for quantity in quantities(summary):
+        parts.append(
+            f"**{SCORES[quantity].capitalize()}**, percent:\n\n" + markdown(HEAD, map(named, rows(summary, quantity)))
+        )
+    quantity = quantities(summary)[0]
+    found = rows(summary, quantity)
+    for own, whose in ((False, "other packages"), (True, "lapwing")):
+        parts.append(f"{SCORES[quantity].capitalize()} on each set, {whose}:\n\n" + by_set(found, own))
+    return "\n".join(parts)
+
+
+def by_set(found: Sequence[Row], own: bool) -> str:
+    """One row per set; the best of all methods, in both tables, is bold, and a star marks sets that are new."""
+    columns = [row for row in found if row.own is own]
+    best = {name: max(row.by_set[name] for row in found) for name in found[0].by_set}
+
+    def cell(value: float, name: str) -> str:
+        return f"**{value:.1f}**" if round(value, 1) == round(best[name], 1) else f"{value:.1f}"
+
+    lines = (
+        [name + (" *" if is_new(name) else ""), *(cell(row.by_set[name], name) for row in columns)] for name in best
+    )
+    return markdown(["set", *(row.method for row in columns)], lines)
+
+
+def front() -> str:
+    """One line per task and method: beside the strongest rival, which is known with hindsight."""
+    lines = []
+    for task, methods in HEADLINES.items():
+        if task not in summaries():
+            continue
+        found = rows(summaries()[task], quantities(summaries()[task])[0])
+        best = next(row for row in found if not row.differences)
+        for row in [row for row in found if row.method in methods]:
+            versus = f"{best.method}: {best.mean:.1f} (labels: {best.labels})"
+            labels = f"{row.method}: {row.mean:.1f} (labels: {row.labels})"
+            record = " / ".join(map(str, row.record))
+            lines.append(
+                [LABELS[task], quantities(summaries()[task])[0], labels, versus, signed(*row.difference()), record]
+            )
+    return markdown(["task", "score", "lapwing", "strongest rival", "difference", "wins / ties / losses"], lines)
+
+
+def new_sets() -> str:
+    """The defaults beside their tuned counterparts: on sets that chose the defaults, by other splits, and on new sets."""
+    lines = []
+    for task in ("labelled", "few-labels", "unseen"):
+        for quantity in quantities(summaries()[task]) if task in summaries() else ():
+            found = {row.method: row.by_set for row in rows(summaries()[task], quantity)}
+            for ours, theirs in PAIRS:
+                gaps = {name: found[ours][name] - found[theirs][name] for name in found[ours]}
+                row = Row(ours, "", True, {}, gaps)
+                old, new = ([name for name in gaps if is_new(name) is which] for which in (False, True))
+                line = [LABELS[task], quantity, f"{ours} − {theirs}"]
+                gains = [f"{signed(*row.difference(names))} ({len(names)})" if names else "" for names in (old, new)]
+                lines.append([*line, *gains])
+    return markdown(["task", "score", "difference", "sets that chose the defaults, new splits", "new sets"], lines)
+
+
+# The evidence
+
+
+def evidence() -> str | None:
+    """How many numbers of the papers got which verdict; None where no results are known."""
+    found = tallies(collected(experiments().values(), **RESULTS))
+    return f"{sentence(found)}\n" if found else None
+
+
+# Pages
+
+TABLES: Mapping[str, Callable[[], str]] = {"docs/methods.md": by_method, "docs/api.rst": by_family}
+PAGES = ("README.md", "docs/which.md", "docs/comparison.md", *TABLES)
 
 
 def written(page: str) -> tuple[str, str]:
-    """A page as it is, and as it should be."""
-    text = (ROOT / page).read_text("utf-8")
-    new, count = MARKED.subn(lambda markers: f"{markers[1]}\n{PAGES[page]()}\n{markers[2]}", text)
-    if count != 1:
-        raise ValueError(f"{page} has {count} places for a table of methods; it must have one")
-    return text, new
+    """A page as it is, and as it should be; what nothing is known of stays."""
+    text = new = (ROOT / page).read_text("utf-8")
+    if page in TABLES:
+        new, count = OF_METHODS.subn(lambda found: f"{found[1]}\n{TABLES[page]()}\n{found[2]}", text)
+        if count != 1:
+            raise ValueError(f"{page} has {count} places for a table of methods; it must have one")
+
+    def compared(found: re.Match[str]) -> str:
+        content = comparison(found[2], short=page != "docs/comparison.md")
+        return found[0] if content is None else f"{found[1]}\n{content}\n{found[3]}"
+
+    def counts(found: re.Match[str]) -> str:
+        content = evidence()
+        return found[0] if content is None else f"{found[1]}\n{content}\n{found[2]}"
+
+    return text, OF_EVIDENCE.sub(counts, OF_COMPARISON.sub(compared, new))
 
 
-def main() -> None:
+def draw() -> None:
+    """The pictures of docs/comparison.md."""
+    for task, summary in summaries().items():
+        [figure] = dots(summary).values()
+        figure.savefig(ROOT / "docs" / "_static" / f"comparison-{task}.png", dpi=75, metadata={"Software": None})
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Write the tables of the pages.")
+    parser.add_argument("--results", metavar="FOLDER", help="of a run; else the results that come with lapwing")
+    given = parser.parse_args(arguments)
+    if given.results:
+        RESULTS.clear()
+        RESULTS["folder"] = given.results
     for page in PAGES:
         text, new = written(page)
         if new != text:
             (ROOT / page).write_text(new, "utf-8")
             print(f"wrote {page}")
+    draw()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import runpy
 import subprocess
 import sys
 from itertools import groupby
@@ -22,7 +21,6 @@ from lapwing.problem import ORTHOGONAL
 from lapwing.reducers import LinearReducer, Reducer
 
 ROOT = Path(__file__).parents[2]
-TABLES = runpy.run_path(str(ROOT / "docs" / "tables.py"))
 X, Y = o.blobs(40, 6)
 X = np.abs(X)  # weights of terms, for LPI
 ROWS = {name: described(method) for name, method in METHODS.items()}
@@ -132,32 +130,6 @@ def test_what_is_compared():
     tried = {name: set(method.about.compared_on) for name, method in METHODS.items()}
     assert set.union(*tried.values()) == {"dense", "sparse", "counts", "unlabelled"}
     assert {name for name in tried if tried[name]} <= set(linear)  # others would wait in vain
-
-
-@pytest.mark.parametrize("page", TABLES["PAGES"])
-def test_pages_are_up_to_date(page):
-    found, expected = TABLES["written"](page)
-    assert found == expected, f"{page} is stale; write it again: python docs/tables.py"
-
-
-def test_a_stale_page_is_noticed(tmp_path):
-    """By the test above, and mended by the command that it names."""
-    for page in TABLES["PAGES"]:
-        (tmp_path / page).parent.mkdir(exist_ok=True)
-        (tmp_path / page).write_text((ROOT / page).read_text("utf-8").replace("LPDP", "LPQP"), "utf-8")
-    (tmp_path / "docs" / "tables.py").write_text((ROOT / "docs" / "tables.py").read_text("utf-8"), "utf-8")
-    copy = runpy.run_path(str(tmp_path / "docs" / "tables.py"))
-    for page in copy["PAGES"]:
-        found, expected = copy["written"](page)
-        assert found != expected
-    copy["main"]()
-    for page in copy["PAGES"]:
-        found, expected = copy["written"](page)
-        assert found == expected
-    page = next(iter(copy["PAGES"]))
-    (tmp_path / page).write_text("no table")
-    with pytest.raises(ValueError, match=re.escape(f"{page} has 0 places")):
-        copy["written"](page)
 
 
 # A method of one's own

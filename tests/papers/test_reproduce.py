@@ -109,6 +109,52 @@ def test_no_quick_tier(tmp_path):
     assert "no quick tier" in done.stderr
 
 
+def scores(value, seed):
+    return {"A": {"score": value + seed}, "B": {"score": 2 * value}}
+
+
+def test_the_public_tier_needs_no_file(tmp_path, monkeypatch):
+    """It runs the conditions that need none, and what it leaves counts for the whole."""
+    declared = Measured(
+        name="tiers-one",
+        source="",
+        protocol="",
+        what=scores,
+        conditions={"made": 1.0, "of a file": 2.0},
+        data=("libras",),
+        public=("made",),
+        n_repeats=2,
+        table=lambda summary: (["method"], [[f"{summary.conditions[0]} of {summary.n_repeats}"]]),
+    )
+    monkeypatch.setattr("lapwing.papers.experiments.experiments", lambda: {"tiers-one": declared})
+    assert "Libras.npz" in reproduce("tiers", "-j", "1", "-o", "found", cwd=tmp_path).output
+    done = reproduce("tiers", "--public", "-j", "1", "-o", "found", cwd=tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "made of 2" in done.output
+    assert len((tmp_path / "found" / "results" / "tiers-one.jsonl").read_text().splitlines()) == 2
+
+
+def test_no_public_tier(tmp_path):
+    done = reproduce("lpca-figure-2", "--public", cwd=tmp_path)
+    assert done.exit_code == 2
+    assert "no public tier" in done.stderr
+    assert reproduce("guide", "--public", "--quick", cwd=tmp_path).exit_code == 2
+
+
+@pytest.mark.parametrize("name", [name for name in experiments() if name.startswith("guide-")])
+def test_public_conditions_of_the_guide_are_of_sets_without_a_file(name):
+    experiment = get(name)
+    assert set(experiment.public) <= set(experiment.conditions)
+    sets = [v if not isinstance(v, tuple) else v[0] for v in (experiment.conditions[c] for c in experiment.public)]
+    assert sets
+    assert all(each.public for each in sets)
+    assert len(experiment.data) == len({e.source for e in _sets_of(experiment) if not e.public})
+
+
+def _sets_of(experiment):
+    return [v if not isinstance(v, tuple) else v[0] for v in experiment.conditions.values()]
+
+
 @pytest.mark.parametrize("name", experiments())
 def test_declarations(name):
     """Each says what it does, and what was published lies in the table that it measures."""
@@ -127,4 +173,4 @@ def test_names_are_unique_and_every_paper_has_some():
     assert len(experiments()) > 40
     for paper in ("thesis", "lpca", "lpdp", "glpca", "repulsion"):
         assert any(name.startswith(paper) for name in experiments())
-    assert "guide" in experiments()
+    assert sum(name.startswith("guide-") for name in experiments()) == 5

@@ -13,8 +13,8 @@ from lapwing.papers.published import BY_EXPERIMENT, MAY_CHANGE, published
 
 METHODS = {name: getattr(lapwing, name) for name in lapwing.__all__ if inspect.isclass(getattr(lapwing, name))}
 FOLDER = Path(experiments.__file__).parent
-# The guide is of no paper: it tells users how the methods do as they are by default.
-OF_PAPERS = {path.name: ast.parse(path.read_text()) for path in sorted(FOLDER.glob("*.py")) if path.name != "_guide.py"}
+# The guide, a folder of its own, is of no paper: it tells users how the methods do as they are by default.
+OF_PAPERS = {path.name: ast.parse(path.read_text()) for path in sorted(FOLDER.glob("*.py"))}
 
 
 def names_of_methods(tree):

@@ -18,9 +18,13 @@ VERDICTS = {"reproduced": "reproduced", "same ordering": "same ordering", "not r
 
 
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(help="Experiments; none lists them.", show_default=False)] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Experiments, or how their names begin; none lists them.", show_default=False),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="A few repetitions of the cheap ones.")] = False,
+    public: Annotated[bool, typer.Option("--public", help="Only data that scikit-learn ships or makes.")] = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of results, tables, pictures and page.")
     ] = Path("out/evidence"),
@@ -35,14 +39,17 @@ def reproduce(
         raise typer.BadParameter(f"{jobs} processes cannot work; give 1 or more", param_hint="--jobs")
     if names and everything:
         raise typer.BadParameter("name experiments, or give --all", param_hint="--all")
-    if not names and not everything and not quick:
+    if not names and not everything and not quick and not public:
         _list(output)
         return
-    chosen = [papers.get(name) for name in names] if names else list(papers.experiments().values())
-    left_out = [e.name for e in chosen if not e.tasks(quick)]
+    if quick and public:
+        raise typer.BadParameter("give --quick or --public", param_hint="--public")
+    chosen = [e for name in names for e in papers.group(name)] if names else list(papers.experiments().values())
+    left_out = [e.name for e in chosen if not e.tasks(quick, public)]
     if names and left_out:
-        raise typer.BadParameter(f"{', '.join(left_out)} has no quick tier; run it without", param_hint="--quick")
-    _run([e for e in chosen if e.name not in left_out], output, quick, jobs, go_on=not names)
+        tier = "quick" if quick else "public"
+        raise typer.BadParameter(f"{', '.join(left_out)} has no {tier} tier; run it without", param_hint=f"--{tier}")
+    _run([e for e in chosen if e.name not in left_out], output, {"quick": quick, "public": public}, jobs, not names)
 
 
 def _experiments() -> ModuleType:
@@ -67,6 +74,7 @@ def _list(folder: Path) -> None:
     for what, why in IMPOSSIBLE.items():
         say(f"  {what}: {why}")
     say("\nlapwing reproduce NAME runs one, --all all, --quick a few repetitions of the cheap ones.")
+    say("lapwing reproduce guide --public compares methods on data that scikit-learn ships or makes.")
 
 
 def _short(summary: Summary | None) -> str:
@@ -75,7 +83,7 @@ def _short(summary: Summary | None) -> str:
     return ", ".join(f"{n} {VERDICTS[verdict]}" for verdict, n in summary.verdicts.items() if n) or "measured"
 
 
-def _run(chosen: list[Experiment], folder: Path, quick: bool, jobs: int | None, go_on: bool) -> None:
+def _run(chosen: list[Experiment], folder: Path, tier: dict[str, bool], jobs: int | None, go_on: bool) -> None:
     """One after the other; with ``go_on`` one that fails is noted, and the others are run."""
     from ..papers.experiments import ExperimentError
 
@@ -83,7 +91,7 @@ def _run(chosen: list[Experiment], folder: Path, quick: bool, jobs: int | None, 
     try:
         for number, experiment in enumerate(chosen, start=1):
             try:
-                _one(experiment, folder, quick, jobs, f"{number} of {len(chosen)}: ", whole=len(chosen) == 1)
+                _one(experiment, folder, tier, jobs, f"{number} of {len(chosen)}: ", whole=len(chosen) == 1)
             except (OSError, ExperimentError) as error:  # its data, or its repetitions
                 if not go_on:
                     raise
@@ -99,7 +107,9 @@ def _run(chosen: list[Experiment], folder: Path, quick: bool, jobs: int | None, 
         raise typer.Exit(1)
 
 
-def _one(experiment: Experiment, folder: Path, quick: bool, jobs: int | None, place: str, whole: bool) -> None:
+def _one(
+    experiment: Experiment, folder: Path, tier: dict[str, bool], jobs: int | None, place: str, whole: bool
+) -> None:
     from ..papers.experiments import run
 
     with progress(experiment.name) as show:
@@ -107,7 +117,7 @@ def _one(experiment: Experiment, folder: Path, quick: bool, jobs: int | None, pl
         def tell(name: str, done: int, total: int) -> None:
             show(done, total, place + name)
 
-        summary = run(experiment, folder, quick=quick, n_jobs=jobs, progress=tell)
+        summary = run(experiment, folder, **tier, n_jobs=jobs, progress=tell)
     _show(summary, whole)
 
 
@@ -119,6 +129,11 @@ def _page(folder: Path, failed: dict[str, str]) -> None:
 
 
 def _show(summary: Summary, whole: bool) -> None:
+    if summary.experiment.table is not None:
+        typer.echo(f"{summary.experiment.name}: {summary.experiment.source}")
+        head, rows = summary.experiment.table(summary)
+        print_table(head, rows)
+        return
     if not whole:
         typer.echo(f"{summary.experiment.name}: {_short(summary)}")
         return

@@ -36,6 +36,7 @@ __all__ = [
     "collected",
     "experiments",
     "get",
+    "group",
     "names",
     "run",
     "write_page",
@@ -58,6 +59,12 @@ def experiments() -> dict[str, Experiment]:
 
 def names() -> list[str]:
     return list(experiments())
+
+
+def group(name: str) -> list[Experiment]:
+    """The experiment of that name, or all whose names begin with it: ``"guide"`` are the five of the guide."""
+    begun = [e for each, e in experiments().items() if each.startswith(f"{name}-")]
+    return begun if begun and name not in experiments() else [get(name)]
 
 
 def get(name: str) -> Experiment:

@@ -30,6 +30,7 @@ def run(
     folder: Path | str,
     *,
     quick: bool = False,
+    public: bool = False,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Summary:
@@ -45,6 +46,8 @@ def run(
         Holds ``results/NAME.jsonl``, ``NAME.csv`` and pictures.
     quick : bool, default=False
         A few repetitions only.
+    public : bool, default=False
+        Only the conditions that need no file.
     n_jobs : int or None, default=None
         Processes; None is one for each core.
     progress : callable, default=None
@@ -54,12 +57,12 @@ def run(
     -------
     Summary
     """
-    for name in experiment.data:
+    for name in () if public else experiment.data:
         dataset(name)  # says what is missing or damaged before anything is measured
     folder = Path(folder)
     (folder / "results").mkdir(parents=True, exist_ok=True)
     store = Store(folder / "results", experiment)
-    tasks = experiment.tasks(quick)
+    tasks = experiment.tasks(quick, public)
     results = store.read()
     missing = [task for task in tasks if task not in results]
     done = len(tasks) - len(missing)

@@ -104,6 +104,8 @@ class Experiment:
         Seeds 0, 1, ... of each condition; ``n_quick`` in the quick tier (0 leaves the experiment out there).
     quick_conditions : tuple of str or None
         The conditions of the quick tier; None are all.
+    public : tuple of str
+        The conditions of the public tier, which needs no file: what scikit-learn ships or makes.
     dimensions : sequence of numbers
         Over which curves run; ``axis`` says what they are, if not numbers of dimensions.
     published : mapping
@@ -123,6 +125,8 @@ class Experiment:
         From the :class:`Summary` to captions and figures.
     curves : bool
         Whether the curves are drawn.
+    table : callable
+        From the :class:`Summary` to the head and the rows of a short table, for the console.
     """
 
     name: str
@@ -134,6 +138,7 @@ class Experiment:
     n_repeats: int = 1
     n_quick: int = 0
     quick_conditions: tuple[str, ...] | None = None
+    public: tuple[str, ...] = ()
     dimensions: Sequence[float] = ()
     axis: str = "dimensions"
     published: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -146,13 +151,14 @@ class Experiment:
     derived: Callable[[Summary], Mapping[tuple[str, str, str], Sequence[float]]] | None = None
     pictures: Callable[[Summary], Mapping[str, Figure]] | None = None
     curves: bool = True
+    table: Callable[[Summary], tuple[list[str], list[list[str]]]] | None = None
 
     def measure(self, condition: str, seed: int) -> Values:
         """Numbers, or curves over the dimensions, of one repetition."""
         raise NotImplementedError
 
-    def tasks(self, quick: bool = False) -> list[Task]:
-        conditions = tuple(self.conditions)
+    def tasks(self, quick: bool = False, public: bool = False) -> list[Task]:
+        conditions = self.public if public else tuple(self.conditions)
         if quick and self.quick_conditions is not None:
             conditions = self.quick_conditions
         return [Task(c, seed) for seed in range(self.n_quick if quick else self.n_repeats) for c in conditions]
@@ -206,7 +212,9 @@ _WORDS |= {
     "n_repeats",
     "n_quick",
     "quick_conditions",
+    "public",
     "data",
+    "table",
 }
 
 
