@@ -7,10 +7,12 @@ True
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
+from ._baselines import BASELINES
 from ._classification import Classification, Method, PerClass
 from ._clustering import Clustering
 from ._engine import ExperimentError, collected, run
@@ -52,7 +54,11 @@ IMPOSSIBLE = {
 @cache
 def experiments() -> dict[str, Experiment]:
     """Every experiment, by its name."""
-    declared = [e for paper in PAPERS for e in import_module(f".{paper}", __name__).EXPERIMENTS]
+    declared = [
+        replace(experiment, baselines=BASELINES.get(paper, ()))
+        for paper in PAPERS
+        for experiment in import_module(f".{paper}", __name__).EXPERIMENTS
+    ]
     return {experiment.name: experiment for experiment in declared}
 
 
