@@ -17,6 +17,7 @@ from ._classification import Classification, Method, PerClass
 from ._clustering import Clustering
 from ._engine import ExperimentError, collected, run
 from ._experiment import Cell, Claim, Experiment, Measured, Reading, Summary, Task
+from ._kept import Kept, keep
 from ._page import write_page
 from ._store import ResultsError
 
@@ -28,6 +29,7 @@ __all__ = [
     "Clustering",
     "Experiment",
     "ExperimentError",
+    "Kept",
     "Measured",
     "Method",
     "PerClass",
@@ -38,12 +40,13 @@ __all__ = [
     "collected",
     "experiments",
     "get",
+    "keep",
     "names",
     "run",
     "write_page",
 ]
 
-PAPERS = ("_thesis", "_thesis_text", "_lpca", "_lpdp", "_glpca", "_repulsion", "_guide")
+PAPERS = ("_thesis", "_thesis_text", "_thesis_digits", "_lpca", "_lpdp", "_glpca", "_repulsion", "_guide")
 IMPOSSIBLE = {
     "thesis tables 4.3, 4.4, figures 4.10-4.12": "the MSRA faces are not public",
     "lpca figures 3-5 as printed": "the FRGC version 2 faces are not public; public faces take their place",

@@ -223,7 +223,9 @@ def _written(function: Any) -> list[str]:
     """The text of a function, a lambda too; of all that begin on its line, which is more rather than less."""
     module, line = sys.modules[function.__module__], function.__code__.co_firstlineno
     nodes = [n for n in ast.walk(_tree(module)) if isinstance(n, ast.FunctionDef | ast.Lambda)]
-    return [_text(module, n) for n in nodes if line in (n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ())))]
+    return [
+        _text(module, n) for n in nodes if line in (n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ())))
+    ]
 
 
 def _works(node: ast.stmt) -> bool:
@@ -262,8 +264,14 @@ class Measured(Experiment):
 class Summary:
     """What all repetitions of an experiment give."""
 
-    def __init__(self, experiment: Experiment, results: Mapping[Task, Values], versions: Iterable[str] = ()):
-        self.experiment = experiment
+    def __init__(
+        self,
+        experiment: Experiment,
+        results: Mapping[Task, Values],
+        versions: Iterable[str] = (),
+        seconds: float = 0.0,
+    ):
+        self.experiment, self.seconds = experiment, seconds  # of processor time, all repetitions together
         self.versions = sorted(versions)  # with which it was measured
         self.n_repeats = len({task.seed for task in results})
         self._found: dict[tuple[str, str, str], list[Any]] = {}
