@@ -16,6 +16,8 @@ from ._baselines import BASELINES
 from ._classification import Classification, Method, PerClass
 from ._clustering import Clustering
 from ._engine import ExperimentError, collected, run
+from ._evidence import PAPERS as TITLES
+from ._evidence import Tally, paper_of, sentence, tallies
 from ._experiment import Cell, Claim, Experiment, Measured, Reading, Summary, Task
 from ._kept import Kept, keep
 from ._page import write_page
@@ -36,13 +38,18 @@ __all__ = [
     "Reading",
     "ResultsError",
     "Summary",
+    "TITLES",
+    "Tally",
     "Task",
     "collected",
     "experiments",
     "get",
     "keep",
     "names",
+    "paper_of",
     "run",
+    "sentence",
+    "tallies",
     "write_page",
 ]
 
