@@ -227,9 +227,7 @@ def test_where_baselines_miss_as_well_that_is_said():
 def test_only_measured_baselines_of_the_same_condition_excuse_a_miss():
     assert judged({"own": 70.0}, ("raw",), raw=55.0, own=75.0) == {"own": "not reproduced", "raw": "not reproduced"}
     assert judged({"raw": 50.0, "own": 70.0}, (), raw=55.0, own=75.0)["own"] == "not reproduced"
-    experiment = made_up(
-        published={"score": {"one": {"A": 9.0}, "two": {"B": 9.0}}}, tolerance=0.1, baselines=("B",)
-    )
+    experiment = made_up(published={"score": {"one": {"A": 9.0}, "two": {"B": 9.0}}}, tolerance=0.1, baselines=("B",))
     results = {Task(c, 0): constant(value, 0) for c, value in experiment.conditions.items()}
     found = {(c.condition, c.method): c.verdict for c in Summary(experiment, results).cells if c.published}
     assert found == {("one", "A"): "not reproduced", ("two", "B"): "baselines differ too"}

@@ -34,7 +34,8 @@ def reproduce(
         bool, typer.Option("--page", help="Run nothing; write the page of the results that come with lapwing.")
     ] = False,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Run nothing; put the results of the folder among those that come with lapwing.")
+        bool,
+        typer.Option("--keep", help="Run nothing; put the results of the folder among those that come with lapwing."),
     ] = False,
 ) -> None:
     """Repeat published experiments beside their printed numbers.

@@ -18,13 +18,17 @@ from ._clustering import Clustering
 from ._engine import ExperimentError, collected, run
 from ._evidence import PAPERS as TITLES
 from ._evidence import Tally, paper_of, sentence, tallies
-from ._experiment import Cell, Claim, Experiment, Measured, Reading, Summary, Task
+from ._experiment import VERDICTS, Cell, Claim, Experiment, Measured, Reading, Summary, Task
+from ._investigations import INVESTIGATIONS
 from ._kept import Kept, keep
 from ._page import write_page
 from ._store import ResultsError
 
 __all__ = [
     "IMPOSSIBLE",
+    "INVESTIGATIONS",
+    "TITLES",
+    "VERDICTS",
     "Cell",
     "Claim",
     "Classification",
@@ -38,10 +42,10 @@ __all__ = [
     "Reading",
     "ResultsError",
     "Summary",
-    "TITLES",
     "Tally",
     "Task",
     "collected",
+    "evidence_sentence",
     "experiments",
     "get",
     "keep",
@@ -70,6 +74,11 @@ def experiments() -> dict[str, Experiment]:
         for experiment in import_module(f".{paper}", __name__).EXPERIMENTS
     ]
     return {experiment.name: experiment for experiment in declared}
+
+
+def evidence_sentence() -> str:
+    """What lapwing claims to reproduce, by the results that come with it: the sentence that README quotes."""
+    return sentence(tallies(collected(experiments().values(), kept=True)))
 
 
 def names() -> list[str]:

@@ -8,7 +8,7 @@ import inspect
 import re
 import sys
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
 from types import ModuleType
@@ -219,13 +219,21 @@ def _working_parts(module: ModuleType) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
+@cache
+def _functions(module: ModuleType) -> dict[int, list[ast.AST]]:
+    """The functions that begin on a line, lambdas too; a decorated one begins with its first decorator."""
+    found: dict[int, list[ast.AST]] = {}
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            found.setdefault(first, []).append(node)
+    return found
+
+
 def _written(function: Any) -> list[str]:
-    """The text of a function, a lambda too; of all that begin on its line, which is more rather than less."""
-    module, line = sys.modules[function.__module__], function.__code__.co_firstlineno
-    nodes = [n for n in ast.walk(_tree(module)) if isinstance(n, ast.FunctionDef | ast.Lambda)]
-    return [
-        _text(module, n) for n in nodes if line in (n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ())))
-    ]
+    """The text of a function; of all that begin on its line, which is more rather than less."""
+    module = sys.modules[function.__module__]
+    return [_text(module, node) for node in _functions(module)[function.__code__.co_firstlineno]]
 
 
 def _works(node: ast.stmt) -> bool:
@@ -274,7 +282,7 @@ class Summary:
         self.experiment, self.seconds = experiment, seconds  # of processor time, all repetitions together
         self.versions = sorted(versions)  # with which it was measured
         self.n_repeats = len({task.seed for task in results})
-        self._found: dict[tuple[str, str, str], list[Any]] = {}
+        self._found: dict[tuple[str, str, str], Any] = {}
         for task in sorted(results, key=lambda t: (t.seed, t.condition)):
             for method, quantities in results[task].items():
                 for quantity, value in quantities.items():
@@ -286,21 +294,22 @@ class Summary:
         if self.experiment.derived is not None and self._measured:
             self._found = self._measured | {key: list(v) for key, v in self.experiment.derived(self).items()}
 
-    @property
-    def resampled(self) -> Iterator[Summary]:
+    @cached_property
+    def resampled(self) -> list[Summary]:
         """Bootstrap samples of the repetitions, the same ones for all methods of a condition; itself where there is one."""
         lengths = sorted({len(values) for values in self._measured.values()})
         if not lengths or lengths[-1] < 2:
-            yield self
-            return
+            return [self]
         random = np.random.RandomState(0)
-        for _ in range(RESAMPLES):
-            draws = {n: random.randint(n, size=n) for n in lengths}
-            other = Summary(self.experiment, {})
-            other._measured = {key: [values[i] for i in draws[len(values)]] for key, values in self._measured.items()}
-            other._found = dict(other._measured)
-            other._derive()
-            yield other
+        measured = {key: np.asarray(values, dtype=float) for key, values in self._measured.items()}
+        return [self._drawn(measured, {n: random.randint(n, size=n) for n in lengths}) for _ in range(RESAMPLES)]
+
+    def _drawn(self, measured: Mapping[Any, np.ndarray], draws: Mapping[int, np.ndarray]) -> Summary:
+        other = Summary(self.experiment, {})
+        other._measured = {key: values[draws[len(values)]] for key, values in measured.items()}
+        other._found = dict(other._measured)
+        other._derive()
+        return other
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
@@ -316,8 +325,7 @@ class Summary:
 
     def runs(self, quantity: str, condition: str, method: str) -> np.ndarray:
         """One row, or one number, a repetition; what a dimension cannot have is NaN."""
-        found = self._found[quantity, condition, method]
-        return np.array([np.asarray(v, dtype=float) for v in found])
+        return np.asarray(self._found[quantity, condition, method], dtype=float)
 
     def is_curve(self, quantity: str, condition: str, method: str) -> bool:
         return self.runs(quantity, condition, method).ndim == 2
