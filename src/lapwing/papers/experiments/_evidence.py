@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ._experiment import BASELINES_DIFFER, NOT_REPRODUCED, ORDERED, REPRODUCED, Summary
+from ._experiment import REPRODUCED, VERDICTS, Summary
 
 #: The five papers, by the first word of their experiments' names.
 PAPERS = {
@@ -33,13 +33,8 @@ class Tally:
     @property
     def sentence(self) -> str:
         """The claim of the library, with its counts."""
-        found = self.own
-        text = (
-            f"Of {self.tried:,} printed numbers and statements tried on {self.name.split(' (')[0]}'s own data, "
-            f"{found[REPRODUCED]:,} are reproduced, {found[ORDERED]:,} more keep the printed order of the methods, "
-            f"{found[BASELINES_DIFFER]:,} miss where the paper's baselines miss too, and {found[NOT_REPRODUCED]:,} are not "
-            "reproduced"
-        )
+        name = self.name.split(" (")[0]
+        text = f"Of {self.tried:,} printed numbers and statements tried on the own data of {name}, {_told(self.own)}"
         if self.other.total():
             text += f"; on other data it is {self.other[REPRODUCED]:,} of {self.other.total():,}"
         return f"{text}."
@@ -65,8 +60,17 @@ def sentence(found: Mapping[str, Tally]) -> str:
     """What lapwing claims to reproduce of all papers together."""
     own: Counter[str] = sum((tally.own for tally in found.values()), Counter())
     return (
-        f"Of the {own.total():,} numbers and statements of the five papers that could be tried on their own data, lapwing "
-        f"reproduces {own[REPRODUCED]:,} within the stated tolerance; {own[ORDERED]:,} more keep the printed order of the "
-        f"methods, {own[BASELINES_DIFFER]:,} miss where the raw data or PCA miss too, and {own[NOT_REPRODUCED]:,} are not "
-        "reproduced."
+        f"Of the {own.total():,} numbers and statements of the five papers that could be tried on the papers' own data, "
+        f"{_told(own)}."
+    )
+
+
+def _told(counts: Counter[str]) -> str:
+    """The four counts, as words that fit one and many."""
+    own, order, other, none = (counts[verdict] for verdict in VERDICTS)
+    return (
+        f"{own:,} {'is' if own == 1 else 'are'} reproduced within the stated tolerance, "
+        f"{order:,} more {'keeps' if order == 1 else 'keep'} the printed order of the methods, "
+        f"{other:,} {'misses' if other == 1 else 'miss'} where the baselines miss too, "
+        f"and {none:,} {'is' if none == 1 else 'are'} not reproduced"
     )
