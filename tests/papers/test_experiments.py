@@ -205,6 +205,51 @@ def test_printed_differences_below_the_tie_are_no_order():
     assert verdicts({"one": {"A": 9.0, "B": 9.5}}, tie=0.2)["one", "A"] == "same ordering"
 
 
+def judged(measured, baselines, **printed):
+    """Verdicts on printed numbers that differ by less than the tie, so that there is no order to speak of."""
+    experiment = made_up(
+        published={"score": {"one": printed}}, tolerance=1.0, tie=99.0, baselines=baselines, conditions={"one": 1.0}
+    )
+    values = {method: {"score": value} for method, value in measured.items()}
+    return {c.method: c.verdict for c in Summary(experiment, {Task("one", 0): values}).cells}
+
+
+def test_where_baselines_miss_as_well_that_is_said():
+    measured = {"raw": 50.0, "PCA": 60.0, "own": 70.0}
+    missed = judged(measured, ("raw", "PCA"), raw=55.0, PCA=60.5, own=75.0)
+    assert missed == {"raw": "baselines differ too", "PCA": "reproduced", "own": "baselines differ too"}
+    hit = judged(measured, ("raw", "PCA"), raw=50.5, PCA=60.5, own=75.0)
+    assert hit == {"raw": "reproduced", "PCA": "reproduced", "own": "not reproduced"}
+    few = judged({**measured, "LDA": 65.0}, ("raw", "PCA", "LDA"), raw=55.0, PCA=60.5, LDA=65.0, own=75.0)
+    assert few["own"] == few["raw"] == "not reproduced"  # one of three
+
+
+def test_only_measured_baselines_of_the_same_condition_excuse_a_miss():
+    assert judged({"own": 70.0}, ("raw",), raw=55.0, own=75.0) == {"own": "not reproduced", "raw": "not reproduced"}
+    assert judged({"raw": 50.0, "own": 70.0}, (), raw=55.0, own=75.0)["own"] == "not reproduced"
+    experiment = made_up(published={"score": {"one": {"A": 9.0}, "two": {"B": 9.0}}}, tolerance=0.1, baselines=("B",))
+    results = {Task(c, 0): constant(value, 0) for c, value in experiment.conditions.items()}
+    found = {(c.condition, c.method): c.verdict for c in Summary(experiment, results).cells if c.published}
+    assert found == {("one", "A"): "not reproduced", ("two", "B"): "baselines differ too"}
+
+
+def test_baselines_printed_by_dimension_are_compared_there():
+    experiment = digits(
+        published={"error": {"5 a digit": {"PCA": {2: 9.0, 8: 1.0}, "LPP": {2: 1.0, 8: 2.0}}}},
+        tolerance=0.5,
+        tie=99.0,
+        baselines=("PCA",),
+    )
+    values = {"PCA": {"error": [10.0, 8.0, 1.2]}, "LPP": {"error": [5.0, 4.0, 9.0]}}
+    cells = Summary(experiment, {Task("5 a digit", 0): values}).cells
+    assert {(c.method, c.dimension): c.verdict for c in cells} == {
+        ("PCA", 2): "baselines differ too",
+        ("PCA", 8): "reproduced",
+        ("LPP", 2): "baselines differ too",
+        ("LPP", 8): "not reproduced",
+    }
+
+
 def test_numbers_printed_by_dimension_are_compared_there():
     experiment = digits(
         published={"error": {"5 a digit": {"PCA": {2: 0.0, 8: 1.0}, "LPP": {2: -1.0, 8: 2.0}}}},
@@ -238,7 +283,7 @@ def test_claims_are_decided_by_their_number():
         (2.0, "not reproduced"),
         (1.0, "reproduced"),
     ]
-    assert summary.verdicts == {"reproduced": 1, "same ordering": 0, "not reproduced": 1}
+    assert summary.verdicts == {"reproduced": 1, "same ordering": 0, "baselines differ too": 0, "not reproduced": 1}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.metrics import mutual_info_score
+from sklearn.metrics.pairwise import cosine_distances
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
@@ -65,10 +66,36 @@ def test_singular_coordinates_are_lsi():
     np.testing.assert_allclose(np.abs(Z[:, :5]), np.abs(few), atol=1e-8)
 
 
-def test_best_is_the_smallest_of_equal_dimensions():
-    Z = np.ones((4, 2))
-    assert text._best(lambda Z, y: 0.5, Z, np.zeros(4), (1, 2)) == (50.0, 1)
-    assert text._best(lambda Z, y: Z.shape[1] / 2, Z, np.zeros(4), (1, 2)) == (100.0, 2)
+def test_nested_distances_are_cosine_distances():
+    Z = np.random.RandomState(0).randn(20, 6)
+    for d, D in zip((1, 4, 6), text.nested_distances(Z, (1, 4, 6)), strict=True):
+        np.testing.assert_allclose(D, cosine_distances(Z[:, :d]), atol=1e-12)
+
+
+def test_halves_hold_each_document_once():
+    first, second = text.halves(11, 3)
+    assert sorted([*first, *second]) == list(range(11))
+    assert (first.size, second.size) == (5, 6)
+
+
+def test_the_honest_dimension_is_that_of_the_other_half():
+    best_of_first, best_of_second = 0, 2
+    scores = np.array([[9.0, 5.0, 1.0], [3.0, 4.0, 8.0]])
+    assert text.chosen_honestly(scores) == (scores[1, best_of_first] + scores[0, best_of_second]) / 2
+
+
+@pytest.mark.parametrize("quantity", text.SCORES)
+def test_one_subset(quantity, monkeypatch):
+    """Every method at its best; what is chosen honestly is of halves, and no better than the best of them."""
+    X, y = documents(240, seed=2)
+    monkeypatch.setattr(text, "_corpus", lambda name: (X, y))
+    monkeypatch.setattr(text, "_subsets", lambda name, within: [np.arange(240)])
+    found = text._indexed(("made-up", quantity, text.TOPICS), 0)
+    assert set(found) == {"baseline", "LSI", "LPI"}
+    expected = 100 * text.SCORES[quantity](normalize(X), y)
+    assert found["baseline"][quantity] == pytest.approx(expected)
+    assert found["LPI"]["gain"] == pytest.approx(found["LPI"][quantity] - expected, abs=1e-3)
+    assert found["LPI"][f"{quantity}, honest"] > found["baseline"][f"{quantity}, honest"]
 
 
 def test_normalized_cut_weights_make_the_affinity_of_the_normalised_cut():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 from lapwing.papers.retrieval import neighborhood_accuracy, pair_average_precision
 
@@ -22,6 +23,15 @@ def test_pair_average_precision():
         pair_average_precision(X, np.arange(25))
 
 
+def test_equal_distances_count_as_one_place():
+    y = RNG.randint(0, 3, 40)
+    D = RNG.randint(1, 6, (40, 40)).astype(float)  # five different distances of 780 pairs
+    D = np.triu(D, 1) + np.triu(D, 1).T
+    first, second = np.triu_indices(40, 1)
+    expected = average_precision_score(y[first] == y[second], -D[first, second])
+    assert pair_average_precision(D, y, metric="precomputed") == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_neighborhood_accuracy(metric):
     """Eq. 5.10 and 5.11."""
@@ -31,5 +41,6 @@ def test_neighborhood_accuracy(metric):
     np.fill_diagonal(d, -1)
     shares = [np.mean(y[np.argsort(d[i])[: np.sum(y == y[i])]] == y[i]) for i in range(30)]
     assert neighborhood_accuracy(X, y, metric=metric) == pytest.approx(np.mean(shares))
+    assert neighborhood_accuracy(d, y, metric="precomputed") == pytest.approx(np.mean(shares))
     apart = np.repeat(np.eye(3), 10, axis=0) + 0.01 * RNG.rand(30, 3)
     assert neighborhood_accuracy(apart, np.repeat(range(3), 10)) == 1

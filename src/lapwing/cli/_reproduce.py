@@ -14,7 +14,12 @@ from ._console import print_table, progress, say
 if TYPE_CHECKING:
     from ..papers.experiments import Experiment, Summary
 
-VERDICTS = {"reproduced": "reproduced", "same ordering": "same ordering", "not reproduced": "not"}
+VERDICTS = {
+    "reproduced": "reproduced",
+    "same ordering": "same ordering",
+    "baselines differ too": "where baselines differ too",
+    "not reproduced": "not",
+}
 
 
 def reproduce(
@@ -29,12 +34,24 @@ def reproduce(
         Path, typer.Option("--output", "-o", help="Folder of results, tables, pictures and page.")
     ] = Path("out/evidence"),
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; one per core if not given.")] = None,
+    page: Annotated[
+        bool, typer.Option("--page", help="Run nothing; write the page of the results that come with lapwing.")
+    ] = False,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Run nothing; put the results of the folder among those that come with lapwing."),
+    ] = False,
 ) -> None:
     """Repeat published experiments beside their printed numbers.
 
     What is done is kept: a run that was stopped goes on where it was.
     """
     papers = _experiments()
+    if page or keep:
+        if names or everything or quick:
+            raise typer.BadParameter("runs nothing, so it takes no experiments", param_hint="--page, --keep")
+        _look(output, keep)
+        return
     if jobs is not None and jobs < 1:
         raise typer.BadParameter(f"{jobs} processes cannot work; give 1 or more", param_hint="--jobs")
     if names and everything:
@@ -121,10 +138,21 @@ def _one(
     _show(summary, whole)
 
 
-def _page(folder: Path, failed: dict[str, str]) -> None:
+def _look(folder: Path, keep_first: bool) -> None:
+    from ..papers.experiments import experiments, keep
+
+    if keep_first:
+        for path in keep(experiments().values(), folder):
+            say(f"wrote {path}")
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        _page(folder, {}, kept=True)
+
+
+def _page(folder: Path, failed: dict[str, str], kept: bool = False) -> None:
     from ..papers.experiments import IMPOSSIBLE, collected, experiments, write_page
 
-    if found := collected(experiments().values(), folder):
+    if found := collected(experiments().values(), folder, kept=kept):
         say(f"{write_page(found, folder, notes=IMPOSSIBLE | failed)} has it all")
 
 

@@ -7,42 +7,58 @@ True
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
+from ._baselines import BASELINES
 from ._classification import Classification, Method, PerClass
 from ._clustering import Clustering
 from ._engine import ExperimentError, collected, run
-from ._experiment import Cell, Claim, Experiment, Measured, Reading, Summary, Task
+from ._evidence import PAPERS as TITLES
+from ._evidence import Tally, paper_of, sentence, tallies
+from ._experiment import VERDICTS, Cell, Claim, Experiment, Measured, Reading, Summary, Task
+from ._investigations import INVESTIGATIONS
+from ._kept import Kept, keep
 from ._page import write_page
 from ._store import ResultsError
 
 __all__ = [
     "IMPOSSIBLE",
+    "INVESTIGATIONS",
+    "TITLES",
+    "VERDICTS",
     "Cell",
     "Claim",
     "Classification",
     "Clustering",
     "Experiment",
     "ExperimentError",
+    "Kept",
     "Measured",
     "Method",
     "PerClass",
     "Reading",
     "ResultsError",
     "Summary",
+    "Tally",
     "Task",
     "collected",
+    "evidence_sentence",
     "experiments",
     "get",
     "group",
+    "keep",
     "names",
+    "paper_of",
     "run",
+    "sentence",
+    "tallies",
     "write_page",
 ]
 
-PAPERS = ("_thesis", "_thesis_text", "_lpca", "_lpdp", "_glpca", "_repulsion", "_guide")
+PAPERS = ("_thesis", "_thesis_text", "_thesis_digits", "_lpca", "_lpdp", "_glpca", "_repulsion", "_guide")
 IMPOSSIBLE = {
     "thesis tables 4.3, 4.4, figures 4.10-4.12": "the MSRA faces are not public",
     "lpca figures 3-5 as printed": "the FRGC version 2 faces are not public; public faces take their place",
@@ -53,8 +69,17 @@ IMPOSSIBLE = {
 @cache
 def experiments() -> dict[str, Experiment]:
     """Every experiment, by its name."""
-    declared = [e for paper in PAPERS for e in import_module(f".{paper}", __name__).EXPERIMENTS]
+    declared = [
+        replace(experiment, baselines=BASELINES.get(paper, ()))
+        for paper in PAPERS
+        for experiment in import_module(f".{paper}", __name__).EXPERIMENTS
+    ]
     return {experiment.name: experiment for experiment in declared}
+
+
+def evidence_sentence() -> str:
+    """What lapwing claims to reproduce, by the results that come with it: the sentence that README quotes."""
+    return sentence(tallies(collected(experiments().values(), kept=True)))
 
 
 def names() -> list[str]:

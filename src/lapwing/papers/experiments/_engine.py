@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from ._data import dataset
 from ._experiment import Experiment, Summary, Task, Values
+from ._kept import Kept
 from ._page import save_pictures, save_table
 from ._store import ResultsError, Store
 
@@ -72,21 +73,38 @@ def run(
         store.append(task, values, seconds)
         done += 1
         report(experiment.name, done, len(tasks))
-    summary = _summary(experiment, folder)
+    summary = _summary(experiment, [Store(folder / "results", experiment)])
     save_table(summary, folder)
     save_pictures(summary, folder)
     return summary
 
 
-def collected(experiments: Iterable[Experiment], folder: Path | str) -> list[Summary]:
-    """What was measured in that folder so far, of those experiments of which anything was.
+def collected(
+    experiments: Iterable[Experiment], folder: Path | str | None = None, *, kept: bool = False
+) -> list[Summary]:
+    """What was measured of those experiments of which anything was.
 
     Results that cannot be read are left out, with a warning.
+
+    Parameters
+    ----------
+    experiments : iterable of Experiment
+    folder : path, default=None
+        Of earlier runs.
+    kept : bool, default=False
+        Whether the results that come with lapwing stand in for experiments of which the folder has none.
+
+    Returns
+    -------
+    list of Summary
     """
     found = []
     for experiment in experiments:
+        stores = [] if folder is None else [Store(Path(folder) / "results", experiment)]
+        if kept:
+            stores.append(Kept(experiment))
         try:
-            summary = _summary(experiment, Path(folder))
+            summary = _summary(experiment, stores)
         except ResultsError as error:
             warnings.warn(str(error), stacklevel=2)
             continue
@@ -95,12 +113,14 @@ def collected(experiments: Iterable[Experiment], folder: Path | str) -> list[Sum
     return found
 
 
-def _summary(experiment: Experiment, folder: Path) -> Summary:
-    """Of all that is there, whether a quick run or a full one left it."""
-    store = Store(folder / "results", experiment)
-    results = store.read()
+def _summary(experiment: Experiment, stores: Iterable[Store]) -> Summary:
+    """Of all that the first store has that has any, whether a quick run or a full one left it."""
     wanted = dict.fromkeys([*experiment.tasks(), *experiment.tasks(quick=True)])
-    return Summary(experiment, {task: results[task] for task in wanted if task in results}, store.versions)
+    for store in stores:
+        results = store.read()
+        if found := {task: results[task] for task in wanted if task in results}:
+            return Summary(experiment, found, store.versions, store.seconds)
+    return Summary(experiment, {})
 
 
 def _measured(experiment: Experiment, tasks: Sequence[Task], n_jobs: int | None) -> Any:
@@ -113,11 +133,11 @@ def _measured(experiment: Experiment, tasks: Sequence[Task], n_jobs: int | None)
 
 
 def _one(experiment: Experiment, task: Task) -> tuple[Task, Values, float]:
-    start = time.perf_counter()
+    start = time.process_time()  # of this process: what else runs does not lengthen it
     with threadpool_limits(1):  # processes share the cores; more threads would wait for each other, and change rounding
         try:
             values = experiment.measure(task.condition, task.seed)
         except Exception as error:
             where = f"{experiment.name}, {task.condition or 'no condition'}, seed {task.seed}"
             raise ExperimentError(f"{where}: {type(error).__name__}: {error}") from error
-    return task, json.loads(json.dumps(values)), time.perf_counter() - start
+    return task, json.loads(json.dumps(values)), time.process_time() - start

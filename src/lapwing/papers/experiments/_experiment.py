@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import tokenize
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
 from types import ModuleType
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 Values = dict[str, dict[str, Any]]  # method -> quantity -> a number, or a curve over the dimensions
 SURE, RESAMPLES = 0.95, 200  # of the repetitions, for claims
 REPRODUCED, ORDERED, NOT_REPRODUCED, NOT_PUBLISHED = "reproduced", "same ordering", "not reproduced", "not published"
+BASELINES_DIFFER = "baselines differ too"
+VERDICTS = (REPRODUCED, ORDERED, BASELINES_DIFFER, NOT_REPRODUCED)  # of what was published, best first
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,10 @@ class Experiment:
         How far a mean may lie from what was published and still count as reproduced.
     tie : float
         Published differences up to this do not count in the ordering.
+    baselines : tuple of str
+        Methods that have nothing to do with the paper's own: the raw data, PCA, and the like. Where at least half of the
+        baselines of a condition miss their printed numbers too, a miss tells of other data or another protocol, not of the
+        method, and the verdict is "baselines differ too".
     lower_is_better : bool
     single_run : bool
         Whether a curve's best is sought in each repetition, not in the mean over them.
@@ -144,6 +152,7 @@ class Experiment:
     published: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     tolerance: float | Mapping[str, float] = 0.0
     tie: float = 0.0
+    baselines: tuple[str, ...] = ()
     lower_is_better: bool = False
     single_run: bool = False
     readings: tuple[Reading, ...] = ()
@@ -182,16 +191,55 @@ class Experiment:
         if callable(value) and inspect.isfunction(inspect.unwrap(value)):
             function = inspect.unwrap(value)
             bound = [cell.cell_contents for cell in function.__closure__ or ()]
-            own = [inspect.getsource(function), _working_parts(sys.modules[function.__module__])]
+            own = [_written(function), _working_parts(sys.modules[function.__module__])]
             return cls._described([*own, *(function.__defaults__ or ()), *bound])
         return " ".join(repr(value).split())
 
 
 @cache
+def _source(module: ModuleType) -> str:
+    """A module's source without comments, which tell nothing of numbers."""
+    lines = inspect.getsource(module).splitlines(keepends=True)
+    for token in tokenize.generate_tokens(iter(lines).__next__):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column] + "\n"
+    return "".join(lines)
+
+
+@cache
+def _tree(module: ModuleType) -> ast.Module:
+    return ast.parse(_source(module))
+
+
+def _text(module: ModuleType, node: ast.AST) -> str:
+    """What is written there, however its lines are broken: the same on every version of Python."""
+    text = "".join((ast.get_source_segment(_source(module), node) or "").split())
+    return re.sub(r",(?=[)\]}])", "", text)
+
+
+@cache
 def _working_parts(module: ModuleType) -> str:
     """The functions, classes and constants of a module: what its functions may call, without what it declares."""
-    nodes = ast.parse(inspect.getsource(module)).body
-    return hashlib.sha256("".join(ast.unparse(node) for node in nodes if _works(node)).encode()).hexdigest()
+    parts = [_text(module, node) for node in _tree(module).body if _works(node)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@cache
+def _functions(module: ModuleType) -> dict[int, list[ast.AST]]:
+    """The functions that begin on a line, lambdas too; a decorated one begins with its first decorator."""
+    found: dict[int, list[ast.AST]] = {}
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            found.setdefault(first, []).append(node)
+    return found
+
+
+def _written(function: Any) -> list[str]:
+    """The text of a function; of all that begin on its line, which is more rather than less."""
+    module = sys.modules[function.__module__]
+    return [_text(module, node) for node in _functions(module)[function.__code__.co_firstlineno]]
 
 
 def _works(node: ast.stmt) -> bool:
@@ -204,6 +252,7 @@ def _works(node: ast.stmt) -> bool:
 _WORDS = {"source", "protocol", "published", "tolerance", "tie", "lower_is_better", "single_run", "readings"}
 _WORDS |= {
     "axis",
+    "baselines",
     "claims",
     "other_data",
     "derived",
@@ -231,11 +280,17 @@ class Measured(Experiment):
 class Summary:
     """What all repetitions of an experiment give."""
 
-    def __init__(self, experiment: Experiment, results: Mapping[Task, Values], versions: Iterable[str] = ()):
-        self.experiment = experiment
+    def __init__(
+        self,
+        experiment: Experiment,
+        results: Mapping[Task, Values],
+        versions: Iterable[str] = (),
+        seconds: float = 0.0,
+    ):
+        self.experiment, self.seconds = experiment, seconds  # of processor time, all repetitions together
         self.versions = sorted(versions)  # with which it was measured
         self.n_repeats = len({task.seed for task in results})
-        self._found: dict[tuple[str, str, str], list[Any]] = {}
+        self._found: dict[tuple[str, str, str], Any] = {}
         for task in sorted(results, key=lambda t: (t.seed, t.condition)):
             for method, quantities in results[task].items():
                 for quantity, value in quantities.items():
@@ -247,21 +302,22 @@ class Summary:
         if self.experiment.derived is not None and self._measured:
             self._found = self._measured | {key: list(v) for key, v in self.experiment.derived(self).items()}
 
-    @property
-    def resampled(self) -> Iterator[Summary]:
+    @cached_property
+    def resampled(self) -> list[Summary]:
         """Bootstrap samples of the repetitions, the same ones for all methods of a condition; itself where there is one."""
         lengths = sorted({len(values) for values in self._measured.values()})
         if not lengths or lengths[-1] < 2:
-            yield self
-            return
+            return [self]
         random = np.random.RandomState(0)
-        for _ in range(RESAMPLES):
-            draws = {n: random.randint(n, size=n) for n in lengths}
-            other = Summary(self.experiment, {})
-            other._measured = {key: [values[i] for i in draws[len(values)]] for key, values in self._measured.items()}
-            other._found = dict(other._measured)
-            other._derive()
-            yield other
+        measured = {key: np.asarray(values, dtype=float) for key, values in self._measured.items()}
+        return [self._drawn(measured, {n: random.randint(n, size=n) for n in lengths}) for _ in range(RESAMPLES)]
+
+    def _drawn(self, measured: Mapping[Any, np.ndarray], draws: Mapping[int, np.ndarray]) -> Summary:
+        other = Summary(self.experiment, {})
+        other._measured = {key: values[draws[len(values)]] for key, values in measured.items()}
+        other._found = dict(other._measured)
+        other._derive()
+        return other
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
@@ -277,8 +333,7 @@ class Summary:
 
     def runs(self, quantity: str, condition: str, method: str) -> np.ndarray:
         """One row, or one number, a repetition; what a dimension cannot have is NaN."""
-        found = self._found[quantity, condition, method]
-        return np.array([np.asarray(v, dtype=float) for v in found])
+        return np.asarray(self._found[quantity, condition, method], dtype=float)
 
     def is_curve(self, quantity: str, condition: str, method: str) -> bool:
         return self.runs(quantity, condition, method).ndim == 2
@@ -328,7 +383,7 @@ class Summary:
         return [Cell(quantity, condition, *cell, self._verdict(cell, cells, within)) for cell in cells]
 
     def _verdict(self, cell: tuple[Any, ...], group: list[tuple[Any, ...]], within: float) -> str:
-        """Within the tolerance; else whether the methods compared with each other come in the published order."""
+        """Within the tolerance; else whether those compared with each other come in the published order; else whose miss."""
         _, dimension, published, measured, *_ = cell
         if published is None:
             return NOT_PUBLISHED
@@ -338,7 +393,14 @@ class Summary:
         rivals = [c for c in group if c[2] is not None and (not by_dimension or c[1] == dimension)]
         pairs = [(a, b) for a in rivals for b in rivals if a[2] - b[2] > self.experiment.tie]
         takes_part = any(cell is a or cell is b for a, b in pairs)
-        return ORDERED if takes_part and all(a[3] > b[3] for a, b in pairs) else NOT_REPRODUCED
+        if takes_part and all(a[3] > b[3] for a, b in pairs):
+            return ORDERED
+        return BASELINES_DIFFER if self._baselines_miss(cell, rivals, within) else NOT_REPRODUCED
+
+    def _baselines_miss(self, cell: tuple[Any, ...], rivals: list[tuple[Any, ...]], within: float) -> bool:
+        """Whether at least half of the baselines that were measured lie outside the tolerance."""
+        misses = [abs(c[3] - c[2]) > within for c in rivals if c[0] in self.experiment.baselines and c[3] == c[3]]
+        return bool(cell[3] == cell[3] and misses and 2 * sum(misses) >= len(misses))
 
     @cached_property
     def claims(self) -> list[tuple[Claim, float, float, str]]:
@@ -357,4 +419,4 @@ class Summary:
     def verdicts(self) -> dict[str, int]:
         """How many numbers and claims of the paper got which verdict."""
         all_ = [cell.verdict for cell in self.cells] + [claim[-1] for claim in self.claims]
-        return {name: all_.count(name) for name in (REPRODUCED, ORDERED, NOT_REPRODUCED)}
+        return {name: all_.count(name) for name in VERDICTS}

@@ -6,7 +6,6 @@ import base64
 import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,9 @@ import numpy as np
 from ..._extras import require
 from ..._replacing import write_whole
 from ...plots import COLORS, MARKERS
-from ._experiment import Cell, Summary
+from ._evidence import PAPERS, paper_of, sentence, tallies
+from ._experiment import VERDICTS, Cell, Summary
+from ._investigations import INVESTIGATIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,12 +125,18 @@ def write_page(summaries: Iterable[Summary], folder: Path | str, *, notes: Mappi
     """
     folder, jinja2 = Path(folder), require("jinja2", "report")
     environment = jinja2.Environment(loader=jinja2.PackageLoader("lapwing.papers.experiments", "."), autoescape=True)
+    summaries = list(summaries)
     sections = [_section(summary, folder) for summary in summaries]
+    found = tallies(summaries)
     page = environment.get_template("page.html").render(
         sections=sections,
-        totals=_totals(s for s in sections if not s["experiment"].other_data),
-        others=_totals(s for s in sections if s["experiment"].other_data),
+        papers=_by_paper(sections),
+        names=PAPERS | {OWN: "lapwing's own"},
+        tallies=found,
+        claim=sentence(found),
+        verdicts=VERDICTS,
         versions=sorted({v for s in sections for v in s["versions"]}),
+        minutes=sum(s.seconds for s in summaries) / 60,
         notes=notes or {},
     )
     path = folder / "evidence.html"
@@ -137,11 +144,14 @@ def write_page(summaries: Iterable[Summary], folder: Path | str, *, notes: Mappi
     return path
 
 
-def _totals(sections: Iterable[dict[str, Any]]) -> dict[str, int]:
-    totals: Counter[str] = Counter()
+OWN = "own"  # experiments of no paper
+
+
+def _by_paper(sections: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
     for section in sections:
-        totals.update(section["verdicts"])
-    return totals
+        found.setdefault(paper_of(section["experiment"].name) or OWN, []).append(section)
+    return {paper: found[paper] for paper in (*PAPERS, OWN) if paper in found}
 
 
 def _section(summary: Summary, folder: Path) -> dict[str, Any]:
@@ -155,6 +165,8 @@ def _section(summary: Summary, folder: Path) -> dict[str, Any]:
         "tables": _tables(summary.cells),
         "claims": summary.claims,
         "verdicts": summary.verdicts,
+        "baselines": [m for m in experiment.baselines if any(c.method == m and c.published for c in summary.cells)],
+        "why": INVESTIGATIONS.get(experiment.name, ""),
         "pictures": [
             (caption, base64.b64encode((folder / f"{experiment.name}-{i}.png").read_bytes()).decode())
             for i, caption in enumerate(pictures, start=1)

@@ -36,12 +36,16 @@ class Store:
         self.path = folder / f"{experiment.name}.jsonl"
         self.fingerprint = experiment.fingerprint
         self.versions: set[str] = set()  # with which the lines were measured that have been read
+        self.seconds = 0.0  # that these took
 
     def read(self) -> dict[Task, Values]:
-        lines = self._lines()
-        return {
-            Task(**line["task"]): line["values"] for line in map(self._parsed, lines, range(1, len(lines) + 1)) if line
-        }
+        return {Task(**record["task"]): record["values"] for record in self.records()}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The whole lines of this declaration: what was measured, in how many seconds, with which versions."""
+        for number, line in enumerate(self._lines(), start=1):
+            if record := self._parsed(line, number):
+                yield record
 
     def append(self, task: Task, values: Values, seconds: float) -> None:
         record = {
@@ -85,6 +89,7 @@ class Store:
             if record["fingerprint"] != self.fingerprint:
                 return None
             self.versions.add(record["versions"])
+            self.seconds += record["seconds"]
             return record
         except (ValueError, KeyError, TypeError) as error:
             raise ResultsError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -318,23 +318,60 @@ def _representations(name: str, rows: np.ndarray, variants: bool) -> Iterable[tu
         yield method, coordinates[rows], [d for d in _lsi_dimensions(n) if d <= coordinates.shape[1]]
 
 
-def _best(score: Callable[..., float], Z: np.ndarray, y: np.ndarray, dimensions: Sequence[int]) -> tuple[float, int]:
-    """The best score, in percent, and the smallest dimension that has it."""
-    scores = [score(Z[:, :d], y) for d in dimensions]
-    at = int(np.argmax(scores))
-    return 100 * scores[at], int(dimensions[at])
+def nested_distances(Z: np.ndarray, dimensions: Sequence[int]) -> Iterator[np.ndarray]:
+    """1 - cosine of all rows in the first d columns, for each d; the products of fewer columns are part of those of more."""
+    products, squares, done = np.zeros((len(Z), len(Z))), np.zeros(len(Z)), 0
+    for d in dimensions:
+        products += Z[:, done:d] @ Z[:, done:d].T
+        squares += np.sum(Z[:, done:d] ** 2, axis=1)
+        lengths = np.sqrt(np.maximum(squares, np.finfo(float).tiny))
+        yield np.maximum(1 - products / np.outer(lengths, lengths), 0)
+        done = d
+
+
+Score = Callable[..., float]  # of distances and classes, with metric="precomputed"
+
+
+def _scores(score: Score, distances: Iterable[np.ndarray], y: np.ndarray) -> np.ndarray:
+    """In percent, one number for each matrix of distances."""
+    return np.array([100 * score(D, y, metric="precomputed") for D in distances])
+
+
+def halves(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """All of n documents, in two random halves."""
+    shuffled = np.random.RandomState(seed).permutation(n)
+    return np.sort(shuffled[: n // 2]), np.sort(shuffled[n // 2 :])
+
+
+def chosen_honestly(in_halves: np.ndarray) -> float:
+    """From scores of two halves (rows) over the dimensions: of each half, where the other one is best; the mean."""
+    first, second = in_halves
+    return float((second[np.argmax(first)] + first[np.argmax(second)]) / 2)
 
 
 def _indexed(setting: tuple[str, str, tuple[int, int]], seed: int) -> Values:
-    """One document subset: every method at its best dimension."""
+    """One document subset: every method at its best dimension, and at one that is chosen on other documents."""
     name, quantity, within = setting
     rows, score = _subsets(name, within)[seed], SCORES[quantity]
     X, y = _corpus(name)
-    baseline = 100 * score(normalize(X[rows]), y[rows])
+    y, parts = y[rows], halves(rows.size, seed)
+
+    def in_halves(distances: Iterable[np.ndarray]) -> np.ndarray:
+        return np.array([[_scores(score, [D[np.ix_(part, part)]], y[part])[0] for D in distances] for part in parts])
+
+    A = normalize(X[rows])
+    plain = [np.maximum(1 - (A @ A.T).toarray(), 0)]
+    baseline = float(_scores(score, plain, y)[0])
     found: Values = {"baseline": {quantity: baseline, "dimensions": float(rows.size)}}
+    found["baseline"][f"{quantity}, honest"] = chosen_honestly(in_halves(plain))
     for method, Z, dimensions in _representations(name, rows, variants=within == ANY):
-        best, d = _best(score, Z, y[rows], dimensions)
-        found[method] = {quantity: best, "gain": best - baseline, "dimensions": float(d)}
+        distances = list(nested_distances(Z, dimensions))
+        scores = _scores(score, distances, y)
+        at = int(np.argmax(scores))  # the smallest dimension of those that are best
+        best, d = float(scores[at]), float(dimensions[at])
+        found[method] = {quantity: best, "gain": best - baseline, "dimensions": d}
+        if method in ("LSI", "LPI"):
+            found[method][f"{quantity}, honest"] = chosen_honestly(in_halves(distances))
     return found
 
 
@@ -438,6 +475,12 @@ def _index_table(
             ),
             Reading("LSI's vectors", "Documents of length 1, as LPI's.", "'LSI (counts)'."),
             Reading("Published averages", better),
+            Reading(
+                "An honest choice of the dimension",
+                "The paper takes the dimension that is best for the labels on which it reports. Rows of the quantity with "
+                "'honest' take the dimension that is best on one random half of the subset's documents, and report the "
+                "other half, both ways; the baseline is of the same halves.",
+            ),
         ),
         claims=(
             Claim(
@@ -465,14 +508,17 @@ def _over_neighbors(name: str, seed: int) -> Values:
     X, y = _corpus(name)
     A, y = normalize(_used_terms(X[rows])), y[rows]
     graphs = {f"LPI, {k} neighbours": k for k in NEIGHBORS} | {COMPLETE: len(y) - 1}
-    found = {"baseline": neighborhood_accuracy(A, y) * 100}
-    found["LSI"] = _best(neighborhood_accuracy, singular_coordinates(A), y, _lsi_dimensions(len(y)))[0]
+    found = {"baseline": 100 * neighborhood_accuracy(A, y)}
+    found["LSI"] = _best_accuracy(singular_coordinates(A), y, _lsi_dimensions(len(y)))
     for method, k in graphs.items():
-        Z = published(LPP, FEW_DIMENSIONS[-1], graph=_cosine_graph(A, k), pca=None, scaling="constraint").fit_transform(
-            A
-        )
-        found[method] = _best(neighborhood_accuracy, Z, y, FEW_DIMENSIONS)[0]
+        W = _cosine_graph(A, k)
+        Z = published(LPP, FEW_DIMENSIONS[-1], graph=W, pca=None, scaling="constraint").fit_transform(A)
+        found[method] = _best_accuracy(Z, y, FEW_DIMENSIONS)
     return {method: {"accuracy": value} for method, value in found.items()}
+
+
+def _best_accuracy(Z: np.ndarray, y: np.ndarray, dimensions: Sequence[int]) -> float:
+    return float(_scores(neighborhood_accuracy, nested_distances(Z, dimensions), y).max())
 
 
 def _by_neighbors(summary: Summary) -> np.ndarray:

@@ -1,0 +1,124 @@
+"""Writes docs/evidence.md's tables and its picture from the results that come with lapwing.
+
+    python docs/evidence.py
+
+What stands between the two markers is replaced; a test fails where the page or the picture is stale.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from lapwing.papers.experiments import (
+    IMPOSSIBLE,
+    INVESTIGATIONS,
+    VERDICTS,
+    Experiment,
+    Summary,
+    Tally,
+    collected,
+    experiments,
+    sentence,
+    tallies,
+)
+
+ROOT = Path(__file__).parent
+PAGE, PICTURE = ROOT / "evidence.md", ROOT / "_static" / "evidence.svg"
+MARKED = re.compile(r"(^<!-- written by docs/evidence\.py -->\n).*?(^<!-- end of docs/evidence\.py -->)", re.S | re.M)
+COLORS = dict(zip(VERDICTS, ("#00785a", "#d99a1c", "#7d8fd6", "#c2482e"), strict=True))
+
+
+def tables(summaries: Sequence[Summary], declared: Mapping[str, Experiment]) -> str:
+    found = tallies(summaries)
+    parts = [
+        sentence(found),
+        "![One bar per paper: how many of its numbers and statements got which verdict](_static/evidence.svg)",
+        _of_papers(found),
+        "\n".join(f"- **{tally.name}.** {tally.sentence}" for tally in found.values()),
+        "## Why numbers miss",
+        _reasons(),
+        "## Every experiment",
+        "An experiment with * uses other data than the paper's; its verdicts are shown and not counted above.\n"
+        f"All repetitions together took {sum(s.seconds for s in summaries) / 60:.0f} minutes of one core.",
+        _of_experiments({s.experiment.name: s for s in summaries}, declared),
+        "## What cannot be repeated",
+        "\n".join(f"- {what}: {why}." for what, why in IMPOSSIBLE.items()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _of_papers(found: Mapping[str, Tally]) -> str:
+    rows = [[t.name, f"{t.tried:,}", *(f"{t.own[v]:,}" for v in VERDICTS)] for t in found.values()]
+    return _markdown(["paper", "tried", *VERDICTS], rows)
+
+
+def _of_experiments(summaries: Mapping[str, Summary], declared: Mapping[str, Experiment]) -> str:
+    rows = []
+    for name, experiment in declared.items():
+        summary = summaries.get(name)
+        marked = f"`{name}`{' *' if experiment.other_data else ''}"
+        done = f"{summary.n_repeats if summary else 0} of {experiment.n_repeats}"
+        counts = [str(summary.verdicts[v] or "") for v in VERDICTS] if summary else [""] * len(VERDICTS)
+        rows.append([marked, experiment.source, done, *counts])
+    return _markdown(["experiment", "source", "repetitions", *VERDICTS], rows)
+
+
+def _reasons() -> str:
+    return "\n".join(f"- `{name}`: {text}" for name, text in INVESTIGATIONS.items())
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def picture(found: Mapping[str, Tally]) -> str:
+    """A bar per paper, as long as the page is wide, its parts the shares of the verdicts."""
+    left, width, step = 290, 500, 44
+    height = 60 + step * len(found)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 20} {height}" role="img" '
+        'font-family="system-ui, sans-serif" font-size="14">',
+        "<title>Verdicts on the numbers and statements of five papers, as shares</title>",
+        f'<rect width="{left + width + 20}" height="{height}" fill="#ffffff"/>',
+    ]
+    for place, verdict in enumerate(VERDICTS):
+        x = left + place * 132 - 130
+        parts.append(f'<rect x="{x}" y="14" width="12" height="12" fill="{COLORS[verdict]}"/>')
+        parts.append(f'<text x="{x + 17}" y="25" fill="#1d2733" font-size="13">{verdict}</text>')
+    for row, tally in enumerate(found.values()):
+        y, x = 48 + step * row, float(left)
+        parts.append(f'<text x="{left - 10}" y="{y + 18}" text-anchor="end" fill="#1d2733">{escape(tally.name)}</text>')
+        for verdict in VERDICTS:
+            share = width * tally.own[verdict] / max(tally.tried, 1)
+            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{share:.1f}" height="26" fill="{COLORS[verdict]}"/>')
+            if share > 30:
+                parts.append(f'<text x="{x + 6:.1f}" y="{y + 18}" fill="#ffffff">{tally.own[verdict]:,}</text>')
+            x += share
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def written() -> dict[Path, tuple[str, str]]:
+    """Each file as it is, and as it should be."""
+    declared = experiments()
+    summaries = collected(declared.values(), kept=True)
+    text = PAGE.read_text("utf-8")
+    new, count = MARKED.subn(lambda m: f"{m[1]}\n{tables(summaries, declared)}\n{m[2]}", text)
+    if count != 1:
+        raise ValueError(f"{PAGE} has {count} places for the tables; it must have one")
+    drawn = PICTURE.read_text("utf-8") if PICTURE.exists() else ""
+    return {PAGE: (text, new), PICTURE: (drawn, picture(tallies(summaries)))}
+
+
+def main() -> None:
+    for path, (text, new) in written().items():
+        if new != text:
+            path.write_text(new, "utf-8")
+            print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()
