@@ -322,7 +322,7 @@ def test_x_is_never_copied_and_no_square_matrix_is_formed(n, d, k, dtype, monkey
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     graph = W.data.nbytes + W.indices.nbytes + W.indptr.nbytes
-    assert peak < graph + 12 * n * k * S.itemsize + 2 * block
+    assert peak < graph + 12 * n * k * S.itemsize + 2 * block + 2**14  # the last for what is no array
     assert peak < n**2 * S.itemsize / 2
 
 
