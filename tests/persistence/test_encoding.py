@@ -397,6 +397,15 @@ def test_every_side_of_every_array_is_checked(estimator, names, tmp_path):
     load(forge(path, header, arrays))
 
 
+@pytest.mark.parametrize("flatten", [None, "yes", {"strings": ["a", "b"]}, [True]])
+def test_whether_to_flatten_is_true_or_false(flatten, tmp_path):
+    save(TSA(image_shape=(2, 3)).fit(X), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    header["model"]["params"]["flatten"] = flatten
+    with pytest.raises(ModelFileError, match="flatten=.* must be one of False, True"):
+        load(forge(tmp_path / "model", header, arrays))
+
+
 def test_image_shape_is_kept(file):
     header, arrays = contents(file)
     header["model"]["fitted"]["image_shape_"] = {"tuple": [2, 3]}
