@@ -402,7 +402,7 @@ def test_whether_to_flatten_is_true_or_false(flatten, tmp_path):
     save(TSA(image_shape=(2, 3)).fit(X), tmp_path / "model")
     header, arrays = contents(tmp_path / "model")
     header["model"]["params"]["flatten"] = flatten
-    with pytest.raises(ModelFileError, match="flatten=.* must be one of False, True"):
+    with pytest.raises(ModelFileError, match=r"flatten=.* must be one of False, True"):
         load(forge(tmp_path / "model", header, arrays))
 
 
