@@ -36,6 +36,16 @@ def data():
     return X, y % 3
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_rows_of_any_size_are_scaled_into_single_precision(make, scale, data):
+    found = _approximate.prepared(make(scale * data[0]), "euclidean")
+    assert found.dtype == np.float32
+    assert abs(found).max() == pytest.approx(1)
+    zero = _approximate.prepared(make(np.zeros((3, 2))), "euclidean")
+    assert abs(zero).max() == 0
+
+
 @pytest.fixture
 def descends(monkeypatch):
     """NN-descent, though the rows are few."""

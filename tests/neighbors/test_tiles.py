@@ -229,7 +229,9 @@ class TestProgress:
         find(Rows(self.X), Search(K, queries=queries))
         said = capsys.readouterr().err
         assert f"searching for the neighbours of {queries or 3000:,} rows: about " in said
-        assert f" of {queries or 3000:,} rows, " in said
+        shown = [int(n.replace(",", "")) for n in re.findall(rf"([\d,]+) of {queries or 3000:,} rows, ", said)]
+        assert shown == sorted(shown)
+        assert shown[-1] == (queries or 3000)
         assert " s left" in said
 
     @pytest.mark.usefixtures("terminal")
