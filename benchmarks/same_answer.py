@@ -1,7 +1,7 @@
 """How far the same fit differs between threads, precisions, memory layouts and versions of its dependencies: the largest angle.
 
     python benchmarks/same_answer.py
-    python benchmarks/same_answer.py --others oldest/bin/python newest/bin/python
+    python benchmarks/same_answer.py --others .venv-oldest/bin/python .venv-newest/bin/python
 
 Each estimator is fitted to the 1,797 digits of scikit-learn, with as many components, at most 10, as lead to the widest gap
 behind them: where eigenvalues are equal, directions are arbitrary. The angle is the largest one between the spaces that the
@@ -29,7 +29,10 @@ from threadpoolctl import threadpool_limits
 import lapwing
 
 MOST = 10
-NAMES = "LPP OLPP NPE ONPP LPI MMC LPDP MFA DNE LPCA KernelLPP KernelNPE LaplacianEigenmaps TangentialMaps GLPCA"
+NAMES = (
+    "LPP OLPP NPE ONPP LPI MMC LPDP MFA DNE LFDA LSDA LPCA KernelLPP KernelNPE KernelLDA KernelLFDA LaplacianEigenmaps"
+)
+NAMES += " TangentialMaps DiffusionMaps SpectralRegression GLPCA GraphPCA MULTISPATI ContrastivePCA"
 BRIEF = {"max_iter": 50, "tol": 1e-3}
 ESTIMATORS = [getattr(lapwing, name)() for name in NAMES.split()]
 ESTIMATORS += [lapwing.RobustGLPCA(**BRIEF), lapwing.L21PCA(**BRIEF)]

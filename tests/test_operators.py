@@ -279,6 +279,13 @@ def test_rows_that_occur_often(parts):
     assert Structured(N, **parts).repeated(counts).sparse is parts.get("sparse")
 
 
+@every_part
+def test_rows_and_columns_rescaled(parts):
+    scale, others = normal(64, N), {name: part for name, part in parts.items() if name != "rest"}
+    found = Structured(N, **others).rescaled(scale)
+    close(found.toarray(), scale[:, None] * to_dense(others) * scale, 1e-10)
+
+
 def test_some_rows():
     A, rows = Structured(N, sparse=symmetric(62), diag=normal(63, N)), np.array([5, 2, 20])
     close(A.among(rows).toarray(), A.toarray()[np.ix_(rows, rows)])

@@ -18,6 +18,16 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def check_compressed(X: Any) -> None:
+    """Raise unless every entry of a sparse array in compressed format lies inside it: compiled code trusts what a file says.
+
+    SciPy passes over the pointers of an array that has no entries, and takes their differences, which may overflow.
+    """
+    X.check_format(full_check=True)
+    if (X.indptr[1:] < X.indptr[:-1]).any():
+        raise ValueError("indptr must be a non-decreasing sequence")
+
+
 def check_choice(name: str, value: Any, choices: Any) -> Any:
     """One of ``choices``."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):

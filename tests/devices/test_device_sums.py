@@ -6,6 +6,7 @@ from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 from scipy.spatial.distance import cdist
 
+from lapwing.devices import host
 from lapwing.maps import DenseMap, DeviceMap, _device
 from lapwing.neighbors import DeviceClassRows, DeviceRows, Search, _device_rows, _screen, find
 from lapwing.neighbors._device import Finder
@@ -125,6 +126,28 @@ def test_rows(there, entries):
     same(data.squared_norms, ((X - X.mean(axis=0)) ** 2).sum(axis=1))
     same(data.squared_distances(some), cdist(X[some], X[some], "sqeuclidean"))
     same(data.dots(some, others), np.sum(X[some] * X[others], axis=1))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, "tensor"], ids=["array", "list", "tensor"])
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [([4, 2, -1], [1, 0, -1]), ([0.5, -1.0, 0.25], None), ([2.0, -1.0, 1.0], [1, -1, 0]), (["b", "a", "c"], [1, 0, 2])],
+    ids=["whole numbers", "fractions", "floats", "text"],
+)
+def test_labels_of_all_kinds(names, expected, kind, there):
+    """Numbered by their order, -1 where unknown; quantities are no labels, on a device or not."""
+    given = np.array(names)[np.arange(N) % 3]
+    if kind == "tensor" and given.dtype.kind == "U":
+        pytest.skip("a tensor holds no text")
+    given = there(given) if kind == "tensor" else kind(given)
+    if expected is None:
+        with pytest.raises(ValueError, match=r"Unknown label type|classes|labels"):
+            _device_rows.device_labels(given, N, there(X))
+        return
+    found = _device_rows.device_labels(given, N, there(X))
+    assert host(found).tolist() == np.array(expected)[np.arange(N) % 3].tolist()
+    with pytest.raises(ValueError, match=str(N + 1)):
+        _device_rows.device_labels(given, N + 1, there(X))
 
 
 @pytest.mark.parametrize("labels", [None, np.arange(N) % 3, np.where(np.arange(N) < 25, np.arange(N) % 3, -1)])

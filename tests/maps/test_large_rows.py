@@ -150,3 +150,10 @@ def test_deviations_of_a_few_rows(monkeypatch):
     np.testing.assert_allclose(DenseMap(X).deviations().values, X.std(axis=0), rtol=1e-12)
     np.testing.assert_allclose(DenseMap(X[:20]).deviations(few=True).values, X[:20].std(axis=0), rtol=1e-12)
     assert DenseMap(np.c_[X, np.full(50, 1e8 + 0.1)]).deviations().values[-1] == 0
+
+
+def test_deviations_about_rows_that_are_far_from_the_others(monkeypatch):
+    """The point that sums are taken about comes from some rows, here from those of one of two groups."""
+    X = rng.standard_normal((50, 3)) + 5 * (np.arange(50) % 2)[:, None]
+    monkeypatch.setattr(_map, "PILOT", 25)
+    np.testing.assert_allclose(DenseMap(X).deviations().values, X.std(axis=0), rtol=1e-12)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from lapwing import operators
 from lapwing.blocks import Blocks
-from lapwing.maps import ColumnSums, Moments, Rest, _moments
+from lapwing.maps import ClassMoments, ColumnSums, Moments, Rest, _moments
 
 rng = np.random.RandomState(0)
 N, D, C = 90, 5, 3
@@ -148,3 +148,43 @@ def test_weighted_products_are_read_a_few_rows_at_a_time(monkeypatch):
     of_class, classes = np.array([1.0, -2.0, 0.5, 3.0]), Y.astype(np.intp)
     expected = (X - PILOT).T @ (of_class[classes][:, None] * (X - PILOT))
     np.testing.assert_allclose(_moments._weighted(X, classes, PILOT, of_class), expected, rtol=1e-11)
+
+
+def streamed(A, classes, weights, by_class, step=17):
+    """Moments of rows that come so many at a time, each class with the batch that it is first seen in."""
+    found = ClassMoments.none(A.shape[1], by_class)
+    for start in range(0, A.shape[0], step):
+        part = slice(start, start + step)
+        found = found.grown(max(found.counts.size - 1, int(classes[part].max()) + 1), by_class)
+        found.add(A[part], classes[part], weights[part])
+    return found
+
+
+@pytest.mark.parametrize("by_class", [False, True], ids=["all classes together", "class by class"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("first", [[0, 1, 2, -1], [-1, 2, 0, 1], [2, 2, 1, 0]], ids=str)
+def test_rows_that_come_in_batches(first, make, by_class):
+    """Counts, means and scatter of weighted rows, whatever class comes first and whichever never comes."""
+    A, weights = np.where(X > 6, 0, X), rng.uniform(0.5, 2, N)
+    classes = np.resize(np.repeat(first, 20), N)
+    found, labels = streamed(make(A), classes, weights, by_class), np.r_[np.arange(classes.max() + 1), -1]
+    members = [classes == label for label in labels]
+    there = np.array([rows.any() for rows in members])
+    means = [np.average(A[rows], axis=0, weights=weights[rows]) if rows.any() else np.zeros(D) for rows in members]
+    moved = [(A[rows] - mean) * np.sqrt(weights[rows, None]) for rows, mean in zip(members, means, strict=True)]
+    spreads = np.array([part.T @ part for part in moved])
+    np.testing.assert_allclose(found.counts, [weights[rows].sum() for rows in members], rtol=1e-12)
+    np.testing.assert_allclose(found.means[there], np.array(means)[there], rtol=1e-12)
+    expected = spreads if by_class else [spreads[:-1].sum(axis=0), spreads[-1]]
+    np.testing.assert_allclose(found.scatters, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.mean, np.average(A, axis=0, weights=weights), rtol=1e-12)
+    variances = np.average((A - found.mean) ** 2, axis=0, weights=weights)
+    seen = weights @ (A != 0) if make is sparse.csr_array else np.full(D, weights.sum())
+    np.testing.assert_allclose(found.deviations().values, np.sqrt(variances), rtol=1e-10)
+    np.testing.assert_array_equal(found.deviations().filled, 2 * seen > weights.sum())
+    shares = np.where(there, 0.5 + np.arange(there.size), 0)
+    if not by_class:
+        shares[:-1] = shares[:-1][there[:-1]].mean()
+    scale, total = rng.uniform(1, 2, D), np.tensordot(shares, spreads, 1)
+    found = found.divided(scale).scatter(shares[there])
+    np.testing.assert_allclose(found, total / np.outer(scale, scale), rtol=1e-9, atol=1e-9)

@@ -1,5 +1,6 @@
 """Every linear method against its definition, in every shape of data."""
 
+from contextlib import nullcontext
 from functools import cache
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from lapwing.graphs import (
     TangentAlignment,
 )
 from lapwing.maps import SparseMap
+from lapwing.solvers._lanczos import SEED
 
 
 class Case(NamedTuple):
@@ -394,6 +396,13 @@ def test_ridge(name, regime, ridge):
     assert check_ridge(name, regime, ridge, 1e-8).rank_ == len(definition(name, regime, "labels")[0])
 
 
+def refused_by_an_old_scipy(regime):
+    """X has 11 columns and a lower rank, so that a Krylov space ends. SciPy before 1.17 then goes on at random."""
+    if regime == "deficient_sparse" and not SEED:
+        return pytest.raises(ValueError, match=r"Krylov space of a matrix of 11 rows ends.* pca=")
+    return nullcontext()
+
+
 @pytest.fixture
 def small_is_large(monkeypatch):
     """Sparse X as small as the tests' takes the route of one too large for a dense Gram matrix."""
@@ -408,13 +417,15 @@ def small_is_large(monkeypatch):
     + [(name, regime, 2.0) for name in ("LPP", "LPP-R", "NPE") for regime in ("sparsified", "deficient_sparse_wide")],
 )
 def test_ridge_of_large_sparse_data(name, regime, ridge):
-    assert check_ridge(name, regime, ridge, 1e-6, large=True).rank_ is None
+    with refused_by_an_old_scipy(regime):
+        assert check_ridge(name, regime, ridge, 1e-6, large=True).rank_ is None
 
 
 @pytest.mark.usefixtures("small_is_large")
 @pytest.mark.parametrize("regime", SPARSE)
 def test_ridge_of_large_sparse_data_with_eigenvalues_above_one(regime):
-    check_ridge("NPE-knn", regime, 2.0, 1e-6, large=True)
+    with refused_by_an_old_scipy(regime):
+        check_ridge("NPE-knn", regime, 2.0, 1e-6, large=True)
 
 
 @pytest.mark.usefixtures("small_is_large")

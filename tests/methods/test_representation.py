@@ -317,12 +317,13 @@ def test_x_is_never_copied_and_no_square_matrix_is_formed(n, d, k, dtype, monkey
     S = np.random.RandomState(0).standard_normal((n, d)).astype(dtype) + dtype(1)
     S[:, :k] *= np.geomspace(30, 10, k, dtype=dtype)
     W = weights(S[:, :k])
+    GLPCA(k, beta=0.1, graph=W).fit(S)  # what is imported at the first fit is none of its memory
     tracemalloc.start()
     GLPCA(k, beta=0.1, graph=W).fit(S)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     graph = W.data.nbytes + W.indices.nbytes + W.indptr.nbytes
-    assert peak < graph + 12 * n * k * S.itemsize + 2 * block
+    assert peak < graph + 12 * n * k * S.itemsize + 2 * block + 2**14  # the last for what is no array
     assert peak < n**2 * S.itemsize / 2
 
 

@@ -36,6 +36,16 @@ def data():
     return X, y % 3
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_rows_of_any_size_are_scaled_into_single_precision(make, scale, data):
+    found = _approximate.prepared(make(scale * data[0]), "euclidean")
+    assert found.dtype == np.float32
+    assert abs(found).max() == pytest.approx(1)
+    zero = _approximate.prepared(make(np.zeros((3, 2))), "euclidean")
+    assert abs(zero).max() == 0
+
+
 @pytest.fixture
 def descends(monkeypatch):
     """NN-descent, though the rows are few."""
@@ -345,7 +355,7 @@ print([event.data["dispatcher"].__name__ for _, event in compiled.buffer if even
         (tmp_path / "file").touch()
         monkeypatch.setattr(_compiled, "folder", lambda: tmp_path / "file" / "folder")
         monkeypatch.setattr(_compiled, "_numbered", set())
-        assert not _compiled.keep("euclidean", False)
+        assert _compiled.keep("euclidean", False) == ()
 
 
 @pytest.mark.usefixtures("no_pynndescent")

@@ -7,8 +7,8 @@ from scipy.spatial.distance import cdist
 from sklearn import config_context
 
 from lapwing.blocks import Blocks
-from lapwing.maps import SummaryMap
-from lapwing.neighbors import BlockRows, Search, _blocks, find, require_room
+from lapwing.maps import ClassMoments, SummaryMap
+from lapwing.neighbors import BlockRows, ClassRows, Search, _blocks, _spaces, find, require_room
 from lapwing.operators import identity
 
 rng = np.random.RandomState(0)
@@ -105,6 +105,35 @@ def test_without_searches_or_labels():
     assert data.counts.tolist() == [N]
     classes = BlockRows(Parts(X), Y, [])
     assert classes.classes.tolist() == [0, 1, 2, -1]
+
+
+def test_distances_are_those_between_rows_with_links():
+    data = BlockRows(Parts(X), None, [Search(3, "manhattan", queries=9)])
+    rows = np.arange(data._numbers.size)
+    found, _ = _spaces.space(data, "manhattan").indexed(rows).kneighbors(n_neighbors=2)
+    expected = np.sort(cdist(X[data._numbers], X[data._numbers], "cityblock"), axis=1)[:, 1:3]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_rows_that_came_and_went(labelled, scaled):
+    """Each class that has rows is its mean; class 1 has none, and the last are those of unknown label."""
+    classes = np.where(Y == 1, 2, Y)
+    moments = ClassMoments.none(D, False).grown(3, False)
+    moments.add(X, classes, np.full(N, 0.75))
+    data = ClassRows(moments, labelled, X.dtype, (lambda deviations: SCALE) if scaled else None)
+    A = X / SCALE if scaled else X
+    means = [A[classes == label].mean(axis=0) for label in (0, 2, -1)]
+    np.testing.assert_allclose(data.F.block(slice(None)), means, rtol=1e-12)
+    assert (data.classes.tolist() if labelled else data.classes) == ([0, 2, -1] if labelled else None)
+    np.testing.assert_allclose(data.class_sizes, [0.75 * (classes == label).sum() for label in (0, 1, 2)])
+    np.testing.assert_allclose(data.class_means[[0, 2]], means[:2], rtol=1e-12)
+    np.testing.assert_allclose(data.mean, A.mean(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(data.counts, [np.ceil(0.75 * (classes == label).sum()) for label in (0, 2, -1)])
+    assert data.n_samples == pytest.approx(0.75 * N)
+    assert data._numbers.size == 0
+    assert (data.scale is None) is not scaled
 
 
 def test_lengths_of_sparse_rows_are_about_the_origin():

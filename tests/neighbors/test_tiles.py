@@ -229,7 +229,9 @@ class TestProgress:
         find(Rows(self.X), Search(K, queries=queries))
         said = capsys.readouterr().err
         assert f"searching for the neighbours of {queries or 3000:,} rows: about " in said
-        assert f" of {queries or 3000:,} rows, " in said
+        shown = [int(n.replace(",", "")) for n in re.findall(rf"([\d,]+) of {queries or 3000:,} rows, ", said)]
+        assert shown == sorted(shown)
+        assert shown[-1] == (queries or 3000)
         assert " s left" in said
 
     @pytest.mark.usefixtures("terminal")
@@ -356,6 +358,19 @@ class TestBounds:
         exact = rule.distances(X, "euclidean").astype(np.float64) ** 2 / 2
         assert (halves <= exact + 1e-12).all()
         assert np.median(halves / np.where(exact > 0, exact, 1)) > 0.5
+
+    def test_are_the_same_of_rows_that_are_not_kept(self):
+        """Rows that would take too much memory are moved whenever they are read."""
+        X, rows = np.random.RandomState(0).randn(200, 40), np.arange(0, 200, 3)
+        with config_context(working_memory=1e-3):
+            read = _tiles.Operand(X, rows, X.mean(axis=0), 0.5, np.float64)
+        kept = _tiles.Operand(X, rows, X.mean(axis=0), 0.5, np.float64)
+        assert read.kept is None
+        for one, other in zip(read.blocks(), kept.blocks(), strict=True):
+            assert one[0] == other[0]
+            np.testing.assert_array_equal(one[1], (X[rows[one[0]]] - X.mean(axis=0)) * 0.5)
+            np.testing.assert_array_equal(one[1], other[1])
+        assert kept.kept is not None
 
     def test_are_tried_where_rows_are_many_and_long(self):
         assert _bounds.may_pay(100_000, 256)

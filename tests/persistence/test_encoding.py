@@ -352,6 +352,9 @@ HOSTILE = {
     "sparse negative": (sparse_graph([2, 6], [0, -1], [0, 1, 2]), "ind"),
     "sparse pointer": (sparse_graph([2, 6], [0, 1], [0, 2, 1]), "ind"),
     "sparse pointer far": (sparse_graph([2, 6], [0, 1], [0, 1, 99]), "ind"),
+    "sparse pointer between": (sparse_graph([2, 6], [0, 1], [0, 2**40, 0]), "indptr"),
+    "sparse pointer before": (sparse_graph([2, 6], [0, 1], [0, 2**40, -1]), "ind"),
+    "sparse pointer around": (sparse_graph([3, 6], [0, 1], [0, 2**63 - 1, -(2**63), 1]), "ind"),
     "sparse rows": (sparse_graph([2**60, 6], [0, 1], [0, 1, 2]), "ind"),
     "sparse shape": (sparse_graph([-2, 6], [0, 1], [0, 1, 2]), "'shape'|negative"),
     "sparse class": (sparse_graph([2, 6], [0, 1], [0, 1, 2], "lil_matrix"), "lil_matrix"),
@@ -392,6 +395,15 @@ def test_every_side_of_every_array_is_checked(estimator, names, tmp_path):
             with pytest.raises(ModelFileError, match="not fit"):
                 load(forge(path, header, arrays | {name: short}))
     load(forge(path, header, arrays))
+
+
+@pytest.mark.parametrize("flatten", [None, "yes", {"strings": ["a", "b"]}, [True]])
+def test_whether_to_flatten_is_true_or_false(flatten, tmp_path):
+    save(TSA(image_shape=(2, 3)).fit(X), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    header["model"]["params"]["flatten"] = flatten
+    with pytest.raises(ModelFileError, match=r"flatten=.* must be one of False, True"):
+        load(forge(tmp_path / "model", header, arrays))
 
 
 def test_image_shape_is_kept(file):

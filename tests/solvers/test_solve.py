@@ -126,6 +126,14 @@ def test_a_shift_needs_a_ridge():
     np.testing.assert_allclose(solve(A, B, 3, shift=5.0).values, solve(A, B, 3).values)
 
 
+@pytest.mark.parametrize("kind", ["array", "sparse", "operator"])
+def test_a_shift_needs_a_constraint(kind):
+    """A ridge is a share of B: where that is the identity, there is none, and nothing to shift."""
+    A = graph_laplacian(50)
+    found, expected = solve(KINDS[kind](A), None, 3, ridge=0.5, shift=5.0), np.linalg.eigvalsh(A.toarray())
+    np.testing.assert_allclose(found.values, expected[:3], atol=1e-12)
+
+
 @pytest.mark.parametrize("B", [np.diag([3.0, 1e-5, 1, 2]), np.array([3.0, 1e-5, 1, 2])], ids=["matrix", "diagonal"])
 def test_eigenvalues_of_b_up_to_the_floor_are_zero(B):
     A = np.diag([3.0, -9, 4, 2])

@@ -71,7 +71,15 @@ def test_indices_outside(archived, form, odd):
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
 @pytest.mark.parametrize(
-    "pointers", [[0, 9, 3, 12, 12, 12], [0, 1, 2, 3, 4, 10**9], [5, 1, 2, 3, 4, 5], [-3, 1, 2, 3, 4, 5]]
+    "pointers",
+    [
+        [0, 9, 3, 12, 12, 12],
+        [0, 1, 2, 3, 4, 10**9],
+        [5, 1, 2, 3, 4, 5],
+        [-3, 1, 2, 3, 4, 5],
+        [0, 2**40, 0, 0, 0, 0],
+        [0, 1, 1, 1, 1, -1],
+    ],
 )
 def test_pointers_outside(archived, form, pointers):
     indptr = np.array(pointers if form == "csr" else pointers[:4] + pointers[-1:])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import check_choice
 from ..graphs import Graph
 from ..methods import GLPCA, L21PCA, RobustGLPCA
 from ..reducers import (
@@ -145,7 +146,8 @@ def _check_image_shape(model: Any) -> None:
 
 
 def _check_modes(model: MultilinearReducer) -> None:
-    """One matrix and one row of eigenvalues per side of the images."""
+    """One matrix and one row of eigenvalues per side of the images, and whether to flatten them."""
+    check_choice("flatten", model.flatten, (False, True))
     check_held(model, vars(model), {"mean_": Held(ascii_letters[: np.ndim(model.mean_)])})
     if prod(model.mean_.shape) != model.n_features_in_:
         raise ValueError(f"mean_, of shape {model.mean_.shape}, does not fit n_features_in_={model.n_features_in_}")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._validation import check_compressed
 from ._files import check_file, check_memory, readable, unpacked
 from ._market import read_market
 from ._table import Table, Wanted, batch_rows, float_type, roles_of
@@ -131,7 +132,7 @@ def _sparse_npz(path: str) -> Any:
             raise ValueError(f"its shape is {X.shape}; rows and columns are needed")
         check_memory(path, 16 * X.shape[0], os.path.getsize(path))
         if X.format in ("csr", "csc", "bsr"):
-            X.check_format(full_check=True)
+            check_compressed(X)
         if X.format == "dia" and (np.abs(X.offsets) >= max(X.shape)).any():
             raise ValueError("a diagonal lies outside of it")
         return sparse.csr_array(X)
