@@ -13,7 +13,9 @@ from sklearn.decomposition import PCA
 from lapwing import OLPP
 from lapwing.graphs import KNN, Repulsion, SameClass
 
-plt.rcParams.update({"font.size": 13, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update(
+    {"font.size": 13, "axes.spines.top": False, "axes.spines.right": False}
+)
 X = np.array([[0, 0], [2, 0], [5, 0], [1, 3], [4, 3]], dtype=float)
 y = np.array([0, 0, 1, 0, 1])
 NAMES, COLOURS = "ABCDE", np.array(["tab:blue", "tab:orange"])
@@ -24,8 +26,17 @@ def points(ax, labels=None, title=""):
     colours = "black" if labels is None else COLOURS[labels]
     ax.scatter(*X.T, c=colours, s=90, zorder=3)
     for name, place in zip(NAMES, X, strict=True):
-        ax.annotate(name, place, xytext=(7, 7), textcoords="offset points", weight="bold")
-    ax.set(xlim=(-1.2, 6.2), ylim=(-1.4, 4.4), aspect="equal", title=title, xticks=range(7), yticks=range(5))
+        ax.annotate(
+            name, place, xytext=(7, 7), textcoords="offset points", weight="bold"
+        )
+    ax.set(
+        xlim=(-1.2, 6.2),
+        ylim=(-1.4, 4.4),
+        aspect="equal",
+        title=title,
+        xticks=range(7),
+        yticks=range(5),
+    )
     ax.grid(alpha=0.3)
 
 
@@ -37,7 +48,12 @@ def edges(ax, graph, labels=None, numbers=True, **style):
         if numbers:
             middle = X[[i, j]].mean(axis=0)
             ax.annotate(
-                f"{W[i, j]:.2g}", middle, xytext=(0, -16), textcoords="offset points", ha="center", color="tab:green"
+                f"{W[i, j]:.2g}",
+                middle,
+                xytext=(0, -16),
+                textcoords="offset points",
+                ha="center",
+                color="tab:green",
             )
 
 
@@ -58,7 +74,9 @@ plt.show()
 # 1. On the right they have heat weights, which give the short link more weight than the long ones.
 
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained", sharey=True)
-for ax, graph, title in zip(axes, (KNN(1, weights="binary"), KNN(1)), ("weights 1", "heat weights"), strict=True):
+for ax, graph, title in zip(
+    axes, (KNN(1, weights="binary"), KNN(1)), ("weights 1", "heat weights"), strict=True
+):
     points(ax, title=title)
     edges(ax, graph)
 plt.show()
@@ -74,7 +92,10 @@ directions = np.c_[np.cos(angles), np.sin(angles)]
 
 def cost(graph, labels=None):
     """The quadratic form of a graph for all directions of the line."""
-    forms = (term.coefficient * X.T @ term.laplacian.toarray() @ X for term in graph.build(X, labels))
+    forms = (
+        term.coefficient * X.T @ term.laplacian.toarray() @ X
+        for term in graph.build(X, labels)
+    )
     return np.einsum("ij,jk,ik->i", directions, sum(forms), directions)
 
 
@@ -87,7 +108,12 @@ def curve(ax, values, label, color, style="-"):
 neighbours = KNN(1, weights="binary")
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 curve(ax, cost(neighbours), "neighbours", "tab:green")
-ax.set(xlabel="direction of the line, degrees", ylabel="cost", xticks=range(-45, 136, 45), title="The cost of a line")
+ax.set(
+    xlabel="direction of the line, degrees",
+    ylabel="cost",
+    xticks=range(-45, 136, 45),
+    title="The cost of a line",
+)
 plt.show()
 
 # %%
@@ -103,8 +129,19 @@ for ax, (title, places) in zip(axes, lines.items(), strict=True):
     ax.axhline(0, color="gray", lw=1)
     ax.scatter(places, np.zeros(5), s=80, color="black", zorder=3)
     for where in np.unique(places.round(6)):
-        together = "".join(name for name, place in zip(NAMES, places, strict=True) if abs(place - where) < 1e-5)
-        ax.annotate(together, (where, 0), xytext=(0, 9), textcoords="offset points", ha="center", weight="bold")
+        together = "".join(
+            name
+            for name, place in zip(NAMES, places, strict=True)
+            if abs(place - where) < 1e-5
+        )
+        ax.annotate(
+            together,
+            (where, 0),
+            xytext=(0, 9),
+            textcoords="offset points",
+            ha="center",
+            weight="bold",
+        )
     ax.set(yticks=[], title=title, ylim=(-1, 1.6))
     ax.spines["left"].set_visible(False)
 plt.show()
@@ -120,7 +157,9 @@ points(axes[0], y, "classes attract")
 edges(axes[0], classes, y, numbers=False)
 points(axes[1], y, "and near others repel")
 edges(axes[1], classes, y, numbers=False)
-edges(axes[1], Repulsion(2, weights="binary"), y, numbers=False, color="tab:red", ls=":")
+edges(
+    axes[1], Repulsion(2, weights="binary"), y, numbers=False, color="tab:red", ls=":"
+)
 plt.show()
 
 # %%
@@ -131,6 +170,11 @@ curve(ax, cost(neighbours), "neighbours", "tab:green")
 curve(ax, cost(classes, y), "classes", "tab:blue", "--")
 curve(ax, cost(repelled, y), "classes, with repulsion", "tab:red", ":")
 ax.axhline(0, color="gray", lw=1)
-ax.set(xlabel="direction of the line, degrees", ylabel="cost", xticks=range(-45, 136, 45), ylim=(-8, 24))
+ax.set(
+    xlabel="direction of the line, degrees",
+    ylabel="cost",
+    xticks=range(-45, 136, 45),
+    ylim=(-8, 24),
+)
 figure.legend(loc="outside upper center", ncols=2)
 plt.show()

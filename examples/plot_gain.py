@@ -31,7 +31,9 @@ from lapwing.papers.datasets import available, load
 faces = available()["ar"]["100people"] == "file"
 X, y = load("ar" if faces else "digits", return_X_y=True)
 if not faces:
-    slopes = np.stack(np.meshgrid(np.linspace(-1, 1, 8), np.linspace(-1, 1, 8)), axis=-1).reshape(64, 2)
+    slopes = np.stack(
+        np.meshgrid(np.linspace(-1, 1, 8), np.linspace(-1, 1, 8)), axis=-1
+    ).reshape(64, 2)
     X = X + 8 * np.random.RandomState(0).standard_normal((len(X), 2)) @ slopes.T
 classes = np.unique(y)
 half = len(classes) // 2
@@ -46,7 +48,9 @@ methods = {
     "raw pixels": FunctionTransformer(),
     "PCA": PCA(half - 1),
     "LDA": LinearDiscriminantAnalysis(),
-    "NCA after PCA": make_pipeline(PCA(0.99), NeighborhoodComponentsAnalysis(half - 1, max_iter=30, random_state=0)),
+    "NCA after PCA": make_pipeline(
+        PCA(0.99), NeighborhoodComponentsAnalysis(half - 1, max_iter=30, random_state=0)
+    ),
     "LDA with shrinkage": LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
     "LPP (lapwing)": LPP("auto", graph="supervised"),
     "KernelLPP (lapwing)": KernelLPP("auto", graph="supervised"),
@@ -60,7 +64,9 @@ methods = {
 def recognised(reducer, learnt, known, asked):
     """Share of the ``asked`` photos, in percent, whose nearest ``known`` photo shows the same person."""
     transform = reducer.fit(X[learnt], y[learnt]).transform
-    return 100 * recall_at_k(transform(X[asked]), y[asked], transform(X[known]), y[known], n_neighbors=1)
+    return 100 * recall_at_k(
+        transform(X[asked]), y[asked], transform(X[known]), y[known], n_neighbors=1
+    )
 
 
 scores = {name: [] for name in methods}
@@ -71,7 +77,11 @@ for seed in range(4):
         [np.sum(y[rows[:i]] == y[row]) for i, row in enumerate(rows)]
     )  # of a person's photos, which one it is
     old = np.isin(y[rows], rng.permutation(classes)[:half])
-    learnt, known, asked = rows[old & (turn < 10)], rows[~old & (turn == 0)], rows[~old & (turn > 0) & (turn <= 15)]
+    learnt, known, asked = (
+        rows[old & (turn < 10)],
+        rows[~old & (turn == 0)],
+        rows[~old & (turn > 0) & (turn <= 15)],
+    )
     for name, reducer in methods.items():
         scores[name].append(recognised(reducer, learnt, known, asked))
 
@@ -84,13 +94,23 @@ for name, found in scores.items():
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 means = [np.mean(found) for found in scores.values()]
 colours = ["tab:orange" if "lapwing" in name else "tab:gray" for name in scores]
-ax.barh(range(len(means)), means, xerr=[np.std(found) for found in scores.values()], color=colours)
+ax.barh(
+    range(len(means)),
+    means,
+    xerr=[np.std(found) for found in scores.values()],
+    color=colours,
+)
 for place, mean in enumerate(means):
     ax.text(1, place, f"{mean:.0f} %", va="center", color="white", weight="bold")
 ax.set_yticks(range(len(means)), labels=scores, fontsize=12)
 ax.invert_yaxis()
-ax.set_xlabel("photos recognised, %" if faces else "pictures recognised, %", fontsize=12)
-ax.set_title("New people, one photo each" if faces else "New digits, one picture each", fontsize=13)
+ax.set_xlabel(
+    "photos recognised, %" if faces else "pictures recognised, %", fontsize=12
+)
+ax.set_title(
+    "New people, one photo each" if faces else "New digits, one picture each",
+    fontsize=13,
+)
 ax.spines[["top", "right"]].set_visible(False)
 if len(sys.argv) > 1:  # python examples/plot_gain.py docs/_static/gain.png
     figure.savefig(sys.argv[1], dpi=150)

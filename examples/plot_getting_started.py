@@ -58,8 +58,12 @@ plt.show()
 # **With labels.** The model learns from one half of the wines, and the picture shows the other half, which it has not
 # seen.
 
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
-model = make_pipeline(StandardScaler(), LPP("auto", graph="supervised")).fit(X_train, y_train)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size=0.5, stratify=y, random_state=0
+)
+model = make_pipeline(StandardScaler(), LPP("auto", graph="supervised")).fit(
+    X_train, y_train
+)
 
 figure, ax = plt.subplots(figsize=(6, 4.4), layout="constrained")
 scatter(ax, model.transform(X_test), y_test, "Wines that the model has not seen")
@@ -79,7 +83,14 @@ figure, ax = plt.subplots(figsize=(6, 4.4), layout="constrained")
 scatter(ax, semi.transform(X_test), y_test, "Nine labels, wines not seen")
 Z = semi.transform(X_train)
 for number, marker in enumerate("os^"):
-    ax.scatter(*Z[few == number].T, s=150, marker=marker, color=f"C{number}", edgecolor="black", linewidth=2)
+    ax.scatter(
+        *Z[few == number].T,
+        s=150,
+        marker=marker,
+        color=f"C{number}",
+        edgecolor="black",
+        linewidth=2,
+    )
 ax.legend()
 plt.show()
 
@@ -93,14 +104,21 @@ candidates = {
     "13 columns, scaled": make_pipeline(StandardScaler(), nearest),
     "PCA, 2 of 13": make_pipeline(StandardScaler(), PCA(2), nearest),
     "LPP, 2 of 13": make_pipeline(StandardScaler(), LPP(2), nearest),
-    "LPP with labels, 2 of 13": make_pipeline(StandardScaler(), LPP("auto", graph="supervised"), nearest),
+    "LPP with labels, 2 of 13": make_pipeline(
+        StandardScaler(), LPP("auto", graph="supervised"), nearest
+    ),
 }
-scores = {name: 100 * cross_val_score(candidate, X, y) for name, candidate in candidates.items()}
+scores = {
+    name: 100 * cross_val_score(candidate, X, y)
+    for name, candidate in candidates.items()
+}
 for name, found in scores.items():
     print(f"{name:26}{found.mean():5.1f} %")
 
 figure, ax = plt.subplots(figsize=(6.4, 3), layout="constrained")
-means, errors = ([measure(found) for found in scores.values()] for measure in (np.mean, np.std))
+means, errors = (
+    [measure(found) for found in scores.values()] for measure in (np.mean, np.std)
+)
 ax.barh(list(scores), means, xerr=errors, color=["tab:gray"] * 3 + ["tab:orange"] * 2)
 ax.invert_yaxis()
 ax.set(xlabel="nearest neighbour right, %", xlim=(50, 100))
@@ -112,7 +130,9 @@ plt.show()
 # error, the simplest.
 
 names = ["PCA", "LPP", "shrinkage LDA", "LPP + classes", "MMC"]
-found = lapwing.comparison.compare(X, y, methods=names, dimensions=[1, 2, 4, 8, 12], prepare=StandardScaler())
+found = lapwing.comparison.compare(
+    X, y, methods=names, dimensions=[1, 2, 4, 8, 12], prepare=StandardScaler()
+)
 print(found.choice)
 ComparisonDisplay.from_comparison(found)
 plt.show()
@@ -121,5 +141,7 @@ plt.show()
 # **What are the new coordinates made of?** The loadings say how much each column counts. The lines are intervals,
 # from fits to random halves of the rows.
 
-LoadingsDisplay.from_estimator(LPP("auto", graph="supervised", standardize=True).fit(X, y), X, y)
+LoadingsDisplay.from_estimator(
+    LPP("auto", graph="supervised", standardize=True).fit(X, y), X, y
+)
 plt.show()

@@ -11,7 +11,11 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits, load_wine
-from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score, train_test_split
+from sklearn.model_selection import (
+    StratifiedShuffleSplit,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
@@ -19,7 +23,9 @@ from lapwing import LPP
 from lapwing.graphs import SameClass
 from lapwing.selection import LabelledSplit, SemiSupervised
 
-plt.rcParams.update({"font.size": 13, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update(
+    {"font.size": 13, "axes.spines.top": False, "axes.spines.right": False}
+)
 nearest = KNeighborsClassifier(1)
 
 
@@ -27,7 +33,9 @@ def bars(scores, title, wrong=1):
     """Bars; the first ones, in red, show the pitfall."""
     _, ax = plt.subplots(figsize=(6.4, 0.9 + 0.6 * len(scores)), layout="constrained")
     found = ax.barh(
-        list(scores), list(scores.values()), color=["tab:red"] * wrong + ["tab:blue"] * (len(scores) - wrong)
+        list(scores),
+        list(scores.values()),
+        color=["tab:red"] * wrong + ["tab:blue"] * (len(scores) - wrong),
     )
     ax.bar_label(found, fmt="%.0f", padding=4)
     ax.invert_yaxis()
@@ -40,12 +48,21 @@ def bars(scores, title, wrong=1):
 
 X, y = load_wine(return_X_y=True)
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
-for ax, standardize, title in zip(axes, (False, True), ("columns as they are", "columns standardised"), strict=True):
+for ax, standardize, title in zip(
+    axes, (False, True), ("columns as they are", "columns standardised"), strict=True
+):
     Z = LPP(2, standardize=standardize).fit_transform(X)
     for grower, marker in enumerate("os^"):
         ax.scatter(*Z[y == grower].T, s=24, marker=marker, alpha=0.8)
-    right = 100 * cross_val_score(make_pipeline(LPP(2, standardize=standardize), nearest), X, y).mean()
-    ax.set(title=f"{title}\nnearest neighbour right: {right:.0f} %", xticks=[], yticks=[])
+    right = (
+        100
+        * cross_val_score(
+            make_pipeline(LPP(2, standardize=standardize), nearest), X, y
+        ).mean()
+    )
+    ax.set(
+        title=f"{title}\nnearest neighbour right: {right:.0f} %", xticks=[], yticks=[]
+    )
 plt.show()
 
 # %%
@@ -54,16 +71,25 @@ plt.show()
 
 rng = np.random.default_rng(0)
 sizes = [300, 300, 12]
-X = np.repeat([[-1.5, 0], [1.5, 0], [0, 3]], sizes, axis=0) + 0.7 * rng.normal(size=(sum(sizes), 2))
+X = np.repeat([[-1.5, 0], [1.5, 0], [0, 3]], sizes, axis=0) + 0.7 * rng.normal(
+    size=(sum(sizes), 2)
+)
 y = np.repeat([0, 1, 2], sizes)
-figure, axes = plt.subplots(1, 3, figsize=(7, 3), layout="constrained", width_ratios=[1.2, 1, 1])
+figure, axes = plt.subplots(
+    1, 3, figsize=(7, 3), layout="constrained", width_ratios=[1.2, 1, 1]
+)
 for number, marker in enumerate("os^"):
     axes[0].scatter(*X[y == number].T, s=16, marker=marker, alpha=0.7)
 axes[0].set(title="the rows", xticks=[], yticks=[])
 for ax, balance in zip(axes[1:], (False, True), strict=True):
     z = LPP(1, graph=SameClass(balance=balance)).fit_transform(X, y).ravel()
     for number in range(3):
-        ax.hist(z[y == number], bins=np.linspace(z.min(), z.max(), 30), density=True, alpha=0.6)
+        ax.hist(
+            z[y == number],
+            bins=np.linspace(z.min(), z.max(), 30),
+            density=True,
+            alpha=0.6,
+        )
     ax.set(title=f"balance={balance}", xticks=[], yticks=[])
 plt.show()
 
@@ -75,8 +101,10 @@ X, y = rng.normal(size=(100, 200)), rng.integers(0, 2, 100)
 supervised = LPP("auto", graph="supervised")
 bars(
     {
-        "fitted before the folds": 100 * cross_val_score(nearest, supervised.fit_transform(X, y), y).mean(),
-        "fitted inside the folds": 100 * cross_val_score(make_pipeline(supervised, nearest), X, y).mean(),
+        "fitted before the folds": 100
+        * cross_val_score(nearest, supervised.fit_transform(X, y), y).mean(),
+        "fitted inside the folds": 100
+        * cross_val_score(make_pipeline(supervised, nearest), X, y).mean(),
     },
     "Labels thrown by coin",
 )
@@ -88,12 +116,16 @@ bars(
 X, y = load_digits(return_X_y=True)
 X, X_new, y, y_new = train_test_split(X, y, train_size=900, stratify=y, random_state=0)
 some = np.where(rng.random(len(y)) < 0.25, y, -1)
-pipeline, model = make_pipeline(LPP(10), KNeighborsClassifier(5)), SemiSupervised(LPP(10, graph="semi"), nearest)
+pipeline, model = (
+    make_pipeline(LPP(10), KNeighborsClassifier(5)),
+    SemiSupervised(LPP(10, graph="semi"), nearest),
+)
 bars(
     {
         "pipeline, its score": 100 * cross_val_score(pipeline, X, some).mean(),
         "pipeline, new rows": 100 * pipeline.fit(X, some).score(X_new, y_new),
-        "SemiSupervised, its score": 100 * cross_val_score(model, X, some, cv=LabelledSplit(5)).mean(),
+        "SemiSupervised, its score": 100
+        * cross_val_score(model, X, some, cv=LabelledSplit(5)).mean(),
         "SemiSupervised, new rows": 100 * model.fit(X, some).score(X_new, y_new),
     },
     "A quarter of the labels is known",
@@ -106,10 +138,19 @@ bars(
 
 splits = StratifiedShuffleSplit(20, train_size=100, test_size=500, random_state=0)
 X, y = load_digits(return_X_y=True)
-shares = {"None (keep all)": None, "0.99": 0.99, "0.95": 0.95, "0.8": 0.8, '"auto" (default)': "auto"}
+shares = {
+    "None (keep all)": None,
+    "0.99": 0.99,
+    "0.95": 0.95,
+    "0.8": 0.8,
+    '"auto" (default)': "auto",
+}
 bars(
     {
-        f"pca={name}": 100 * cross_val_score(make_pipeline(LPP(10, pca=share), nearest), X, y, cv=splits).mean()
+        f"pca={name}": 100
+        * cross_val_score(
+            make_pipeline(LPP(10, pca=share), nearest), X, y, cv=splits
+        ).mean()
         for name, share in shares.items()
     },
     "100 digits for training",

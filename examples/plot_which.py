@@ -21,18 +21,41 @@ from lapwing import LPP, KernelLPP
 
 questions = [
     ("Do you want a picture\nin two dimensions, no more?", "t-SNE or UMAP", "tab:gray"),
-    ("Is the target a number,\nand not a class?", "LPP with\ngraph=Target(15)", "tab:blue"),
-    ("Are most rows labelled, and\nmust the map be a matrix?", 'LPP with\ngraph="supervised"', "tab:blue"),
-    ("Are most rows labelled, and\nmay the map be curved?", 'KernelLPP with\ngraph="supervised"', "tab:blue"),
+    (
+        "Is the target a number,\nand not a class?",
+        "LPP with\ngraph=Target(15)",
+        "tab:blue",
+    ),
+    (
+        "Are most rows labelled, and\nmust the map be a matrix?",
+        'LPP with\ngraph="supervised"',
+        "tab:blue",
+    ),
+    (
+        "Are most rows labelled, and\nmay the map be curved?",
+        'KernelLPP with\ngraph="supervised"',
+        "tab:blue",
+    ),
     ("Are a few rows labelled?", 'LPP with\ngraph="semi"', "tab:blue"),
-    ("Do you have links of your\nown: space, time, a network?", "LPP or GraphPCA\nwith your graph", "tab:blue"),
+    (
+        "Do you have links of your\nown: space, time, a network?",
+        "LPP or GraphPCA\nwith your graph",
+        "tab:blue",
+    ),
     ("Do you want to cluster\nthe documents you have?", "LPI", "tab:blue"),
 ]
 
 
 def box(ax, x, y, width, text, color, ink="black"):
     """A rounded box with a text in its middle."""
-    shape = FancyBboxPatch((x, y - 0.36), width, 0.72, boxstyle="round,pad=0.04", facecolor=color, edgecolor="black")
+    shape = FancyBboxPatch(
+        (x, y - 0.36),
+        width,
+        0.72,
+        boxstyle="round,pad=0.04",
+        facecolor=color,
+        edgecolor="black",
+    )
     ax.add_patch(shape)
     ax.text(x + width / 2, y, text, ha="center", va="center", color=ink, fontsize=13)
 
@@ -44,7 +67,12 @@ for place, (question, answer, color) in enumerate(questions):
     box(ax, 4.5, y, 2.4, answer, color, "white")
     ax.annotate("", (4.46, y), (3.54, y), arrowprops={"arrowstyle": "-|>", "lw": 1.8})
     ax.text(4.0, y + 0.07, "yes", ha="center", va="bottom", fontsize=13)
-    ax.annotate("", (1.75, y - 0.77), (1.75, y - 0.4), arrowprops={"arrowstyle": "-|>", "lw": 1.8})
+    ax.annotate(
+        "",
+        (1.75, y - 0.77),
+        (1.75, y - 0.4),
+        arrowprops={"arrowstyle": "-|>", "lw": 1.8},
+    )
     ax.text(1.85, y - 0.58, "no", va="center", fontsize=13)
 box(ax, 0, -1.15 * len(questions), 3.5, "PCA", "tab:gray", "white")
 ax.set(xlim=(-0.1, 7.1), ylim=(-1.15 * len(questions) - 0.5, 0.5))
@@ -58,7 +86,12 @@ plt.show()
 # dimension less than there are classes, and the nearest neighbour names the class. The dashed line is the nearest
 # neighbour with all columns.
 
-sets = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
+sets = {
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast cancer": load_breast_cancer,
+    "digits": load_digits,
+}
 halves = StratifiedShuffleSplit(5, train_size=100, test_size=None, random_state=0)
 scores = {}
 for name, loader in sets.items():
@@ -68,7 +101,9 @@ for name, loader in sets.items():
         "all columns": [],
         "PCA": [PCA(k)],
         "LPP, no labels": [LPP(k)],
-        "LDA, shrinkage": [LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")],
+        "LDA, shrinkage": [
+            LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
+        ],
         "LPP, labels": [LPP("auto", graph="supervised")],
         "KernelLPP, labels": [KernelLPP("auto", graph="supervised")],
     }
@@ -81,7 +116,12 @@ shown = list(methods)[1:]
 for ax, name in zip(axes.flat, sets, strict=True):
     means = [scores[name, method].mean() for method in shown]
     errors = [scores[name, method].std() for method in shown]
-    ax.barh(shown, means, xerr=errors, color=["tab:gray", "tab:orange", "tab:gray", "tab:orange", "tab:orange"])
+    ax.barh(
+        shown,
+        means,
+        xerr=errors,
+        color=["tab:gray", "tab:orange", "tab:gray", "tab:orange", "tab:orange"],
+    )
     ax.axvline(scores[name, "all columns"].mean(), color="black", ls="--")
     ax.set(title=name, xlim=(50, 100))
     ax.tick_params(labelsize=12)
