@@ -6,8 +6,8 @@ Documents are rows of word counts: many columns, nearly all of them zero. The us
 is to reduce them by latent semantic indexing (LSI, a truncated singular value
 decomposition) and to run k-means there. Locality preserving indexing
 (:class:`lapwing.LPI`) instead keeps documents near each other that share words, and
-graph-Laplacian PCA (:class:`lapwing.GLPCA`) does half of each. This example compares
-them.
+graph-Laplacian PCA (:class:`lapwing.GLPCA`) is a compromise of both. This example
+compares them.
 """
 
 # %%

@@ -46,7 +46,7 @@ X, X_new, y, y_new = rows[:n], rows[n:], labels[:n], labels[n:]
 # - ``sampling_["excess"]``: how much worse, as a share, the objective is estimated to
 #   be than with all rows. The fit estimates this itself, by halves of the sample,
 # - the largest and the mean angle between the subspace found and that of all rows,
-# - the accuracy of the nearest neighbour on new rows.
+# - the accuracy of the five nearest neighbours on new rows.
 
 
 def tried(graph):
