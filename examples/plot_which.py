@@ -24,9 +24,9 @@ questions = [
     ("Is the target a number,\nand not a class?", "LPP with\ngraph=Target(15)", "tab:blue"),
     ("Are most rows labelled, and\nmust the map be a matrix?", 'LPP with\ngraph="supervised"', "tab:blue"),
     ("Are most rows labelled, and\nmay the map be curved?", 'KernelLPP with\ngraph="supervised"', "tab:blue"),
-    ("Are a few rows labelled?", 'LPP with\ngraph="semi"', "tab:blue"),
+    ("Are a few rows labelled?", 'LPP, graph="semi",\nor LabelSpreading', "tab:blue"),
     ("Do you have links of your\nown: space, time, a network?", "LPP or GraphPCA\nwith your graph", "tab:blue"),
-    ("Do you want to cluster\nthe documents you have?", "LPI", "tab:blue"),
+    ("Do you want to cluster\nthe documents you have?", "LPI, beside\nTruncatedSVD", "tab:blue"),
 ]
 
 
@@ -52,7 +52,7 @@ ax.axis("off")
 plt.show()
 
 # %%
-# Blue answers are methods of lapwing, and gray ones are not.
+# Blue answers are methods of lapwing, and gray ones are not. LabelSpreading and TruncatedSVD are scikit-learn's.
 #
 # How much does it matter? Here are four data sets of scikit-learn, with 100 rows for training. All methods keep one
 # dimension less than there are classes, and the nearest neighbour names the class. The dashed line is the nearest
