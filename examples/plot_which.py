@@ -36,13 +36,17 @@ questions = [
         'KernelLPP with\ngraph="supervised"',
         "tab:blue",
     ),
-    ("Are a few rows labelled?", 'LPP with\ngraph="semi"', "tab:blue"),
+    ("Are a few rows labelled?", 'LPP, graph="semi",\nor LabelSpreading', "tab:blue"),
     (
         "Do you have links of your\nown: space, time, a network?",
         "LPP or GraphPCA\nwith your graph",
         "tab:blue",
     ),
-    ("Do you want to cluster\nthe documents you have?", "LPI", "tab:blue"),
+    (
+        "Do you want to cluster\nthe documents you have?",
+        "LPI, beside\nTruncatedSVD",
+        "tab:blue",
+    ),
 ]
 
 
@@ -80,7 +84,7 @@ ax.axis("off")
 plt.show()
 
 # %%
-# Blue answers are methods of lapwing, and gray ones are not.
+# Blue answers are methods of lapwing, and gray ones are not. LabelSpreading and TruncatedSVD are scikit-learn's.
 #
 # How much does it matter? Here are four data sets of scikit-learn, with 100 rows for training. All methods keep one
 # dimension less than there are classes, and the nearest neighbour names the class. The dashed line is the nearest
