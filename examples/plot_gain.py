@@ -18,7 +18,7 @@ import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
@@ -28,8 +28,9 @@ from lapwing import LPP, KernelLPP
 from lapwing.metrics import recall_at_k
 from lapwing.papers.datasets import available, load
 
-faces = available()["ar"]["100people"] == "file"
-X, y = load("ar" if faces else "digits", return_X_y=True)
+collection = "ar"  # or "orl", "yale_b", "pie"
+faces = "file" in available()[collection].values()
+X, y = load(collection if faces else "digits", return_X_y=True)
 if not faces:
     slopes = np.stack(
         np.meshgrid(np.linspace(-1, 1, 8), np.linspace(-1, 1, 8)), axis=-1
@@ -41,8 +42,9 @@ print(f"{len(X):,} pictures of {X.shape[1]:,} pixels, {len(classes)} classes")
 
 # %%
 # The first rivals are what people do today: nothing, PCA, and linear discriminant analysis (LDA) as scikit-learn has
-# it by default. Then come two stronger ones, neighbourhood components analysis (NCA) and discriminant analysis with
-# shrinkage, which has to be asked for. lapwing's methods get their defaults.
+# it by default. Then come three stronger ones: neighbourhood components analysis (NCA), kernel PCA followed by LDA,
+# whose settings somebody has to find, and LDA with shrinkage, which has to be asked for. lapwing's methods get their
+# defaults.
 
 methods = {
     "raw pixels": FunctionTransformer(),
@@ -50,6 +52,10 @@ methods = {
     "LDA": LinearDiscriminantAnalysis(),
     "NCA after PCA": make_pipeline(
         PCA(0.99), NeighborhoodComponentsAnalysis(half - 1, max_iter=30, random_state=0)
+    ),
+    "kernel PCA + LDA": make_pipeline(
+        KernelPCA(200, kernel="rbf", gamma=0.25 / (X.shape[1] * X.var())),
+        LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.01),
     ),
     "LDA with shrinkage": LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
     "LPP (lapwing)": LPP("auto", graph="supervised"),
@@ -117,7 +123,23 @@ if len(sys.argv) > 1:  # python examples/plot_gain.py docs/_static/gain.png
 plt.show()
 
 # %%
-# The gain over pixels, PCA and plain discriminant analysis is large. The gain over discriminant analysis with
-# shrinkage is small: with labels, the supervised graph *is* a discriminant analysis with a good default for its
-# ridge. If you use shrinkage already, you have most of it. What lapwing adds are the cases beside: a kernel, unknown
-# labels, neighbours and classes together, sparse data, and data larger than memory.
+# The gain over pixels, PCA and plain discriminant analysis is large. The gain over the two strongest rivals is small,
+# and it is not there on all faces. We chose the AR collection for this picture after trying four; here are the
+# others, by changing ``collection`` above (photos recognised, %):
+#
+# =====================  ====  ====  ======  ====
+# \                      AR    ORL   Yale B  PIE
+# =====================  ====  ====  ======  ====
+# raw pixels             11.4  60.6    14.5  29.3
+# PCA                    10.5  51.2     9.5  20.7
+# LDA                    44.3  72.6    28.9  85.0
+# NCA after PCA          53.4  68.2    31.1  87.2
+# kernel PCA + LDA       57.1  79.4    38.0  95.9
+# LDA with shrinkage     56.3  77.9    35.7  87.4
+# LPP (lapwing)          58.8  78.2    36.8  87.9
+# KernelLPP (lapwing)    60.6  79.7    36.1  95.9
+# =====================  ====  ====  ======  ====
+#
+# With labels, the supervised graph *is* a discriminant analysis, with a ridge that follows the data. If you use
+# shrinkage already, you have most of the gain. What lapwing adds are the cases beside: unknown labels, neighbours and
+# classes together, sparse data, and data larger than memory.
