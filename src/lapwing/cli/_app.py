@@ -1,4 +1,4 @@
-"""The commands, and what they share: messages instead of tracebacks, and the exit codes of a shell."""
+"""The commands, and what they share: messages in the place of tracebacks, and exit codes."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Columns:
         try:
             found = np.array(columns)[what].tolist()
         except IndexError:
-            return what, None  # the graph will say what is wrong
+            return what, None  # the graph raises, and says what is wrong
         if graph.beside:
             self.beside.update(found)
         else:

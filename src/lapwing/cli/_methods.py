@@ -1,4 +1,4 @@
-"""``lapwing methods``: what there is, and what each solves."""
+"""``lapwing methods``: list the methods, or describe one."""
 
 from __future__ import annotations
 
@@ -105,5 +105,5 @@ def to_fit(name: str) -> Any:
 
 
 def key(name: str) -> str:
-    """A name without case and signs, as it is compared."""
+    """A name in lower case and without signs, by which names are compared."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

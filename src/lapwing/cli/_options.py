@@ -198,7 +198,7 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
 
 
 def _files_read(inputs: tuple[str | None, ...]) -> set[tuple[int, int]]:
-    """Files that are read, whatever name or link leads to them: tables, labels, models, the images of folders."""
+    """The files that are read, by their real paths: tables, labels, models, and the images of folders."""
     found: set[tuple[int, int] | None] = set()
     for path in inputs:
         if path == "-":

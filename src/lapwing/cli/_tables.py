@@ -1,4 +1,4 @@
-"""Data sets as the commands take them: prepared columns, labels as classes, and a word on what was done."""
+"""Data sets as the commands take them: columns are prepared, labels are classes, and a message says what was done."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._console import say
 def read_prepared(
     data: str, options: dict[str, Any], sample: int | None = None, seed: int = 0, targets: bool = False
 ) -> Any:
-    """The data, its columns prepared; what was done is said."""
+    """Read the data, prepare its columns, and say what was done."""
     from ..tables import prepare, read
 
     preparing = options["prepare"]

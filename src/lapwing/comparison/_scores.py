@@ -29,9 +29,7 @@ GOALS = {"classification": None, "retrieval": "map", "clustering": "clustering",
 N_NEIGHBORS, MOST_ROWS = 10, 500  # nearest rows and queries of the measures of neighbourhoods
 UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
 LEVEL = 0.001  # scores that differ by less print alike, and count as equal whatever the standard error
-LEVEL_NEIGHBORHOOD = (
-    0.1  # the same for neighbourhoods: each further dimension keeps them better, so some loss is allowed
-)
+LEVEL_NEIGHBORHOOD = 0.1  # the same for neighbourhoods, which keep getting better with every further dimension
 
 
 def checked_criterion(scoring: str | None, labels: np.ndarray | None) -> str:

@@ -1,4 +1,4 @@
-"""Rows on a device: sums over them are made there, in float64; what is as small as a matrix of features comes back."""
+"""The map of rows on a device: sums over rows are made there, in float64, and only small results come back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DeviceMap(Map):
         self.scale = None if scale is None else self._there(scale)
 
     def _there(self, array: Any, dtype: Any = None) -> Any:
-        """On the device, in float64 where nothing else is said."""
+        """An array on the device, in float64 by default."""
         dtype = self.torch.float64 if dtype is None else dtype
         array = array if is_tensor(array) else self.torch.from_numpy(np.ascontiguousarray(array))
         return array.to(self.X.device, dtype)
@@ -70,7 +70,7 @@ class DeviceMap(Map):
         return part if shift is None else part - shift
 
     def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """About the first row: the mean of a constant column is that constant."""
+        """The mean, found about the first row, so that the mean of a constant column is exactly that constant."""
         first = self._read(self.X[:1])[0]
         weights = None if weights is None else self._there(weights)
         total = self.torch.zeros_like(first)
@@ -131,7 +131,7 @@ class DeviceMap(Map):
         return host(gram)
 
     def forms(self, matrices: Sequence[Structured], shift: np.ndarray | None = None) -> list[np.ndarray]:
-        """By differences along links, which a shift does not change, and what the sums of the rows of a matrix are."""
+        """Add the form of the links by differences, which a shift does not change, and that of the row sums."""
         about = None if shift is None else self._there(shift)
         totals = [self._square() for _ in matrices]
         weights = [self._row_sums(M) for M in matrices]

@@ -1,4 +1,4 @@
-"""No formula: every sample has coordinates of its own."""
+"""The free map: every sample has coordinates of its own, and no formula gives them."""
 
 from __future__ import annotations
 

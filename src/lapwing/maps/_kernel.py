@@ -1,4 +1,4 @@
-"""Rows that are known by a kernel: the features that it stands for."""
+"""The map of the features that a kernel stands for, which are known by their products only."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Kernel:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
 
     def __call__(self, X: Array, Y: Array | None = None) -> np.ndarray:
-        """The kernel between the rows of X and of Y; of Y None, of X among themselves."""
+        """The kernel between the rows of X and of Y; between those of X where Y is None."""
         if self.is_precomputed:
             return X
-        X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))  # a kernel has no digits to lose
+        X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))  # float32 would lose digits here
         X, Y = self.moved(X, Y)
         try:
             if callable(self.kernel):
@@ -91,7 +91,7 @@ class Kernel:
         gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
         kernel = self.kernel if isinstance(self.kernel, str) else ""
         if kernel == "rbf":
-            mean = Y.mean(0)  # of rows far from the origin, products drown the distances
+            mean = Y.mean(0)  # where rows are far from the origin, distances found by products would lose their digits
             X, Y = X - mean, Y - mean
             squared = X.square().sum(1)[:, None] + Y.square().sum(1) - 2 * (X @ Y.T)
             return (-gamma * squared.clamp_(min=0)).exp_()
@@ -170,7 +170,7 @@ class KernelMap(Map):
             dual -= dual.sum(axis=0) * (1.0 if self.counts is None else self.counts[:, None]) / self.n_samples
         shift = np.zeros(F.shape[1])
         if centre.at_origin:
-            shift = (overall - means) @ dual  # where the origin of the features is, seen from their mean
+            shift = (overall - means) @ dual  # from the mean of the features to their origin
         elif centre.weights is not None:
             shift = F.mean(centre.weights)
         return Coordinates(F.forms(matrices, shift), shift, lambda V: (dual @ V).T, F.shape[1], means)

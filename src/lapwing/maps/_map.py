@@ -1,4 +1,4 @@
-"""What every kind of F has in common: means, forms FᵀMF, coordinates, projections, by blocks of its rows."""
+"""What all maps F share: means, forms FᵀMF, coordinates and projections, computed in blocks of rows."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ class Coordinates(NamedTuple):
     mean: np.ndarray
     back: Callable[[np.ndarray], np.ndarray]  # (p, k) in coordinates -> (k, n_features)
     n_pca: int | None
-    kernel_means: np.ndarray | None = None  # of the columns of a kernel matrix
-    spectrum: Spectrum | None = None  # of the rows, where it was found on the way
+    kernel_means: np.ndarray | None = None  # the means of the columns of a kernel matrix
+    spectrum: Spectrum | None = None  # the spectrum of the rows, where it was computed on the way
 
 
 class Map:
@@ -126,9 +126,9 @@ class Map:
     """
 
     is_large: bool = False
-    least_found: ClassVar[int] = 0  # directions, from which rules see how the variance is spread; 0 where none looks
+    least_found: ClassVar[int] = 0  # directions from which rules see how the variance is spread; 0 where no rule looks
     roots: Any = 1.0  # the roots of how many samples each row stands for, as a column
-    plain_scatter: np.ndarray | None = None  # about the mean, once it was found on the way to something else
+    plain_scatter: np.ndarray | None = None  # the scatter about the mean, once something else has computed it
 
     def __init__(self, X: Any):
         self.X, self.shape, self.dtype, self.n_samples = X, X.shape, X.dtype, X.shape[0]
@@ -139,7 +139,7 @@ class Map:
         raise NotImplementedError
 
     def blocks(self, shift: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray]]:
-        """All rows, some at a time: how every sum below reads F."""
+        """All rows, in blocks. Every sum below reads F in this way."""
         n, p = self.shape
         step = max(1, BLOCK_BYTES // (8 * max(1, p)))
         for start in range(0, n, step):
@@ -168,7 +168,7 @@ class Map:
         raise NotImplementedError
 
     def total(self, values: np.ndarray) -> float:
-        """The sum over samples of what is given for rows."""
+        """The sum of values over the samples; a row counts for each sample that it stands for."""
         return float(values.sum())
 
     def forms(self, matrices: Sequence[Structured], shift: np.ndarray | None = None) -> list[np.ndarray]:
@@ -310,7 +310,7 @@ class Map:
         """Twice as many directions until they are enough; None where a whole decomposition costs less."""
         n, d = self.shape
         if self.is_constant:
-            preprojection.count(np.empty(0), 0.0)  # says so
+            preprojection.count(np.empty(0), 0.0)  # raises, and says what is wrong
         Xc, total = self._rooted(about), float(self.spread(about, np.ones(n)).sum())
         gram = Xc @ Xc.T if self.is_wide else Xc.T @ Xc
         floor = rounding(self.dtype, total + self.n_samples * (about @ about))
@@ -363,7 +363,7 @@ class Map:
 
     @cached_property
     def _reduced(self) -> tuple[Tridiagonal, float]:
-        """The same of a large matrix, of whose eigenvectors few are wanted."""
+        """The same for a large matrix of which few eigenvectors are wanted."""
         gram = self.smaller_gram
         return Tridiagonal(gram), self._rounding(gram, self.plain_mean)
 
@@ -408,7 +408,7 @@ class Map:
         return rounding(self.dtype, np.trace(gram) + self.n_samples * (about @ about))
 
     def mean_at(self, centre: Centre) -> np.ndarray:
-        """What the centre says to subtract."""
+        """The point that is subtracted from the rows."""
         if centre.at_origin:
             return np.zeros(self.shape[1])
         return self.plain_mean if centre.weights is None else self.mean(centre.weights)
@@ -423,7 +423,7 @@ class Map:
         mean = self.mean_at(centre)
         if whole and (self.is_large or not self.is_wide):
             return Coordinates(self.whole_forms(matrices, mean), mean, np.transpose, None)
-        # Where the constraint sees the origin, what reveals the rank must see it too.
+        # Where the constraint depends on the origin, the matrix that reveals the rank must do so as well.
         about = mean if whole and centre.at_origin else self.plain_mean
         narrow = not self.is_wide and all(M.is_thin for M in matrices)
         if narrow and not (centre.at_origin and centre.is_seen) and not self._is_truncated(preprojection):

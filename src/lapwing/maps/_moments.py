@@ -24,7 +24,7 @@ class Moments:
         self.pilot = pilot
         self.counts = np.zeros(n_classes + 1)
         self.sums = np.zeros((n_classes + 1, d))
-        self.products = np.zeros((2, d, d))  # of the rows of known label, and of the others
+        self.products = np.zeros((2, d, d))  # the products of the rows of known label, and of the others
 
     def add(self, block: np.ndarray, classes: np.ndarray | None, weights: np.ndarray | None = None) -> Moments:
         """The rows of a block, each of which counts once, or as its weight says."""
@@ -102,7 +102,7 @@ class ClassMoments:
 
     @property
     def by_class(self) -> bool:
-        """Whether there is a scatter of each class; of one class, that of all together is its own."""
+        """Whether there is one scatter per class. With one class, that of all classes together is its scatter."""
         return len(self.scatters) == self.counts.size
 
     def grown(self, n_classes: int, by_class: bool) -> ClassMoments:
@@ -132,7 +132,7 @@ class ClassMoments:
         members = sparse.csr_array((weights, (places, np.arange(places.size))), (size, places.size))
         counts = np.bincount(places, weights, size)
         own = np.where(counts > 0, counts, 1.0)[:, None]
-        first = block[0]  # sums about it: the mean of a constant column is that constant
+        first = block[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
         means = first + (members @ (block - first)) / own
         total = self.counts + counts
         share = np.divide(counts, total, out=np.zeros(size), where=total > 0)

@@ -111,7 +111,7 @@ class NNDescent(BaseEstimator):
             index = require("pynndescent", "approximate").NNDescent(
                 prepared(X, self.metric),
                 metric=metric,
-                n_neighbors=asked + 1,  # a row counts as its own
+                n_neighbors=asked + 1,  # a row is counted as its own neighbour
                 random_state=0,
             )
         found, d = index.neighbor_graph

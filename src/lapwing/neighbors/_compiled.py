@@ -1,10 +1,10 @@
 """What pynndescent compiles: kept on disk between processes, and said while it lasts.
 
-Numba keeps compiled functions on disk, but pynndescent does not ask for it where that is of no use: functions that are given the
-distance, as a function, are never found again, since Numba knows a function by a number that is drawn in every process. Here
-distances have the same number in every process, and all that NN-descent calls is kept. The two outermost functions cannot be,
-since they hold the address of Numba's count of threads; they compile in seconds. What is kept depends on the source of all of
-pynndescent, of which Numba looks at one file only, so each version has a folder of its own.
+Numba keeps compiled functions on disk, but pynndescent does not ask for it where that is of no use: functions that are given
+the distance, as a function, are never found again, since Numba knows a function by a number that is drawn in every process.
+Here distances have the same number in every process, and all that NN-descent calls is kept. The two outermost functions
+cannot be, since they hold the address of Numba's count of threads; they compile in seconds. What is kept depends on the
+source of all of pynndescent, of which Numba looks at one file only, so each version has a folder of its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def folder() -> Path:
 
 @contextmanager
 def compiling(metric: str, is_sparse: bool) -> Iterator[None]:
-    """While NN-descent may compile: says so when that takes long, and keeps what it compiled."""
+    """A context in which NN-descent may compile: it says so when that takes long, and keeps the compiled code."""
     require("numba", "approximate")
     event = require("numba.core.event", "approximate")
 

@@ -36,7 +36,7 @@ def _differ(X: Array, rows: np.ndarray, others: np.ndarray) -> bool:
 
 
 def _digests(X: Array) -> np.ndarray:
-    """Whole numbers that are equal for equal rows, and rarely for others: exact sums, whatever their order."""
+    """Hashes of rows, equal for equal rows and rarely for others. They are exact sums, so that the order does not matter."""
     factors = np.random.RandomState(0).randint(0, 2**63, size=X.shape[1], dtype=np.uint64) | np.uint64(1)
     if sparse.issparse(X):
         terms = _folded(X.data) * factors[X.indices]

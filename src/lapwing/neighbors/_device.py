@@ -51,7 +51,7 @@ class Finder:
         self.kernels = _kernels(X.device) if fused is not False else None
         if not 2.0**-120 < self.frame.scale < 2.0**120:
             self.kernels = None  # they take the scale in float32
-        self.doubtful = 0  # rows that the screening left open, of all that were searched for
+        self.doubtful = 0  # how many of the rows that were searched for the screening left open
         self.screen: Screen | None = None
 
     def nearest(self, Q: Any, own: Any, k: int) -> tuple[Any, Any]:

@@ -201,7 +201,7 @@ def device_labels(y: Any, n: int, like: Any) -> Any:
         codes = encode_labels(host(given) if is_tensor(given) else y, n)
         return torch.from_numpy(codes).to(like.device)
     names, inverse = torch.unique(given.to(like.device), return_inverse=True)
-    codes = encode_labels(host(names), len(names))  # what is wrong with labels is wrong with their names
+    codes = encode_labels(host(names), len(names))  # raises where labels are wrong
     return torch.from_numpy(codes).to(like.device)[inverse]
 
 
@@ -253,7 +253,7 @@ def candidates_there(
     classes: np.ndarray | None,
     whole: bool = False,
 ) -> tuple[Edges, np.ndarray, np.ndarray]:
-    """The nearest of members to each query; nothing is left open. Where ``whole``, all that are as near as the k-th."""
+    """The members nearest to each query, all of them settled. With ``whole``, all that are as near as the k-th are given."""
     parts = [
         _among(data, search, queries[some], members if which is None else members[which], whole)
         for some, which in groups(

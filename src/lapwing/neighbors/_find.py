@@ -58,7 +58,7 @@ def timed(data: Rows, found: Callable[[], Any]) -> Any:
 
 
 def find_fitted(both: Rows, search: Search) -> Edges:
-    """The nearest fitted rows of each row behind them, whatever the classes: new rows have none."""
+    """The nearest fitted rows of each new row. Classes do not matter, since new rows have none."""
     if search.n_neighbors > both.n_fitted:
         raise NoPlaceError(
             f"n_neighbors={search.n_neighbors} is more than the {both.n_fitted} fitted rows that new ones are placed among; use "
@@ -262,7 +262,7 @@ def _candidates(
 def _inside(
     data: Rows, queries: np.ndarray, members: np.ndarray, classes: np.ndarray, k: int | None, metric: str
 ) -> Edges:
-    """The k nearest of the same class, or all of it: of small classes all pairs are compared, in one pass."""
+    """The k nearest rows of the same class, or all of a smaller one. In small classes all pairs are compared, in one pass."""
     order = members[np.argsort(classes[members], kind="stable")]
     sizes = np.bincount(classes[members])
     start, own = np.cumsum(sizes) - sizes, classes[queries]
@@ -394,7 +394,7 @@ def _approximate(data: Rows, search: Search) -> Edges:
 
 
 def _transformed(search: Any, X: Array, k: int) -> tuple[Edges, Any]:
-    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own."""
+    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own neighbour."""
     try:
         search = clone(search).set_params(n_neighbors=k)
     except (TypeError, ValueError, AttributeError) as error:

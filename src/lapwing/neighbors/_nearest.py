@@ -1,4 +1,4 @@
-"""The nearest rows of some queries, whatever the order in which rows come."""
+"""Search for the nearest rows of some queries while rows come in blocks, in any order."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Nearest:
         return numbers, self._all("slots", places)[first]
 
     def _all(self, what: str, places: list[np.ndarray]) -> np.ndarray:
-        """Numbers or slots of the candidates at some places, of all queries."""
+        """The numbers or slots of the candidates of all queries at some places."""
         parts = (getattr(found, what)[some] for found, some in zip(self.found, places, strict=True))
         return np.concatenate([np.empty(0, dtype=np.intp), *parts])
 

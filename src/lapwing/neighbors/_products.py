@@ -29,7 +29,7 @@ class Threads:
 
     @contextmanager
     def running(self, n_parts: int = 0) -> Iterator[None]:
-        """For so many parts of the queries: a single one is left to BLAS."""
+        """Threads for so many parts of the queries; a single part is left to BLAS."""
         n = 1 if self._pool is not None or n_parts == 1 else self.count
         if n == 1:
             yield

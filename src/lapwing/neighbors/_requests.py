@@ -1,4 +1,4 @@
-"""What a graph asks for, and what it gets."""
+"""What graphs ask of a neighbour search (``Search``), and what it gives them (``Edges``)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Edges(NamedTuple):
         return Edges(self.rows[keep], self.cols[keep], self.distances[keep])
 
     def by_row(self) -> Edges:
-        """In ascending order of the rows, those of one row as they are."""
+        """The edges in ascending order of their rows; those of one row keep their order."""
         return self if (self.rows[1:] >= self.rows[:-1]).all() else self.where(np.argsort(self.rows, kind="stable"))
 
     @classmethod

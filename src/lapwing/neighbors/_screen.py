@@ -22,7 +22,7 @@ from .._extras import require
 from ..operators import OUT_OF_RANGE
 
 UNIT = 2.0**-22  # relative error of one addition in float32, where the device truncates and does not round
-GROUP = ((200_000, 32), (1 << 62, 64))  # columns per group, up to so many rows
+GROUP = ((200_000, 32), (1 << 62, 64))  # pairs of (up to so many rows, columns per group)
 ENTRIES = 1 << 24  # numbers in float64 that are held at a time
 SAMPLE = 1024  # rows whose median is subtracted before rows are screened
 SUPER = 32  # groups that are looked at together, where there are many
@@ -187,7 +187,7 @@ class Screen:
 
 
 def _smallest(minima: Any, m: int) -> tuple[Any, Any]:
-    """The m smallest of each row, ascending, and their places: of many, those of the parts that have the smallest minima."""
+    """The m smallest entries of each row, ascending, and their places. Long rows are read where their parts have small minima."""
     rows, n = minima.shape
     if n <= 4 * SUPER * m or n % SUPER:
         return minima.topk(m, dim=1, largest=False)
@@ -200,7 +200,7 @@ def _smallest(minima: Any, m: int) -> tuple[Any, Any]:
 
 @contextmanager
 def exact_products(torch: Any) -> Iterator[None]:
-    """Products of float32 in float32, whatever the process is set to."""
+    """A context in which products of float32 are computed in float32, however the process is set."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:

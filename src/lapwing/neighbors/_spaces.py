@@ -1,4 +1,4 @@
-"""Distances: of pairs, exactly; and what scikit-learn is given to find near rows by."""
+"""Exact distances of pairs of rows, and the form in which scikit-learn is given rows to search."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
 
 
 def in_double(X: Array) -> Array:
-    """Rows for a search whose distances are not measured again: of float32 scikit-learn gives distances in float32."""
+    """Rows for a search whose distances are not measured again, in float64: scikit-learn gives distances in the type of rows."""
     return X.astype(np.float64) if X.dtype == np.float32 else X
 
 

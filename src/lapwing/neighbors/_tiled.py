@@ -1,4 +1,4 @@
-"""The search of rows in memory by tiles: which rows it is for, and how what it proposes is settled."""
+"""The search of rows in memory by tiles: when it is used, and how its proposals become exact neighbours."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _settled(
 
 
 def _clear(kth: np.ndarray, beyond: np.ndarray, unit: float | None) -> np.ndarray:
-    """Whether all that is left out is farther than the k-th, by more than a tie."""
+    """Whether all rows that were left out are farther than the k-th neighbour, by more than a tie."""
     farther = beyond - PARALLEL if unit is None else np.sqrt(2 * beyond) / unit
     return (farther > kth * (1 + 2 * TIE)) | np.isinf(beyond)
 

@@ -309,7 +309,7 @@ class Tiles:
         self.bounds: Any = None  # by which pairs are screened before their distances are found
 
     def run(self, begun: Work | None = None) -> Proposal:
-        """The search, or what is left of work that was begun before."""
+        """Search, or go on with a search that was begun before."""
         begun = Work() if begun is None else begun
         with Progress("searching", self.queries.n) as progress, self.threads.running():
             (self._tournament if self.is_symmetric else self._each)(progress, begun)
@@ -464,7 +464,7 @@ class Tiles:
         return (2 * rounding).astype(found.least.dtype)
 
     def _screens_well(self) -> bool:
-        """Whether bounds leave so few pairs, of a few tiles, that finding their distances takes less than all products."""
+        """Whether bounds, tried on a few tiles, leave so few pairs that finding their distances is faster than all products."""
         n, d, passed = len(self.parts), self.queries.width, []
         for i, j in np.random.RandomState(0).randint(n, size=(TRIALS, 2)):
             products = self.room.products(self.bounds.left(self.parts[i]), self.bounds.right(self.parts[j]))

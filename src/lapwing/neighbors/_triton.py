@@ -175,7 +175,7 @@ def padded(n_features: int) -> int:
 
 
 def require_contiguous(*tensors: Any) -> None:
-    """Kernels read memory row by row, whatever the strides of a tensor say."""
+    """The tensor as rows one after the other in memory, as kernels read it."""
     for tensor in tensors:
         if not tensor.is_contiguous():
             raise ValueError(

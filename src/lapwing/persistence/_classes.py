@@ -18,7 +18,7 @@ from ..methods import METHODS, SVDNeighbors
 from ..reducers import Reducer
 from ._others import STORABLE
 
-# By the name in the file, which stays when a class moves.
+# Classes by the name that they have in files, which stays when a class moves.
 OWN: dict[str, type] = {
     **METHODS,
     **{name: cls for name, cls in vars(graphs).items() if isclass(cls) and issubclass(cls, Graph)},
@@ -87,5 +87,5 @@ def _is_ours(cls: type) -> bool:
 
 
 def _is_current(cls: type) -> bool:
-    """Whether its module has it under its name: a notebook may have defined it several times."""
+    """Whether the module of a class has the class itself under its name: a notebook may have defined it several times."""
     return vars(sys.modules.get(cls.__module__) or object).get(cls.__qualname__) is cls

@@ -81,8 +81,8 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
-        self._nodes: dict[int, tuple[np.ndarray, dict]] = {}  # with the array, so that its id stays its own
-        self._steps: list[str] = []  # of pipelines, around what is being encoded
+        self._nodes: dict[int, tuple[np.ndarray, dict]] = {}  # the array is kept, so that its id is not used again
+        self._steps: list[str] = []  # the steps of pipelines around the value that is being encoded
 
     def encode(self, value: Any, place: str) -> Any:
         """The JSON of a value; ``place`` is its name in arrays and in errors."""
@@ -151,7 +151,7 @@ class Encoder:
         return params, fitted
 
     def _step(self, value: tuple, place: str) -> list:
-        """A tuple, which of a name and an estimator is a step of a pipeline."""
+        """A tuple. One of a name and an estimator is a step of a pipeline."""
         if not (len(value) > 1 and type(value[0]) is str and hasattr(value[1], "get_params")):
             return self._items(value, place)
         self._steps.append(f"step {value[0]!r} ({type(value[1]).__name__})")
@@ -200,7 +200,7 @@ class Encoder:
 
 
 class Decoder:
-    """The way back, from JSON and arrays that may be anything: what does not fit raises."""
+    """Turns JSON and arrays back into values. They may hold anything, and what does not fit raises an error."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray], format: int):
         self._arrays, self._format = arrays, format
@@ -311,7 +311,7 @@ def _certificates(value: Any) -> Any:
 
 
 def complete(model: Any) -> None:
-    """What a fit stores today and did not store then."""
+    """Add what a fit stores today and an earlier version did not store."""
     if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
         model.scale_ = None
     if isinstance(model, KernelReducer) and not hasattr(model, "gamma_"):
@@ -343,7 +343,7 @@ def _defaults(estimator: Any) -> list[str]:
 
 
 def check_attribute(cls: type, name: str) -> None:
-    """What was learnt takes the place of nothing that the class has."""
+    """Raise where a fitted attribute would hide something that the class has."""
     if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
         raise ValueError(
             f"{cls.__name__} cannot have the fitted attribute {name!r}: the class has one, or it is no plain name"

@@ -16,7 +16,7 @@ from ..methods import LPI
 from ..reducers import LinearReducer
 from ._onnx import Builder, Columns, convert, table, text_columns
 
-# Old enough for any runtime in use.
+# A version that is old enough for any runtime in use.
 OPSET = 17
 ML_OPSET = 3
 IR_VERSION = 8

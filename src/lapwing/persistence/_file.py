@@ -38,7 +38,7 @@ EXPANSION = (
     64  # of JSON in memory: a header that is nothing but {},{},{} takes 28 times its size, and its values as much
 )
 LONGEST = 400  # characters that a message may have
-# What reading and decoding raise where a file is not as it should be.
+# The errors that reading and decoding raise where a file is not as it should be.
 MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
 
 
@@ -190,7 +190,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _model(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     """The fitted estimator that a header and arrays describe."""
-    with np.errstate(all="ignore"):  # of what a file says, and nobody here has computed
+    with np.errstate(all="ignore"):  # numbers come from a file, and were not computed here
         model = Decoder(arrays, header["format"]).decode(header["model"])
         if not _is_model(model):
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")

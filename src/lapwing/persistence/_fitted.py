@@ -1,4 +1,4 @@
-"""What a fitted model of each map holds."""
+"""The attributes that a fitted model of each map holds, and their shapes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check_fitted(model: Any) -> None:
     if getattr(model, "moments_", None) is not None:
         _check_moments(model.moments_, model.n_features_in_)
         if not model.__sklearn_is_fitted__():
-            return  # more rows are to come
+            return  # partial_fit waits for more rows
     declared = {**_declared(model), **EVERY, **(UNITS if isinstance(model, KernelReducer) else {})}
     sizes = check_held(model, _values(model, declared), declared, sizes)
     if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
@@ -124,7 +124,7 @@ def _check_places(model: Any, linked: np.ndarray, n: int) -> None:
 
 
 def _check_moments(moments: Any, d: int) -> None:
-    """What partial_fit goes on from."""
+    """What ``partial_fit`` needs to go on."""
     try:
         places = len(moments["labels"]) + 1
         shapes = {"counts": (places,), "means": (places, d), "stored": (d,)}

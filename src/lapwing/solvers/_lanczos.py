@@ -1,4 +1,4 @@
-"""Lanczos by SciPy's ARPACK: the same bits each time, and sure of repeated eigenvalues."""
+"""Lanczos by SciPy's ARPACK, made repeatable to the bit, and checked for repeated eigenvalues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEED = {"rng": 0} if "rng" in signature(eigsh).parameters else {}
 
 
 class LanczosError(ArithmeticError):
-    """Lanczos takes too long, or eigenvalues repeat so often that its Krylov space ends."""
+    """Raised where Lanczos takes too long, or where eigenvalues repeat so often that its Krylov space ends."""
 
 
 def single_blas_thread() -> threadpool_limits:

@@ -1,4 +1,4 @@
-"""Rank revelation: which directions of a semidefinite matrix are there, and which are rounding."""
+"""The numerical rank: which directions of a semidefinite matrix are real, and which are rounding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import sparse
 
 
 class RankError(ValueError):
-    """More directions are asked for than there are."""
+    """Raised where more directions are asked for than there are."""
 
 
 def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:

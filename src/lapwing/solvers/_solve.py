@@ -41,7 +41,7 @@ class Way(NamedTuple):
 # Seconds of CPU are those of benchmarks/solvers.py, on one thread.
 FEW = 400  # rows: a Laplacian of 400 takes 0.05 s densely and by Lanczos, one of 800 takes 0.18 and 0.07 s
 MANY = 2000  # rows that take 2.4 s densely, 3000 take 5.9: where Lanczos fails, blocks may take longer, but not n^3
-BRIEFLY, PATIENTLY = 100, 1000  # restarts of Lanczos: where what follows takes seconds, and where it may take minutes
+BRIEFLY, PATIENTLY = 100, 1000  # restarts of Lanczos, where the next way takes seconds, and where it may take minutes
 DENSE = Way("dense", dense)
 BRIEF = Way("lanczos", partial(lanczos, restarts=BRIEFLY))
 PATIENT = Way("lanczos", partial(lanczos, restarts=PATIENTLY))
@@ -177,12 +177,12 @@ def _dense_pencil(A: Any, B: Any, k: int | None, ridge: float, per: int | None, 
 
 
 def _rho(B: Any, ridge: float, per: int | None, T: Any) -> float:
-    """The ridge as it is added to B."""
+    """The number that is added to the diagonal of B."""
     return float(ridge * B.diagonal().sum() / (per or T.shape[1])) if ridge and B is not None else 0.0
 
 
 def _following(found: Pairs, k: int, rank: int, shift: float) -> float | None:
-    """The eigenvalue behind the k-th."""
+    """The eigenvalue that follows the k-th."""
     return inf if k == rank else None if found.following is None else found.following + shift
 
 

@@ -16,7 +16,7 @@ from ._lanczos import Apply, LanczosError, largest
 
 COLUMNS = 32  # columns that an operator is multiplied by at a time, to form its matrix
 SHIFT = 1e-9  # share of the mean of the diagonal that is added, so that a matrix with a null space can be factorised
-RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # of eigenvectors found in products of this precision
+RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # residuals of eigenvectors, by the precision of products
 
 
 class Pairs(NamedTuple):
@@ -117,7 +117,7 @@ def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
     shifted = sparse.csc_array(M + shift * sparse.eye_array(M.shape[0]))
     try:
         factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    except RuntimeError as error:  # SuperLU's word for a singular matrix
+    except RuntimeError as error:  # SuperLU says that the matrix is singular
         raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
     # The inverse is huge along the constant, so what rounding leaves of it must not come back.
     _, V, following = largest(problem.after_deflation(factor.solve), problem.deflated, k, restarts, problem.tol)

@@ -161,7 +161,7 @@ def _opened(path: str, held: bytes | None) -> Iterator[Any]:
         with arrow().input_stream(path, compression="detect") as stream:
             yield stream
     except OSError as error:
-        if error.errno is not None:  # of the file, not of what is in it
+        if error.errno is not None:  # the error is one of the file, and not of its content
             raise
         raise ValueError(f"{path}: not a readable packed file ({error})") from error
 

@@ -35,7 +35,7 @@ def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
         yield
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
-            raise  # of the file, not of what is in it
+            raise  # the error is one of the file, and not of its content
         if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
             raise
         why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())

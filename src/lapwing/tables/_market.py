@@ -49,7 +49,7 @@ def _sizes(line: bytes, count: int) -> list[int]:
 
 
 def _numbers(lines: Iterator[bytes], columns: int, rows: int) -> np.ndarray:
-    """A table of so many rows, which must be there, and no more."""
+    """A table that must have exactly so many rows."""
     first = next(lines, None)  # NumPy warns of nothing
     found = np.empty((0, columns)) if first is None else np.loadtxt(chain([first], lines), comments=None, ndmin=2)
     if found.shape != (rows, columns):
@@ -73,7 +73,7 @@ def _coordinates(lines: Iterator[bytes], sizes: list[int], values: int, symmetry
 
 
 def _dense(lines: Iterator[bytes], sizes: list[int], values: int, symmetry: int) -> np.ndarray:
-    """By columns; of a symmetric one those at and below the diagonal, of a skew-symmetric one those below."""
+    """The entries of a dense matrix by columns: all; at and below the diagonal if symmetric, below it if skew-symmetric."""
     n, d = sizes
     if not symmetry:
         return _numbers(lines, values, n * d).reshape(d, n).T

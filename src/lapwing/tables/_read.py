@@ -184,7 +184,7 @@ def _with_classes(table: Table, path: str) -> Table:
     if "-1" not in names:
         return replace(table, y=y)
     if names == {"-1", "1"}:
-        y = (y + 1) // 2 if set(y.tolist()) == {-1, 1} else y  # else -1 is what is missing
+        y = (y + 1) // 2 if set(y.tolist()) == {-1, 1} else y  # otherwise -1 marks an unknown label
         note = "labels -1 and 1 are read as two classes, 0 and 1"
     else:
         note = "the label -1 stands for an unknown class; if it is a class, give it another name"
