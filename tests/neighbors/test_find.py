@@ -343,3 +343,16 @@ def test_sparse_matrices_of_distances(is_stored):
     given.eliminate_zeros()
     with pytest.raises(ValueError, match=r't="half-median" needs the distances of all pairs.*t="auto"'):
         KNN(2, metric="precomputed", t="half-median").build(given)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_distances_that_another_program_rounds_are_seen(metric):
+    """As one that stands in for scikit-learn may, which computes in single precision."""
+    X = np.random.RandomState(0).rand(60, 20)
+    searched = _spaces.space(Rows(X), metric)
+    rows, cols = np.arange(60), (np.arange(60) + 1) % 60
+    exact = searched.measured(rows, cols)
+    assert searched.is_kept(rows, cols, exact)
+    assert not searched.is_kept(rows, cols, exact.astype(np.float32))
+    assert not searched.is_kept(rows, cols, exact * (1 + 1e-5))
+    assert _spaces.space(Rows(X), "manhattan").is_kept(rows, cols, 2 * exact)
