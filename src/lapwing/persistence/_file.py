@@ -43,7 +43,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, 
 
 
 class ModelFileError(ValueError):
-    """Raised by :func:`load` where a file is no model, is damaged, or was written by a later version.
+    """Raised by :func:`lapwing.load` where a file is no model, is damaged, or was written by a later version.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ModelFileError(ValueError):
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file, which :func:`load` reads back: the same parameters and, bit by bit, the same map.
+    """Write a fitted estimator to a file, which :func:`lapwing.load` reads back: the same parameters and, bit by bit, the same map.
 
     The file holds no code. It is written beside ``path`` and then put in its place, so that a failure leaves nothing behind
     and an earlier file as it was.

@@ -61,7 +61,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
 
     It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, ``__init__`` where
-    its parameters differ from those of its map, ``_rules``, its own numbers behind ``"auto"`` (:class:`Rules`), and
+    its parameters differ from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and
     ``_report(...)``, which stores attributes beside the map's own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
