@@ -61,8 +61,8 @@ class ModelFileError(ValueError):
 def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file.
 
-    :func:`lapwing.load` reads it back, with the same parameters and, bit by bit, the same map. The file holds no code. It is written beside ``path`` and then put in its place, so that a failure leaves nothing behind
-    and an earlier file as it was.
+    :func:`lapwing.load` reads it back, with the same parameters and, bit by bit, the same map. The file holds no code. It is
+    written beside ``path`` and then put in its place, so that a failure leaves nothing behind and an earlier file as it was.
 
     Parameters
     ----------
