@@ -51,7 +51,7 @@ class ModelFileError(ValueError):
     >>> import lapwing
     >>> from lapwing.persistence import ModelFileError
     >>> try:
-    ...     lapwing.load(tempfile.mkdtemp())
+    ...     lapwing.load(tempfile.gettempdir())
     ... except ModelFileError as error:
     ...     print(error)
     '...' is a folder, not a model file
@@ -159,12 +159,13 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Examples
     --------
-    >>> from tempfile import mkdtemp
+    >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
     >>> import lapwing
-    >>> path = f"{mkdtemp()}/model.lapwing"
-    >>> lapwing.save(lapwing.LPP(2, graph=7).fit(load_iris().data), path)
-    >>> lapwing.load(path)
+    >>> model = lapwing.LPP(2, graph=7).fit(load_iris().data)
+    >>> with TemporaryDirectory() as folder:
+    ...     lapwing.save(model, f"{folder}/model.lapwing")
+    ...     lapwing.load(f"{folder}/model.lapwing")
     LPP(graph=7)
     """
     safetensors = require("safetensors", "model")

@@ -53,13 +53,14 @@ def write_report(
 
     Examples
     --------
-    >>> from tempfile import mkdtemp
+    >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
     >>> from lapwing.comparison import compare
     >>> from lapwing.report import write_report
     >>> X, y = load_iris(return_X_y=True)
     >>> found = compare(X, y, methods=["PCA", "LPP"])
-    >>> write_report(f"{mkdtemp()}/report.html", found).name
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(f"{folder}/report.html", found).name
     'report.html'
     """
     write_whole(path, report_page(comparison, X, y, **options).encode())
@@ -196,13 +197,14 @@ def write_atlas(
 
     Examples
     --------
-    >>> from tempfile import mkdtemp
+    >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
     >>> from lapwing.comparison import compare
     >>> from lapwing.report import write_atlas
     >>> X, y = load_iris(return_X_y=True)
     >>> found = compare(X, y, methods=["PCA", "LPP"])
-    >>> write_atlas(f"{mkdtemp()}/atlas.parquet", found).name
+    >>> with TemporaryDirectory() as folder:
+    ...     write_atlas(f"{folder}/atlas.parquet", found).name
     'atlas.parquet'
     """
     sizes = check_count("n_neighbors", n_neighbors), check_count("max_points", max_points)
