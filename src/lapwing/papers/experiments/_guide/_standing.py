@@ -36,7 +36,7 @@ FIRST = {  # what a task is about
     "guide-maps": "trustworthiness",
 }
 TIE = 0.5  # points
-TICKS = (-50, -20, -10, -5, -2, 0, 2, 5, 10, 20)
+TICKS = (-50, -20, -5, -2, 0, 2, 5, 20)
 LABELS = {  # in words, where "yes" does not say it
     "guide-few-labels": {"yes": "labelled rows alone"},
     "guide-unseen": {"yes": "of other classes", "to choose": "to choose, of other classes"},
