@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .._experiment import Summary
 
 MISSING = (
-    "LMNN could not be had: metric-learn 0.7.0 passes force_all_finite=, which scikit-learn has dropped, and pylmnn 1.6.4 needs "
-    "GPyOpt; neither has had a release since."
+    "LMNN could not be had: metric-learn 0.7.0 passes force_all_finite=, which scikit-learn 1.9 does not take, and pylmnn 1.6.4 "
+    "needs GPyOpt."
 )
 RIVALS: dict[str, Mapping[str, Rival]] = {
     "guide-labelled": LABELLED,
