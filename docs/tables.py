@@ -180,13 +180,11 @@ def front() -> str:
         found = rows(summaries()[task], quantities(summaries()[task])[0])
         best = next(row for row in found if not row.differences)
         for row in [row for row in found if row.method in methods]:
-            versus = f"{best.method}: {best.mean:.1f} (labels: {best.labels})"
-            labels = f"{row.method}: {row.mean:.1f} (labels: {row.labels})"
-            record = " / ".join(map(str, row.record))
-            lines.append(
-                [LABELS[task], quantities(summaries()[task])[0], labels, versus, signed(*row.difference()), record]
-            )
-    return markdown(["task", "score", "lapwing", "strongest rival", "difference", "wins / ties / losses"], lines)
+            sides = [cell for each in (row, best) for cell in (each.method, each.labels, f"{each.mean:.1f}")]
+            gain = [signed(*row.difference()), " / ".join(map(str, row.record))]
+            lines.append([f"{LABELS[task]}: {quantities(summaries()[task])[0]}", *sides, *gain])
+    sides = ["lapwing", "its labels", "mean", "strongest rival", "its labels", "mean"]
+    return markdown(["task: score", *sides, "difference", "wins / ties / losses"], lines)
 
 
 def new_sets() -> str:

@@ -91,11 +91,8 @@ def test_one_line_per_task_says_who_saw_labels(copy):
     module, folder = copy
     module["main"]([])
     page = (folder / "README.md").read_text()
-    assert (
-        "| all labels | accuracy | LPP, as it comes: 58.5 (labels: yes) | SVC, tuned: 70.5 (labels: yes) | -12.0 ± 0.0 |"
-        in page
-    )
-    assert "0 / 0 / 2" in page
+    sides = "LPP, as it comes | yes | 58.5 | SVC, tuned | yes | 70.5"
+    assert f"| all labels: accuracy | {sides} | -12.0 ± 0.0 | 0 / 0 / 2 |" in page
 
 
 def test_a_page_must_have_its_place(copy):

@@ -1,7 +1,9 @@
 """``lapwing reproduce``, as a user runs it."""
 
 import contextlib
+import html
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lapwing.papers.experiments import Measured, experiments, get
+from lapwing.papers.experiments import TITLES, Kept, Measured, evidence_sentence, experiments, get
 
 for name in ("typer", "rich", "matplotlib", "jinja2"):
     pytest.importorskip(name)
@@ -51,7 +53,32 @@ def test_one_experiment_leaves_table_page_and_results(tmp_path):
     assert "3 reproduced" in reproduce("-o", "found", cwd=tmp_path).stdout
 
 
-@pytest.mark.parametrize("arguments", [("lpca-figure-2", "--all"), ("lpca-figure-2", "-j", "0")])
+def test_the_page_of_what_comes_with_lapwing_needs_no_run(tmp_path):
+    done = reproduce("--page", "-o", "found", cwd=tmp_path)
+    assert done.exit_code == 0, done.stderr
+    assert [path.name for path in (tmp_path / "found").iterdir()] == ["evidence.html"]
+    page = html.unescape((tmp_path / "found" / "evidence.html").read_text("utf-8"))
+    assert "<script" not in page
+    assert page.index(evidence_sentence()) < page.index("<table")
+    first = page[page.index("<table") : page.index("</table>")]
+    assert all(title in first for title in TITLES.values())
+    anchors = set(re.findall(r'href="#([^"]+)"', page))
+    assert anchors == {*TITLES, *experiments()} & set(re.findall(r'id="([^"]+)"', page))
+    assert "lpdp-table-1" in anchors
+
+
+def test_results_of_a_run_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("lapwing.papers.experiments._kept.RESULTS", tmp_path / "kept")
+    reproduce("lpca-figure-2", "-o", "found", "-j", "1", cwd=tmp_path)
+    done = reproduce("--keep", "-o", "found", cwd=tmp_path)
+    assert done.exit_code == 0, done.stderr
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["lpca-figure-2.jsonl.gz"]
+    assert len(Kept(get("lpca-figure-2")).read()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [("lpca-figure-2", "--all"), ("lpca-figure-2", "-j", "0"), ("lpca-figure-2", "--page")]
+)
 def test_bad_usage(arguments, tmp_path):
     assert reproduce(*arguments, cwd=tmp_path).exit_code == 2
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .._experiment import Summary
 
 MISSING = (
-    "LMNN could not be had: metric-learn 0.7.0 passes force_all_finite=, which scikit-learn has dropped, and pylmnn 1.6.4 needs "
-    "GPyOpt; neither has had a release since."
+    "LMNN could not be had: metric-learn 0.7.0 passes force_all_finite=, which scikit-learn 1.9 does not take, and pylmnn 1.6.4 "
+    "needs GPyOpt."
 )
 RIVALS: dict[str, Mapping[str, Rival]] = {
     "guide-labelled": LABELLED,
@@ -36,7 +36,7 @@ FIRST = {  # what a task is about
     "guide-maps": "trustworthiness",
 }
 TIE = 0.5  # points
-TICKS = (-50, -20, -10, -5, -2, 0, 2, 5, 10, 20)
+TICKS = (-50, -20, -5, -2, 0, 2, 5, 20)
 LABELS = {  # in words, where "yes" does not say it
     "guide-few-labels": {"yes": "labelled rows alone"},
     "guide-unseen": {"yes": "of other classes", "to choose": "to choose, of other classes"},
