@@ -12,6 +12,6 @@ BASELINES: dict[str, tuple[str, ...]] = {
     "_thesis": ("raw pixels", "Eigenfaces", "Fisherfaces", "k-means", "PCA", "variance"),
     "_thesis_text": ("baseline", "k-means", "LSI", "LSI (best)", "NMF-NCW"),
     "_lpca": ("PCA",),
-    "_glpca": ("Original", "PCA"),
+    "_glpca": ("Original", "PCA", "PCA (with lengths)"),
     "_repulsion": ("PCA", "Fisherfaces"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from ...metrics import clustering_accuracy, purity
 from ...rows import Rows
 from ..factorisation import SemiNMF
 from ..published import published
+from ._columns import PROJECTIONS, read_as
 from ._data import dataset
 from ._experiment import Claim, Measured, Reading, Summary, Values
 from ._page import COLORS, MARKERS, panels
@@ -219,9 +221,11 @@ GRAPH_READING = Reading(
 )
 PCA_READING = Reading(
     "Coordinates of PCA and LPP",
+    "Projections on directions of unit length, as both are commonly used. Over the eight data sets they are nearer to what is "
+    "printed than coordinates of unit length: accuracy and mutual information of k-means miss by 3.1 points in the mean "
+    "instead of 6.2 (PCA), 4.1 instead of 6.2 (LPP), and nearest neighbours by 2.6 instead of 3.0 and 3.2 instead of 3.5.",
     "PCA: V of the paper's eq. 1, with orthonormal columns, which is gLPCA with beta = 0. LPP: generalised eigenvectors as "
-    "they come, of length 1 in the constraint. Both are nearer to what is printed for AT&T.",
-    "PCA (with lengths), LPP (unit directions)",
+    "they come, of length 1 in the constraint",
 )
 DATA_READING = Reading(
     "Data",
@@ -272,52 +276,78 @@ def _clustering_table(by: str, first: int, **declared: Any) -> Measured:
     )
 
 
-TABLE_3_KMEANS = _clustering_table(
-    "K-means",
-    0,
-    protocol=(
-        "All samples of each data set in as many dimensions as classes, in the coordinates of each method; k-means "
-        "with as many clusters, one start a repetition, 50 repetitions as in the paper. Mean accuracy (best "
-        "matching of clusters to classes), normalised mutual information and purity."
+CLUSTERING_CLAIMS = (
+    Claim(
+        "gLPCA is better than all others (share of data sets, by accuracy).",
+        _ahead("accuracy", ("Original", "PCA (with lengths)", "LE", "Ncut", "LPP (unit directions)")),
+        at_least=1.0,
     ),
-    what=_by_kmeans,
-    n_repeats=50,
-    readings=(
-        GRAPH_READING,
-        PCA_READING,
-        DATA_READING,
-        Reading(
-            "Random initialization",
-            "As many samples as clusters, drawn uniformly; chosen after both were measured. Starts of k-means++ are equally "
-            "near to what is printed, over all: they fit the original AT&T, and miss COIL20 by far.",
-            'The quantities "accuracy, k-means++" and "mutual information, k-means++".',
-        ),
-        NMI_READING,
-        PURITY_READING,
+    Claim(
+        "gLPCA is better than PCA and Laplacian embedding (share of data sets, by accuracy).",
+        _ahead("accuracy", ("PCA (with lengths)", "LE")),
+        at_least=1.0,
     ),
+    Claim(
+        "PCA is usually better than the original data (share of data sets).",
+        _helps("PCA (with lengths)"),
+        at_least=0.5,
+    ),
+    Claim("LE is usually better than the original data (share of data sets).", _helps("LE"), at_least=0.5),
 )
-TABLE_3_SEMINMF = _clustering_table(
-    "Semi-NMF",
-    6,
-    protocol=(
-        "As the table with k-means; semi-nonnegative factorisation X = G Fᵀ with as many factors as classes, "
-        "columns of G scaled to length 1, each sample to its largest weight. At most 100 steps, or until one lowers "
-        "the objective by less than 1e-4 of the squares of X; one start a repetition, 10 repetitions."
-    ),
-    what=_by_semi_nmf,
-    n_repeats=10,
-    readings=(
-        GRAPH_READING,
-        PCA_READING,
-        DATA_READING,
-        Reading(
-            "Start",
-            "The clusters of k-means plus 0.2, as those who proposed it do; the paper does not say.",
-            'The quantities "accuracy, random starts" and "mutual information, random starts".',
+TABLE_3_KMEANS = replace(
+    _clustering_table(
+        "K-means",
+        0,
+        protocol=(
+            "All samples of each data set in as many dimensions as classes, in the coordinates of each method; k-means "
+            "with as many clusters, one start a repetition, 50 repetitions as in the paper. Mean accuracy (best "
+            "matching of clusters to classes), normalised mutual information and purity."
         ),
-        NMI_READING,
-        PURITY_READING,
+        what=_by_kmeans,
+        n_repeats=50,
+        readings=(
+            GRAPH_READING,
+            PCA_READING,
+            DATA_READING,
+            Reading(
+                "Random initialization",
+                "As many samples as clusters, drawn uniformly; chosen after both were measured. Starts of k-means++ are equally "
+                "near to what is printed, over all: they fit the original AT&T, and miss COIL20 by far.",
+                'The quantities "accuracy, k-means++" and "mutual information, k-means++".',
+            ),
+            NMI_READING,
+            PURITY_READING,
+        ),
     ),
+    published=read_as(_table_3(0), PROJECTIONS),
+    claims=CLUSTERING_CLAIMS,
+)
+TABLE_3_SEMINMF = replace(
+    _clustering_table(
+        "Semi-NMF",
+        6,
+        protocol=(
+            "As the table with k-means; semi-nonnegative factorisation X = G Fᵀ with as many factors as classes, "
+            "columns of G scaled to length 1, each sample to its largest weight. At most 100 steps, or until one lowers "
+            "the objective by less than 1e-4 of the squares of X; one start a repetition, 10 repetitions."
+        ),
+        what=_by_semi_nmf,
+        n_repeats=10,
+        readings=(
+            GRAPH_READING,
+            PCA_READING,
+            DATA_READING,
+            Reading(
+                "Start",
+                "The clusters of k-means plus 0.2, as those who proposed it do; the paper does not say.",
+                'The quantities "accuracy, random starts" and "mutual information, random starts".',
+            ),
+            NMI_READING,
+            PURITY_READING,
+        ),
+    ),
+    published=read_as(_table_3(6), PROJECTIONS),
+    claims=CLUSTERING_CLAIMS,
 )
 
 
@@ -509,7 +539,7 @@ TABLE_4_EXPERIMENT = Measured(
     n_repeats=5,
     n_quick=1,
     quick_conditions=("AT&T, 20 %", "MNIST, 20 %"),
-    published=_table_4(),
+    published=read_as(_table_4(), PROJECTIONS),
     tolerance=3.0,
     tie=1.0,
     readings=(
@@ -531,7 +561,7 @@ TABLE_4_EXPERIMENT = Measured(
     claims=(
         Claim(
             "gLPCA is better than PCA, LE and the original data in all cases (share of them).",
-            _ahead_everywhere(("Original", "PCA", "LE")),
+            _ahead_everywhere(("Original", "PCA (with lengths)", "LE")),
             at_least=1.0,
         ),
     ),
