@@ -62,7 +62,7 @@ def reproduce(
     if quick and public:
         raise typer.BadParameter("give --quick or --public", param_hint="--public")
     chosen = [e for name in names for e in papers.group(name)] if names else list(papers.experiments().values())
-    left_out = [e.name for e in chosen if not e.tasks(quick, public)]
+    left_out = [e.name for e in chosen if not (e.public_tasks() if public else e.tasks(quick))]
     if names and left_out:
         tier = "quick" if quick else "public"
         raise typer.BadParameter(f"{', '.join(left_out)} has no {tier} tier; run it without", param_hint=f"--{tier}")

@@ -63,7 +63,7 @@ def run(
     folder = Path(folder)
     (folder / "results").mkdir(parents=True, exist_ok=True)
     store = Store(folder / "results", experiment)
-    tasks = experiment.tasks(quick, public)
+    tasks = experiment.public_tasks() if public else experiment.tasks(quick)
     results = store.read()
     missing = [task for task in tasks if task not in results]
     done = len(tasks) - len(missing)

@@ -166,8 +166,12 @@ class Experiment:
         """Numbers, or curves over the dimensions, of one repetition."""
         raise NotImplementedError
 
-    def tasks(self, quick: bool = False, public: bool = False) -> list[Task]:
-        conditions = self.public if public else tuple(self.conditions)
+    def public_tasks(self) -> list[Task]:
+        """The tasks of the public tier."""
+        return [task for task in self.tasks() if task.condition in self.public]
+
+    def tasks(self, quick: bool = False) -> list[Task]:
+        conditions = tuple(self.conditions)
         if quick and self.quick_conditions is not None:
             conditions = self.quick_conditions
         return [Task(c, seed) for seed in range(self.n_quick if quick else self.n_repeats) for c in conditions]
