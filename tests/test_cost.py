@@ -1,5 +1,6 @@
 """Estimates of time and memory before a fit: their shape, how they grow, what is refused, and a real fit."""
 
+import itertools
 import time
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.decomposition import PCA
 
 import lapwing
 from lapwing import LPI, LPP, TSA, KernelLPP, RobustGLPCA, cost
+from lapwing._clock import timed_by
 from lapwing.cost import Cost, estimate_cost
 from lapwing.graphs import KNN, Precomputed, Radius, SameClass
 
@@ -130,3 +132,20 @@ def test_many_rows_in_memory_are_sampled(n, queries):
     assert (resolved.graph.queries if resolved.graph else None) == queries
     given = LPP(4, graph=KNN(5))
     assert like.resolved(given) is given
+
+
+def test_waiting_is_not_counted(monkeypatch):
+    """A fit whose clock on the wall runs a hundred times too fast, as beside many other programs, is expected to take as long."""
+    expected = estimate_cost(LPP(5), (4000, 20)).seconds
+    monkeypatch.setattr("lapwing.cost.perf_counter", lambda: 100 * time.perf_counter())
+    assert estimate_cost(LPP(5), (4000, 20)).seconds < 10 * expected
+
+
+def test_parts_are_timed_by_the_clock_in_use():
+    moments = itertools.count()
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    with timed_by(lambda: next(moments)):
+        times = LPP(2).fit(X).fit_times_
+    assert all(seconds == int(seconds) for seconds in times.values())
+    assert sum(times.values()) >= 3
+    assert sum(LPP(2).fit(X).fit_times_.values()) < 60

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.utils import check_random_state
 
+from .._clock import now
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph
@@ -215,9 +215,9 @@ class LPI(LinearReducer):
                 f"all documents are the same up to their length (n_features={F.shape[1]}), so there is nothing to tell apart"
             )
         ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(F.shape)
-        start = perf_counter()
+        start = now()
         directions = ridge_regression(F, mean, degrees, graph.vectors, ridge)
-        data.times["forms"] = perf_counter() - start
+        data.times["forms"] = now() - start
         return as_solved(self, mean, graph, directions, ridge)
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
@@ -292,10 +292,10 @@ def _dense_products(X: Array, rows: np.ndarray) -> np.ndarray:
 
 def graph_vectors(problem: Problem, data: Rows, k: int, semidefinite: bool) -> Solution:
     """The eigenvectors of the graph itself, without the constant."""
-    L, start = laplacian_sum(problem.minimise), perf_counter()
+    L, start = laplacian_sum(problem.minimise), now()
     A = L.operator() if L.factors else L.tosparse()
     found = solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
-    data.times["solve"] = perf_counter() - start
+    data.times["solve"] = now() - start
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Real
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
 
+from .._clock import now
 from .._validation import check_count, check_not_negative
 from ..graphs import KNN, Graph
 from ..maps import Map
@@ -133,13 +133,13 @@ class SpectralRegression(LinearReducer):
         d, self.sampling_ = problem.degrees, None
         assert d is not None
         graph = graph_vectors(problem, data, self.n_components, graphs.graph.is_semidefinite)
-        start, mean = perf_counter(), F.mean(d)
+        start, mean = now(), F.mean(d)
         rho = float(self.ridge) * _trace(F, mean, d) / min(F.shape)
         if self.lasso:
             V = _elastic_net(F, data, mean, d, graph.vectors, rho, float(self.lasso))
         else:
             V = ridge_regression(F, mean, d, graph.vectors, rho)
-        data.times["forms"] = perf_counter() - start
+        data.times["forms"] = now() - start
         return as_solved(self, mean, graph, V, rho)
 
 

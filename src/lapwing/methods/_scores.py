@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._clock import now
 from .._validation import check_choice
 from ..graphs import KNN, Graph, SameClass
 from ..maps import Map, as_map
@@ -123,9 +123,9 @@ class LaplacianScore(FeatureSelector):
         return Problem(terms, D if self.constraint == "degree" else diagonal(D.diagonal() > 0))  # (1), (2)
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
-        start = perf_counter()
+        start = now()
         scores, varying = _laplacian_scores(F, problem)
-        data.times["forms"] = perf_counter() - start
+        data.times["forms"] = now() - start
         self.sampling_ = self._sampling(F, data, graphs, scores[varying])
         return scores, varying
 

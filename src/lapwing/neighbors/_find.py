@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 
+from .._clock import now
 from .._validation import check_positive
 from ..operators import Array, row_blocks
 from ..rows import Rows
@@ -51,9 +51,9 @@ def find(data: Rows, search: Search) -> Edges:
 
 def timed(data: Rows, found: Callable[[], Any]) -> Any:
     """What is found, its time counted as that of the search."""
-    start = perf_counter()
+    start = now()
     result = found()
-    data.times["search"] = data.times.get("search", 0.0) + perf_counter() - start
+    data.times["search"] = data.times.get("search", 0.0) + now() - start
     return result
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Integral
-from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
+from .._clock import now
 from .._docstrings import Documented, page_of_a_class
 from .._validation import of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
@@ -135,23 +135,23 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
     def _learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Learnt:
         """Do the work of :meth:`fit`, and return what it worked with."""
-        start = perf_counter()
+        start = now()
         with np.errstate(over="raise"):
             place, X, y = entered(self, X, y)
             if sample_weight is not None:
                 self._require_weighable(X)
             data, graphs = self._prepared(X, y, sample_weight)  # validated rows; the graph, resolved once
             graphs = graphs.fitted(data)
-            at, searched = perf_counter(), data.times.get("search", 0.0)
+            at, searched = now(), data.times.get("search", 0.0)
             problem = self._problem(data, graphs)  # A and B
-            data.times["graph"] = perf_counter() - at - (data.times.get("search", 0.0) - searched)
-            at = perf_counter()
+            data.times["graph"] = now() - at - (data.times.get("search", 0.0) - searched)
+            at = now()
             F = self._map(data, graphs)  # F
-            data.times["map"] = perf_counter() - at
+            data.times["map"] = now() - at
             solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
             self._store(F, data, problem, graphs, solution)
             self._certify(data, solution)
-            rest = perf_counter() - start - sum(data.times.values())
+            rest = now() - start - sum(data.times.values())
             self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
             if place is not None:
                 settle(self, place)
@@ -451,9 +451,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
         if labelled and y is None:
             encode_labels(None, 0)  # says what is missing
-        start = perf_counter()
+        start = now()
         data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs), weights)
-        data.times["search"] = perf_counter() - start
+        data.times["search"] = now() - start
         return data
 
     def _require_links(self, graphs: list[Graph]) -> None:

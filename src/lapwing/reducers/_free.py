@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._clock import now
 from .._validation import check_choice, check_count
 from ..blocks import stacked
 from ..devices import host, to_numpy
@@ -121,14 +121,14 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 UserWarning,
                 stacklevel=outside(),
             )
-        start = perf_counter()
+        start = now()
         (A,) = F.forms([laplacian_sum(problem.minimise)])
-        data.times["forms"] = perf_counter() - start
+        data.times["forms"] = now() - start
         semidefinite = graphs.graph.is_semidefinite
         crowded = self._crowded or data.X.shape[1] <= 3  # a surface
-        constant, start = np.ones((data.n, 1)), perf_counter()
+        constant, start = np.ones((data.n, 1)), now()
         solution = solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
-        data.times["solve"] = perf_counter() - start
+        data.times["solve"] = now() - start
         return solution
 
     def _solved_problems(self, solution: Solution) -> Solution:

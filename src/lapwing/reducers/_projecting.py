@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._clock import now
 from ..blocks import as_blocks, projected
 from ..devices import is_tensor
 from ..maps import Coordinates, Map, Preprojection, rounding
@@ -135,7 +135,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _solved(self, F: Map, data: Rows, problem: Problem, decided: Decided) -> Solved:
         """The quadratic forms in coordinates, then the eigenproblem."""
-        terms, start = problem.minimise, perf_counter()
+        terms, start = problem.minimise, now()
         constraint = None if problem.subject_to is ORTHOGONAL else problem.subject_to
         by_trace, centre = decided.given.normalize == "trace", decided.given.centre(problem)
         parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
@@ -149,7 +149,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             A = np.sum([term.coefficient * M for term, M in zip(terms, forms, strict=True)], axis=0)
         else:
             A = forms[0]
-        formed = perf_counter()
+        formed = now()
         if constraint is None:
             solution = solve(A, None, decided.k)
         elif problem.ratio:
@@ -159,7 +159,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         else:
             solution = self._eigenpairs(A, B, F, data, Problem(terms, constraint), coordinates.mean, decided)
         data.times["forms"] = data.times.get("forms", 0.0) + formed - start
-        data.times["solve"] = data.times.get("solve", 0.0) + perf_counter() - formed
+        data.times["solve"] = data.times.get("solve", 0.0) + now() - formed
         return Solved(coordinates, (A, B), solution, decided)
 
     def _eigenpairs(
