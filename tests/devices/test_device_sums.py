@@ -1,5 +1,7 @@
 """Sums over rows on a device are those of the dense rows, whatever is read at a time; and bounds of distances are bounds."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,7 +11,7 @@ from scipy.spatial.distance import cdist
 from lapwing.devices import host
 from lapwing.maps import DenseMap, DeviceMap, _device
 from lapwing.neighbors import DeviceClassRows, DeviceRows, Search, _device_rows, _screen, find
-from lapwing.neighbors._device import Finder
+from lapwing.neighbors._device import Finder, equal_rows
 from lapwing.operators import Structured, diagonal, identity, laplacian
 from lapwing.rows import Rows
 
@@ -148,6 +150,36 @@ def test_labels_of_all_kinds(names, expected, kind, there):
     assert host(found).tolist() == np.array(expected)[np.arange(N) % 3].tolist()
     with pytest.raises(ValueError, match=str(N + 1)):
         _device_rows.device_labels(given, N + 1, there(X))
+
+
+@pytest.mark.parametrize("given", [None, np.zeros((N, 1), dtype=int), np.zeros((N, 2), dtype=int), np.array(3)])
+@pytest.mark.parametrize("tensor", [False, True])
+def test_what_is_wrong_with_labels_is_said_as_on_the_cpu(given, tensor, there):
+    with pytest.raises(ValueError, match=r".") as here:
+        Rows(X, given).classes  # noqa: B018
+    if tensor and given is not None:
+        given = there(given)
+    with pytest.raises(ValueError, match=re.escape(str(here.value))):
+        _device_rows.device_labels(given, N, there(X))
+
+
+def test_variance_along_directions(maps):
+    F, dense = maps
+    Q = np.linalg.qr(rng.standard_normal((D, 3)))[0]
+    moved = dense - dense.mean(axis=0)
+    same(F.variance_along(Q), ((moved @ Q) ** 2).sum(axis=0) / (moved**2).sum())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_rows_share_a_number(dtype, there):
+    places = np.array([3, 0, 3, 2, 0, 0, 1])
+    rows = X[places].astype(dtype)
+    rows[0, 0] = rows[2, 0] = 0
+    rows[2, 0] = -0.0
+    found = equal_rows(there(rows))
+    np.testing.assert_array_equal(found[:, None] == found, places[:, None] == places)
+    assert sorted(set(found.tolist())) == [0, 1, 2, 3]
+    assert equal_rows(there(X.astype(dtype))) is None
 
 
 @pytest.mark.parametrize("labels", [None, np.arange(N) % 3, np.where(np.arange(N) < 25, np.arange(N) % 3, -1)])

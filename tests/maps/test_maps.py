@@ -7,7 +7,19 @@ from scipy import sparse
 
 from lapwing import LPP
 from lapwing.graphs import KNN
-from lapwing.maps import Centre, DenseMap, KernelMap, Preprojection, SparseMap, SummaryMap, TensorMap, _map, as_map
+from lapwing.maps import (
+    Centre,
+    DenseMap,
+    DividedMap,
+    KernelMap,
+    Preprojection,
+    SparseMap,
+    SummaryMap,
+    TensorMap,
+    _map,
+    as_map,
+    weighted,
+)
 from lapwing.operators import Structured, diagonal, identity
 
 RNG = np.random.RandomState(0)
@@ -322,3 +334,29 @@ class TestLinkedRows:
         monkeypatch.setattr(DenseMap, "scatter", lambda F, about: calls.append(F.shape) or scatter(F, about))
         LPP(3, graph=KNN(5, queries=20)).fit(X)
         assert calls == [(400, 12)]
+
+
+@pytest.mark.parametrize("kind", ["dense", "divided", "sparse"])
+def test_rows_that_stand_for_several_samples(kind):
+    """Sums are those of the rows written out as often as they count."""
+    rng = np.random.RandomState(0)
+    X, scale, counts = rng.standard_normal((N, 4)) + 1, np.array([1.0, 2.0, 0.5, 4.0]), rng.randint(1, 4, N)
+    X = np.where(rng.rand(N, 4) < [0.2, 0.9, 0.5, 0.0], 0, X)
+    given = {"dense": DenseMap(X), "divided": DividedMap(X, scale), "sparse": SparseMap(sparse.csr_array(X))}[kind]
+    F, often = weighted(given, counts.astype(float)), np.repeat(X / scale if kind == "divided" else X, counts, axis=0)
+    M, g, Q = diagonal(rng.uniform(1, 2, N)), rng.uniform(1, 2, N), np.linalg.qr(rng.standard_normal((4, 2)))[0]
+    mean = often.mean(axis=0)
+    moved, g_often = often - mean, np.repeat(g, counts)
+    np.testing.assert_allclose(F.plain_mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(F.mean(g), g_often @ often / g_often.sum(), rtol=1e-12)
+    np.testing.assert_allclose(F.forms([M], mean)[0], (moved.T * np.repeat(M.diag, counts)) @ moved, atol=1e-10)
+    np.testing.assert_allclose(F.form_diagonal(M, mean), np.repeat(M.diag, counts) @ moved**2, rtol=1e-10)
+    np.testing.assert_allclose(F.spread(mean, g), g_often @ moved**2, rtol=1e-10)
+    np.testing.assert_allclose(F.deviations().values, often.std(axis=0), rtol=1e-10)
+    expected = 2 * (often != 0).sum(axis=0) > len(often) if kind == "sparse" else np.ones(4, dtype=bool)
+    np.testing.assert_array_equal(F.deviations().filled, expected)
+    np.testing.assert_allclose(F.scatter(mean), moved.T @ moved, atol=1e-10)
+    roots = np.sqrt(counts)[:, None] * (X / scale if kind == "divided" else X) - np.sqrt(counts)[:, None] * mean
+    np.testing.assert_allclose(F.gram_about(mean), roots @ roots.T, atol=1e-10)
+    np.testing.assert_allclose(F.variance_along(Q), ((moved @ Q) ** 2).sum(axis=0) / (moved**2).sum(), rtol=1e-10)
+    assert F.total(g) == pytest.approx(g_often.sum())

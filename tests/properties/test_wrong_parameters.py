@@ -3,12 +3,15 @@
 import re
 
 import numpy as np
+import pytest
 from drawn import FREE, LEAVES, NAMED, PROJECTIONS, quietly, tried
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 
-from lapwing import LPI, TSA, FisherScore, LaplacianScore
+from lapwing import LPI, LPP, MFA, TSA, ContrastivePCA, DiffusionMaps, FisherScore, KernelLPP, LaplacianScore
+from lapwing.graphs import KNN, On, Repulsion
 
 ESTIMATORS = [method() for method in (*PROJECTIONS, *FREE, *NAMED, LPI, LaplacianScore, FisherScore)]
 rng = np.random.RandomState(0)
@@ -41,13 +44,41 @@ def test_parameters_of_estimators(drawn):
 def names_of(name):
     """What a message about a parameter may speak of: a graph is given as a matrix or a number of neighbours, too."""
     of_graphs = ("graph", "penalty", "W ", "n_neighbors", "array-like", "Precomputed", "samples", "labels")
-    return (name, *of_graphs) if name in ("graph", "penalty") else (name, "n_components") if name == "pca" else (name,)
+    if name in ("graph", "penalty"):
+        return name, *of_graphs
+    return (
+        (name, "n_components") if name in ("pca", "landmarks") else (name,)
+    )  # few directions of either leave few components
 
 
 @tried(parameters(LEAVES), examples=60)
 def test_parameters_of_graphs(drawn):
     graph, name, value = drawn
     check_message(quietly(lambda: clone(graph).set_params(**{name: value}).build(X, Y)), (name,))
+
+
+@pytest.mark.parametrize(
+    ("thing", "name", "value"),
+    [
+        *((method(), "constraint", np.array([1.0, 2.0])) for method in (LPP, MFA, KernelLPP)),
+        *((ContrastivePCA(), "background", value) for value in ([], np.array([1.0, 2.0]), sparse.eye_array(3))),
+        (LPI(), "ridge", np.array([1.0, 2.0])),
+        (DiffusionMaps(), "alpha", 10**9),
+        (KNN(3, queries=5), "metric_params", np.array([1.0, 2.0])),
+        (KNN(3, queries=5), "random_state", 10**30),
+        (Repulsion(6), "normalized", np.array([1.0, 2.0])),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_the_properties_have_found(thing, name, value):
+    changed = clone(thing).set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"^{name}="):
+        changed.fit(X, Y) if hasattr(changed, "fit") else changed.build(X, Y)
+
+
+def test_what_a_transformer_raises_is_said_of_it():
+    with pytest.raises(ValueError, match=r"^what=PCA\(n_components=1\) cannot be fitted to X: ARPACK"):
+        LPP(graph=On(PCA(n_components=1), KNN(2))).fit(sparse.csr_array(np.ones((17, 27))))
 
 
 BAD_X = {

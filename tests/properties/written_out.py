@@ -45,7 +45,9 @@ class Pencil(NamedTuple):
     def certainty(self, k):
         """How far rounding may turn the space of the k smallest eigenvalues (Davis and Kahan)."""
         values = self.solved()[0]
-        return self.noise / (values[k] - values[k - 1]) if k < values.size else 0.0
+        if k >= values.size:
+            return 0.0
+        return self.noise / (values[k] - values[k - 1]) if values[k] > values[k - 1] else np.inf
 
 
 def dense(X):

@@ -111,6 +111,15 @@ def test_operators_on_both_sides():
     assert again.constraint_error == pytest.approx(np.linalg.norm(V.T @ expected.right @ V - np.eye(4)), rel=1e-6)
 
 
+@pytest.mark.parametrize("B", [None, np.linspace(1, 2, 40)], ids=["identity", "diagonal"])
+@pytest.mark.parametrize("kind", ["array", "sparse", "operator"])
+def test_the_largest_eigenvalue_is_known_about(kind, B):
+    A = graph_laplacian(40)
+    found = solve(KINDS[kind](A), B, 4)
+    largest = eigh(A.toarray(), None if B is None else np.diag(B), eigvals_only=True)[-1]
+    assert 0.7 * largest < found.pencil.spread < 1.01 * largest
+
+
 SOLVERS = [
     ("sparse", {}, 300, "dense"),
     ("sparse", {}, 480, "lanczos"),

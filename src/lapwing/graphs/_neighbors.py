@@ -413,7 +413,7 @@ class Repulsion(Graph):
         self._require_degrees(n)
 
     def _require_degrees(self, n: int) -> None:
-        if self.normalized and self._search.is_sampled(n):
+        if check_choice("normalized", self.normalized, (False, True)) and self._search.is_sampled(n):
             raise ValueError(
                 f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
             )

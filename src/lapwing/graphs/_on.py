@@ -176,7 +176,10 @@ def _fitted(transformer: Any, data: Rows) -> Any:
             f"what={transformer!r} learns from y, and On fits transformers without it; use one that needs no y, such as PCA, or "
             "put this one before the estimator in a pipeline"
         )
-    return clone(transformer).fit(data.given if data.frame is None else data.frame)
+    try:
+        return clone(transformer).fit(data.given if data.frame is None else data.frame)
+    except (ArithmeticError, RuntimeError) as error:  # as ARPACK's, where X is constant
+        raise ValueError(f"what={transformer!r} cannot be fitted to X: {error}") from error
 
 
 def _as_fitted(transformer: Any, data: Rows) -> Any:

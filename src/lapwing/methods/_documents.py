@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -161,7 +162,7 @@ class LPI(LinearReducer):
         check_choice("neighbors", self.neighbors, ("exact", "svd"))
         check_choice("normalize", self.normalize, ("auto", None, "degree"))
         check_count("n_components", self.n_components)
-        if not isinstance(self.ridge, (str, bool)) and self.ridge == 0:
+        if isinstance(self.ridge, Real) and not isinstance(self.ridge, bool) and self.ridge == 0:
             raise ValueError(
                 "ridge=0 leaves the regression without an answer where documents are dependent; use ridge > 0"
             )

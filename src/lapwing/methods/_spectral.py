@@ -218,7 +218,10 @@ class DiffusionMaps(LaplacianEigenmaps):
         self.density_ = np.asarray(W.sum(axis=1)).ravel()
         thinned = sparse.diags_array(self.density_ ** -float(self.alpha))
         L, D = laplacian(sparse.csr_array(thinned @ W @ thinned))
-        share = 1 / D.diagonal().sum()
+        degrees = D.diagonal()
+        if not np.isfinite(degrees).all() or (degrees[self.density_ > 0] == 0).any():
+            raise ValueError(f"alpha={self.alpha!r} is too large: densities to this power leave the range of numbers")
+        share = 1 / degrees.sum()
         return Problem([Term(1.0, L * share, D * share)], D * share)  # (2)
 
     def _lengths(self, values: np.ndarray) -> np.ndarray:

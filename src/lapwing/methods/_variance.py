@@ -294,7 +294,8 @@ class ContrastivePCA(Supervised, _Variance):
 
     def _code(self, data: Rows) -> int:
         names = class_codes(data.y, data.n)[1]
-        found = np.flatnonzero(np.array([bool(name == self.background) for name in names]))
+        is_label = np.ndim(self.background) == 0 and not sparse.issparse(self.background)
+        found = np.flatnonzero(np.array([is_label and bool(name == self.background) for name in names]))
         if not found.size:
             raise ValueError(
                 f"background={self.background!r} is no label in y, which has {', '.join(map(str, names[:9]))}"

@@ -53,9 +53,14 @@ class Search(NamedTuple):
                 f'search={self.search!r} must be None, "approximate", "torch", or a neighbours transformer with a parameter '
                 "n_neighbors, such as sklearn.neighbors.KNeighborsTransformer()"
             )
+        if not isinstance(self.metric_params, dict | None):
+            raise ValueError(
+                f"metric_params={self.metric_params!r} must be a dict of the metric's own parameters, or None"
+            )
         if self.queries is not None:
             check_count("queries", self.queries)
-            check_count("random_state", self.random_state, 0)
+            if check_count("random_state", self.random_state, 0) >= 2**32:
+                raise ValueError(f"random_state={self.random_state} must be a whole number below 2**32")
             if not is_exact(self.search):
                 raise ValueError(
                     f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"

@@ -61,7 +61,8 @@ class Options(NamedTuple):
         given = {name: getattr(estimator, name) for name in cls._fields if hasattr(estimator, name)}
         k = given.get("n_components")
         has_ridge = "ridge" in given
-        if given.get("constraint", "matrix") != "matrix":  # which a ridge would be added to
+        constraint = check_choice("constraint", given.get("constraint", "matrix"), CONSTRAINTS)
+        if constraint != "matrix":  # which a ridge would be added to
             given["ridge"], has_ridge = 0.0 if given.get("ridge") == "auto" else given.get("ridge", 0.0), False
         return cls(**given, has_ridge=has_ridge, counts_classes=isinstance(k, str) and k == "auto")
 
