@@ -1,11 +1,12 @@
-"""``KNN(search="approximate")`` beside the exact search: time, memory, what it misses, and what that does to LPP.
+"""``KNN(search="approximate")`` beside the exact search: time, memory, what it misses, and what that changes in LPP.
 
     python benchmarks/approximate.py --out out/approximate               both data sets; many minutes
     python benchmarks/approximate.py --out out/approximate glove         one of them
 
-GloVe vectors of 120,000 words and the 60,000 training images of MNIST, read from the folder LAPWING_DATA. Every search runs in a
-process of its own. The exact one runs once, for the most neighbours: its time hardly depends on their number. The approximate one
-runs twice, since the first time compiles. Its links and the exact ones then make two LPP of the same rows:
+The data are GloVe vectors of 120,000 words and the 60,000 training images of MNIST, read from the folder LAPWING_DATA. Every
+search runs in a process of its own. The exact search runs once, for the largest number of neighbours, since its time hardly
+depends on that number. The approximate search runs twice, since the first run compiles. The links of both searches then make
+two LPP of the same rows:
 
 recall      share of the links of the exact graph's search that are found
 objective   tr((V'X'DXV)^-1 V'X'LXV) of both solutions, L and D those of the exact graph: the approximate one over the exact one
@@ -13,8 +14,8 @@ angles      principal angles between the two subspaces, degrees
 task        MNIST: 1-NN accuracy on the 10,000 test images; GloVe: share of the 10 nearest words that are among the 10 nearest
             after the projection, over 2,000 random words; exact and approximate
 
-What was measured is kept in the folder of ``--out``, and a run that was stopped goes on where it left off. Seconds are those on
-the clock and, in brackets, of all processors together: a busy machine lengthens the former.
+What was measured is kept in the folder of ``--out``, and a run that was stopped goes on where it left off. Seconds are those
+on the clock and, in brackets, those of all processors together. A busy machine lengthens only the former.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def rows_of(name: str) -> np.ndarray:
 
 
 class Found(BaseEstimator):
-    """A neighbours transformer that reads what a search has found."""
+    """A neighbours transformer that reads from a file what a search has found."""
 
     def __init__(self, file: str, n_neighbors: int = 5):
         self.file = file
@@ -133,7 +134,7 @@ TASKS = {"glove": overlap, "mnist": accuracy}
 
 
 def compared(folder: Path, name: str, k: int) -> str:
-    """A row of the table."""
+    """One row of the table."""
     X = rows_of(name)
     exact, links = searched(folder, name, None, max(NEIGHBORS))
     near, found = searched(folder, name, "approximate", k)

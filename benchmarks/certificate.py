@@ -1,8 +1,9 @@
-"""What the certificate adds to a fit, in seconds of CPU on one thread.
+"""What the certificate adds to the time of a fit, in seconds of CPU on one thread.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/certificate.py
 
-Rows are a mixture of ten normals; documents are random. "Share" is the time inside the certificate over that of the rest.
+Rows are a mixture of ten normals, and documents are random. "Share" is the time inside the certificate, divided by the time
+of the rest of the fit.
 """
 
 from __future__ import annotations

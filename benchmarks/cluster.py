@@ -1,12 +1,12 @@
-"""LPP on a dask array with 1, 2 and 4 workers of one thread each: time by passes, and what moves between processes.
+"""LPP on a dask array with 1, 2 and 4 workers of one thread each: the time of each pass, and what moves between processes.
 
     python benchmarks/cluster.py                              400,000 x 64 float32 in 16 blocks; about a minute
     python benchmarks/cluster.py --rows 4000000 --workers 8   another size
 
-Rows are made on the workers and kept there. The bytes that the method should need are compared with those that dask logs: a
-result of a block is 2 d² sums, then k distances and indices a query; queries are sent to each worker once; neighbours are read
-once. Beside them dask moves a block now and then, to a worker that has nothing to do. Seconds mean something up to as many
-workers as there are cores, bytes and messages always. The last line is JSON.
+Rows are made on the workers and kept there. The bytes that the method should need are compared with those that dask logs. The
+result of a block is 2 d² sums in the first pass, and k distances and indices per query in the second. Queries are sent to
+each worker once, and neighbours are read once. Now and then dask also moves a block to a worker that has nothing to do.
+Seconds mean something up to as many workers as there are cores. Bytes and messages always do. The last line is JSON.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Time of ``compare``: eight methods, five folds, nine numbers of dimensions, on one process and on two.
+"""The time of ``compare`` with eight methods, five folds and nine numbers of dimensions, on one process and on two.
 
     python benchmarks/compare.py          5,000 x 784: MNIST's first images where LAPWING_DATA has them, else made up
     python benchmarks/compare.py 2000     2,000 rows
 
-Beside it, the time of separate fits, one a method, fold and dimension, each with its own neighbour search, and nothing
-scored: that of one fold, times five. On a machine with other work, compare the seconds of CPU.
+Beside it stands the time of separate fits: one fit per method, fold and dimension, each with its own neighbour search, and
+with no scores. It is measured on one fold and multiplied by five. On a machine with other work, compare the seconds of CPU.
 """
 
 from __future__ import annotations

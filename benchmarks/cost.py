@@ -1,10 +1,10 @@
-"""``lapwing.cost.estimate_cost`` beside what fits take: predicted over measured, of seconds and of memory.
+"""What ``lapwing.cost.estimate_cost`` predicts, divided by what fits take, for seconds and for memory.
 
     python benchmarks/cost.py             all cases, some minutes
     python benchmarks/cost.py LPP text    those with a word in their name
 
-Each case is fitted in a process of its own, twice where it is short; the best time counts, and the peak memory beyond the
-interpreter and the data. Memories below 4 MB are shown and not judged: what an interpreter takes by chance is as much. The
+Each case is fitted in a process of its own, and twice where it is short. The best time counts, and the peak memory beyond the
+interpreter and the data. Memory below 4 MB is shown but not judged, since an interpreter may take as much by chance. The
 machine should have nothing else to do: a busy one is slower than it was when its speed was measured.
 """
 

@@ -6,9 +6,9 @@
     python benchmarks/defaults.py --forget "LPP*"      measure these settings again
     python benchmarks/defaults.py --page               only write the page
 
-Results are lines of JSON in out/defaults.jsonl, one per data set, split, setting and version of the setting's declaration, so
-that a run that was stopped goes on where it was. Data sets other than scikit-learn's are read from the folder LAPWING_DATA, and
-left out where it has them not. All of it takes about 40 minutes of one core.
+Results are lines of JSON in out/defaults.jsonl. There is one line per data set, split, setting and version of the setting's
+declaration, so that a run that was stopped goes on where it was. Data sets other than scikit-learn's are read from the folder
+LAPWING_DATA, and those that it does not have are left out. All of it takes about 40 minutes of one core.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/defaults.md, from the results of benchmarks/defaults.py."""
+"""Writes docs/defaults.md from the results of benchmarks/defaults.py."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python benchmarks/documents.py                       all parts
     python benchmarks/documents.py clustering --draws 50
 
-reads the data sets from the folder LAPWING_DATA, and prints each row when it is done.
+It reads the data sets from the folder LAPWING_DATA, and prints each row when it is done.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Rows on a GPU: exact neighbours against the CPU's, times, memory. Results of docs/gpu.md.
+"""Rows on a GPU: exact neighbours compared with those of the CPU, times and memory. The results are in docs/gpu.md.
 
     python benchmarks/gpu.py --out out/gpu [--data FOLDER] [--parts same,tiles,search,...]
 
-Needs a CUDA device. Each part writes one JSON object per line to ``gpu.jsonl`` in the folder of ``--out`` and goes on where
-another failed. ``--data`` is a folder of .npy files, one data set of at most 20,000 rows each
-(``python benchmarks/gpu.py --collect FOLDER`` writes it from LAPWING_DATA).
+It needs a CUDA device. Each part writes one JSON object per line to ``gpu.jsonl`` in the folder of ``--out``. Where one part
+fails, the next one is run. ``--data`` is a folder of .npy files, one per data set of at most 20,000 rows (``python
+benchmarks/gpu.py --collect FOLDER`` writes it from LAPWING_DATA).
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@
     python benchmarks/mutate.py --count 40 --seed 1   # another sample
     python benchmarks/mutate.py --again               # once more those that no test noticed, after new tests were written
 
-A mutant is one changed expression or one statement less: a comparison, an operation, a number, a condition, a returned value, the
-order of arguments. Docstrings, messages, annotations and strings stay as they are. All places where something can be changed are
-equally likely. Tests are those of the mirrored folder only. A run of all of them says which tests read which lines; a mutant is
-tried against those that read it, the quickest first, until one fails. A mutant that takes longer than three times the usual is
-noticed as well. Results are lines of JSON, and a run that was stopped goes on where it was.
+A mutant is one changed expression or one statement less: a comparison, an operation, a number, a condition, a returned value,
+or the order of arguments. Docstrings, messages, annotations and strings stay as they are. All places where something can be
+changed are equally likely. Only the tests of the mirrored folder are run. One run of all of them records which tests read
+which lines. A mutant is then tried against the tests that read it, the quickest first, until one fails. A mutant that takes
+longer than three times the usual counts as noticed too. Results are lines of JSON, and a run that was stopped goes on where
+it was.
 """
 
 from __future__ import annotations

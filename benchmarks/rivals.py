@@ -1,13 +1,13 @@
-"""What the defaults are held against, each tuned inside the training rows: estimators of scikit-learn and their grids.
+"""The rivals that the defaults are compared with: estimators of scikit-learn, each tuned on its grid inside the training rows.
 
-The grids are tried on two random thirds of the training rows by the nearest neighbour (or the classifier itself), and the best
-parameters are fitted to all training rows. Decompositions that several points of a grid share are computed once; the results
-are those of scikit-learn's ``LinearDiscriminantAnalysis(solver="eigen")`` and ``KernelPCA``, which
+Each point of a grid is tried on two random thirds of the training rows, by the nearest neighbour or by the classifier itself.
+The best parameters are then fitted to all training rows. Decompositions that several points of a grid share are computed
+once. The results are those of scikit-learn's ``LinearDiscriminantAnalysis(solver="eigen")`` and ``KernelPCA``, which
 
     python benchmarks/rivals.py
 
-compares on the digits. Directions in which no training row varies are left out: shrinkage gives them the eigenvalue of the
-traces, so that scikit-learn may return them before weak discriminants, though they tell nothing apart.
+compares on the digits. Directions in which no training row varies are left out. Shrinkage gives them the eigenvalue of the
+traces, so that scikit-learn may return them before weak discriminants, although they tell no classes apart.
 """
 
 from __future__ import annotations

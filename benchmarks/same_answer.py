@@ -1,12 +1,12 @@
-"""How far the same fit differs between threads, precisions, memory layouts and versions of its dependencies: the largest angle.
+"""How far the same fit differs between threads, precisions, memory layouts and versions of dependencies: the largest angle.
 
     python benchmarks/same_answer.py
     python benchmarks/same_answer.py --others .venv-oldest/bin/python .venv-newest/bin/python
 
-Each estimator is fitted to the 1,797 digits of scikit-learn, with as many components, at most 10, as lead to the widest gap
-behind them: where eigenvalues are equal, directions are arbitrary. The angle is the largest one between the spaces that the
-coordinates of the rows span, in radians. ``--others`` are interpreters that have lapwing's dependencies; each fits the same data,
-and is compared with this one.
+Each estimator is fitted to the 1,797 digits of scikit-learn. It has at most 10 components, namely as many as have the widest
+gap after them, since directions are arbitrary where eigenvalues are equal. The angle is the largest one between the spaces
+that the coordinates of the rows span, in radians. ``--others`` are interpreters that have lapwing's dependencies. Each fits
+the same data, and is compared with this one.
 """
 
 from __future__ import annotations

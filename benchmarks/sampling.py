@@ -1,12 +1,12 @@
-"""From how many rows on a sampled graph pays: LPP(20) of all rows' neighbours beside LPP(20) of 20,000 rows' neighbours.
+"""From how many rows on a sampled graph saves time: LPP(20) with the neighbours of all rows, or of 20,000 rows.
 
     python benchmarks/sampling.py MNIST FashionMNIST GloVe synthetic
 
-MNIST, FashionMNIST (60,000 training images) and GloVe (120,000 words) come from the folder LAPWING_DATA; the synthetic rows,
-90,000 x 256, are those of ``speed.py``. Both graphs are of 5 neighbours. Seconds are those of all cores together; run with
-OPENBLAS_NUM_THREADS=1, so that threads that wait are not counted. "Objective" is that of the sampled solution on the graph of all
-rows, over that of the other one. 1-NN is the accuracy on the 10,000 test images, or on every tenth synthetic row, left out of the
-fit.
+MNIST, FashionMNIST (60,000 training images) and GloVe (120,000 words) come from the folder LAPWING_DATA. The synthetic rows,
+90,000 x 256, are those of ``speed.py``. Both graphs have 5 neighbours. Seconds are those of all cores together; run it with
+OPENBLAS_NUM_THREADS=1, so that waiting threads are not counted. "Objective" is the objective of the sampled solution on the
+graph of all rows, divided by that of the other solution. 1-NN is the accuracy on the 10,000 test images, or on every tenth
+synthetic row, which is left out of the fit.
 """
 
 from __future__ import annotations

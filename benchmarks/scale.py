@@ -6,8 +6,9 @@
     python benchmarks/scale.py --extrapolate   what 10⁹ rows of 768 features would take on 100 workers
     python benchmarks/scale.py --accuracy      only the comparison with the whole graph at 10⁵ rows, and on MNIST (LAPWING_DATA)
 
-Rows are written to a scratch folder (2.6 GB at 10⁷), a block at a time, and every fit runs in a process of its own. Memory is the
-most that was resident, the interpreter and mapped pages included. Results go to out/scale.json and out/scale.png.
+Rows are written to a scratch folder (2.6 GB at 10⁷), one block at a time, and every fit runs in a process of its own. Memory
+is the largest that was resident, with the interpreter and mapped pages included. Results go to out/scale.json and
+out/scale.png.
 """
 
 from __future__ import annotations
@@ -238,7 +239,7 @@ def with_components(sample):
 
 
 def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:
-    """Operations a second of one core: of the sums of products in the first pass, and of the search in the second."""
+    """Operations per second of one core: for the sums of products in the first pass, and for the search in the second."""
     from threadpoolctl import threadpool_limits
 
     from lapwing.maps import Moments
@@ -270,8 +271,10 @@ def extrapolated(
     cores: int = 8,
     rows_of_a_block: float = 1e5,
 ) -> dict[str, float]:
-    """The passes of a fit on a cluster whose cores are as fast as one here. Assumed: 1 GB/s to and from each worker, also when it
-    reads its rows (three times, where they do not fit in its memory), and a thousand tasks a second.
+    """The seconds of the passes of a fit on a cluster whose cores are as fast as one here.
+
+    It assumes 1 GB per second to and from each worker, also when it reads its rows, which it does three times where they do
+    not fit in its memory. It also assumes a thousand tasks per second.
     """
     rate, blocks, network, tasks_a_second = rates(d), n / rows_of_a_block, 1e9, 1e3
     flops = {"moments": 2 * n * d * d, "search": 2 * q * n * d}

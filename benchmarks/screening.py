@@ -1,11 +1,11 @@
-"""Where lower bounds pay in the exact search: the numbers behind ``neighbors/_bounds.py`` and ``neighbors/_tiles.py``.
+"""Where lower bounds save time in the exact search: the numbers of ``neighbors/_bounds.py`` and ``neighbors/_tiles.py``.
 
     python benchmarks/screening.py costs            what a pair costs whose distance is found alone, in columns of a product
     python benchmarks/screening.py rule             the search without bounds, with them, and what the rule chooses
     python benchmarks/screening.py directions       where the rule takes bounds: those of 15, 31 and 63 directions
 
-Synthetic rows of ``speed.py``, and MNIST and GloVe from the folder LAPWING_DATA where that is set. Seconds are those of all cores
-together; run with OPENBLAS_NUM_THREADS=1, so that threads that wait are not counted.
+Rows are the synthetic ones of ``speed.py``, and MNIST and GloVe from the folder LAPWING_DATA where that is set. Seconds are
+those of all cores together; run it with OPENBLAS_NUM_THREADS=1, so that waiting threads are not counted.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""What chose the table of ``lapwing.solvers``: every way to solve each kind of matrix, beside SciPy's ``lobpcg`` and ``eigsh``.
+"""The times behind the table of ``lapwing.solvers``: every way to solve each kind of matrix, SciPy's ``lobpcg`` and ``eigsh`` too.
 
     python benchmarks/solvers.py                 all cases but the last, some minutes
     python benchmarks/solvers.py torus glpca     some of them
     python benchmarks/solvers.py p3000 mnist     by name only; the last is GLPCA of MNIST, read from the folder LAPWING_DATA
 
-``g400`` to ``g5000`` are Laplacians of neighbours in many dimensions, ``roll`` of a surface,
-``p200``, ``p1000`` and ``p3000`` are dense pencils of LPP, whitened, and ``o1000`` one of OLPP; ``ring``,
-``torus`` and ``clusters`` of graphs whose eigenvalues repeat and are known; ``glpca64``, ``glpca`` and ``mnist`` are the matrices
-of GLPCA, as products in double and in single precision. All look for the k smallest eigenvalues, the constant deflated
-from all but the pencils.
-``lobpcg`` multiplies blocks in the same precision, a quarter wider than k, and stops at the same residuals or after 500 steps;
-its preconditioner is the diagonal. Printed are seconds of CPU on one thread, vectors multiplied, and, as shares of the bound
-of the spectrum, the largest residual and the largest error of an eigenvalue: beside those known, or the smallest found.
+``g400`` to ``g5000`` are Laplacians of neighbours in many dimensions, and ``roll`` is that of a surface. ``p200``, ``p1000``
+and ``p3000`` are dense pencils of LPP, whitened, and ``o1000`` is one of OLPP. ``ring``, ``torus`` and ``clusters`` are
+graphs whose eigenvalues repeat and are known. ``glpca64``, ``glpca`` and ``mnist`` are the matrices of GLPCA, as products in
+double and in single precision. All look for the k smallest eigenvalues, and the constant is deflated in all but the pencils.
+``lobpcg`` multiplies blocks in the same precision, a quarter wider than k. It stops at the same residuals or after 500 steps,
+and its preconditioner is the diagonal. The script prints seconds of CPU on one thread, the number of vectors multiplied, the
+largest residual, and the largest error of an eigenvalue. The last two are shares of the bound of the spectrum. Errors are
+taken from the eigenvalues that are known, or from the smallest that were found.
 """
 
 from __future__ import annotations

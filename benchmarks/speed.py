@@ -1,13 +1,13 @@
-"""lapwing beside what a competent user writes by hand, scikit-learn's neighbour graph and SciPy's eigh, and beside others.
+"""lapwing beside what a competent user writes by hand with scikit-learn's neighbour graph and SciPy's eigh, and beside others.
 
     python benchmarks/speed.py            all cases; the largest takes minutes
     python benchmarks/speed.py mid wide   some of them
     python benchmarks/speed.py glpca10k   and one that only runs by name: its dense solution takes minutes and 3 GB. Stand-ins
                                           of 2,000 and 4,000 rows are among all, and the ratio falls as n grows
 
-Each case runs both sides in turn in fresh processes, best of several, and prints times, their ratio, and peak memory beyond
-the interpreter and the data. Ratios travel between machines, seconds do not. Beside the time on the clock is the time of all
-cores together, which other programs that run at the same time change little.
+Each case runs both sides in turn in fresh processes, and the best of several runs counts. It prints times, their ratio, and
+the peak memory beyond the interpreter and the data. Ratios can be compared between machines, and seconds cannot. Beside the
+time on the clock is the time of all cores together, which other programs that run at the same time hardly change.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     python benchmarks/startup.py
 
-Each command runs in turn in fresh processes, best of several. Ratios travel between machines, seconds do not.
+Each command runs in turn in fresh processes, and the best of several runs counts. Ratios can be compared between machines,
+and seconds cannot.
 """
 
 from __future__ import annotations

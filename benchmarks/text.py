@@ -2,7 +2,7 @@
 
     python benchmarks/text.py
 
-reads 20news_bydate_X.npz and 20news_bydate_y.npz from the folder LAPWING_DATA.
+It reads 20news_bydate_X.npz and 20news_bydate_y.npz from the folder LAPWING_DATA.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     LAPWING_DATA=... python benchmarks/unseen.py
 
-Half of the classes of a set may train the map, as many of them as the column says; of the other half each row is a query
-among the rest. The score is the mean average precision in percent, mean of three draws of classes. ``lapwing reproduce
-guide-unseen`` compares more methods, with half of the classes to learn from.
+Half of the classes of a data set may train the map, and the column says how many of them do. Each row of the other half is a
+query among the other rows of that half. The score is the mean average precision in percent, as the mean over three draws of
+classes. ``lapwing reproduce guide-unseen`` compares more methods, with half of the classes to learn from.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     LAPWING_DATA=... python benchmarks/investigations/glpca_baselines.py [DATA SET ...]
 
-Raw data and PCA have nothing to do with gLPCA. So they are tried alone: every reading of the data, of the start of k-means and of
-PCA's coordinates, and the mean miss of each from the printed numbers, in points. About five minutes of one core.
+Raw data and PCA have nothing to do with gLPCA, so they are tried alone. Every reading of the data, of the start of k-means
+and of the coordinates of PCA is tried. For each, the mean distance from the printed numbers is shown, in points. It takes
+about five minutes of one core.
 """
 
 from __future__ import annotations

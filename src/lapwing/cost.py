@@ -1,7 +1,7 @@
-"""How long a fit will take and how much memory, before it is begun.
+"""How long a fit will take, and how much memory, before it is started.
 
-Copies of the estimator are fitted to a few small samples that are like X. How each part of the fit (``fit_times_``) and the
-peak of its memory grow from one sample to the next says what they come to at the size of X.
+Copies of the estimator are fitted to a few small samples that resemble X. Each part of the fit (``fit_times_``) and the peak
+of its memory grow from one sample to the next. From this growth follow the time and the memory at the size of X.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from .maps import as_map
 from .reducers import FeatureSelector, KernelReducer, LinearReducer, Reducer
 
 LONG = 0.5  # seconds: samples grow until a fit takes about this long
-ENTRIES = 1 << 22  # the most numbers that a sample holds
-BLOCKS = 4  # how many blocks a sample is read in, where X is read in blocks
-CLASS = 20  # rows per class that a sample has at least, where X has as many
-UNSEEN = 1.4  # LAPACK, SuperLU and BLAS take memory that Python does not see: 0 to 140 % of what it sees (benchmarks/cost.py)
+ENTRIES = 1 << 22  # a sample holds at most this many numbers
+BLOCKS = 4  # where X is read in blocks, a sample is read in this many blocks
+CLASS = 20  # a sample has at least this many rows per class, where X has as many
+# LAPACK, SuperLU and BLAS take memory that Python does not see. It is 0 to 140 % of what Python sees (benchmarks/cost.py).
+UNSEEN = 1.4
 # The highest power of n by which the time of a part, or the memory, grows; 3 for the parts that are not listed.
 DEGREES = {"search": 2, "graph": 1, "map": 2, "other": 1, "bytes": 2}
 ITERATED = ("forms", "solve")  # the parts that are repeated where a method iterates until it converges
@@ -75,7 +76,7 @@ class Cost:
 
 
 def _readable(value: float, units: tuple[tuple[float, str], ...]) -> str:
-    """The value with two digits, in the largest unit that it has at least one of."""
+    """The value with two digits, in the largest unit in which it is at least 1."""
     size, unit = next((unit for unit in units if value >= unit[0]), units[-1])
     return f"{value / size:.{0 if value >= 10 * size else 1}f} {unit}"
 
@@ -131,7 +132,7 @@ def estimate_cost(
 
 
 class _Size(NamedTuple):
-    """Samples, features, and the rows that are searched for where these are fewer than all (0 where not)."""
+    """The numbers of samples and features, and of the rows that are searched for, which is 0 where all are."""
 
     n: float
     d: float
@@ -141,18 +142,19 @@ class _Size(NamedTuple):
         return _Size(*(size * factor**power for size, power in zip(self, way, strict=True)))
 
 
-# The ways from a small sample to X: more samples; more rows searched for; more samples and, by the same factor, more features.
+# A small sample is enlarged to X in three ways: by more samples, by more rows that are searched for, and by more samples
+# together with more features, by the same factor.
 SAMPLES, QUERIES, FEATURES = (1, 0, 0), (0, 0, 1), (1, 1, 0)
 FIRST = _Size(1000, 256, 100)  # the size of the first sample, where X is larger
-LEVERS = (4.0, 2.0, 1.4)  # a sample is compared with samples that are this many times smaller, to see how times grow
+LEVERS = (4.0, 2.0, 1.4)  # a sample is compared with samples that are smaller by these factors, to see how times grow
 
 
 @dataclass(frozen=True)
 class _Like:
-    """What X is like."""
+    """The properties of X that samples share."""
 
     n: int
-    columns: tuple[int, ...]  # features, or the sides of an image
+    columns: tuple[int, ...]  # the number of features, or the sides of an image
     dtype: np.dtype
     density: float | None
     n_classes: int
@@ -161,13 +163,13 @@ class _Like:
     is_fixed: bool  # whether samples have as many features as X
 
     def regime(self, size: _Size) -> tuple[bool, bool, bool]:
-        """What decides how a fit proceeds: whether F is wide or large, and whether the graph is sampled."""
+        """What decides how a fit proceeds: whether F is wide, whether it is large, and whether the graph is sampled."""
         shape = ceil(size.n), ceil(size.d)
         F = as_map(np.broadcast_to(np.float64(0), shape) if self.density is None else sparse.csr_array(shape))
         return F.is_wide, F.is_large, size.q < size.n
 
     def sample(self, size: _Size) -> tuple[Any, np.ndarray]:
-        """Rows and labels."""
+        """Random rows and their labels."""
         n, rng = ceil(size.n), np.random.default_rng(0)
         y = np.arange(n) % min(self.n_classes, max(2, int(n / min(self.n / self.n_classes, CLASS))))
         if self.density is not None:
@@ -178,7 +180,7 @@ class _Like:
         return _InBlocks(X.shape, X.dtype, X) if self.in_blocks else X @ X.T if self.is_kernel else X, y
 
     def resolved(self, estimator: Any) -> Any:
-        """The estimator with the default graph of rows in blocks, or of many rows, written out: its queries can be reduced."""
+        """The estimator with its default graph written out where that is sampled, so that its queries can be reduced."""
         many = self.in_blocks or (self.density is None and estimator.samples_rows(self.n))
         if not many or isinstance(estimator.get_params().get("graph", Graph()), Graph):
             return estimator
@@ -188,7 +190,7 @@ class _Like:
 
 
 def _images(y: np.ndarray, d: int, rng: np.random.Generator) -> np.ndarray:
-    """Classes on curved patches, with noise, and no entry below 0; of three features or fewer a surface without noise."""
+    """Classes on curved patches, with noise, and no entry below 0. Of three features or fewer, a surface without noise."""
     latent = rng.uniform(-2, 2, (y.size, 8 if d > 3 else max(1, d - 1)))
     curved = np.hstack([latent, latent**2, np.sin(2 * latent)])
     X = curved @ rng.standard_normal((curved.shape[1], d))
@@ -199,7 +201,7 @@ def _images(y: np.ndarray, d: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _documents(y: np.ndarray, d: int, density: float, rng: np.random.Generator) -> sparse.csr_array:
-    """Words as frequent as in text, half of them from the topic of a class."""
+    """Documents with words as frequent as in text, half of them from the topic of a class."""
     lengths = np.maximum(rng.lognormal(-0.1, 0.6, y.size) * density * d, 2).astype(int)
     frequencies = 1 / (20 + np.arange(d))
     words = rng.choice(d, size=lengths.sum(), p=frequencies / frequencies.sum())
@@ -211,7 +213,7 @@ def _documents(y: np.ndarray, d: int, density: float, rng: np.random.Generator) 
 
 
 class _Fitted(NamedTuple):
-    """What a fit took: seconds by part (of the iterated parts, per step), peak bytes, all seconds, and steps."""
+    """What a fit took: seconds by part (per step for iterated parts), peak bytes, all seconds, and the number of steps."""
 
     times: dict[str, float]
     peaks: dict[str, float]
@@ -251,7 +253,7 @@ def _traced(model: Any, X: Any, y: np.ndarray) -> tuple[int, list[dict[str, floa
 
 
 class _Trials:
-    """Fits of an estimator to samples that are like X, one per size."""
+    """Fits of an estimator to samples that resemble X, one per size."""
 
     def __init__(self, estimator: Any, like: _Like):
         params = [(name.rpartition("__")[2], value) for name, value in estimator.get_params().items()]
@@ -269,13 +271,14 @@ class _Trials:
         return self._fits[size]
 
     def first(self) -> _Size:
-        """A small sample that is fitted in the way that X is, and holds as many rows and columns as parameters ask for."""
+        """A small sample that is fitted in the same way as X, with as many rows and columns as the parameters ask for."""
         n, d, q = self.target
         least = min(n, max(FIRST.n, 4 * self.most))
         features = max(FIRST.d, (2 * self.most) ** len(self.like.columns), d * least / n)
         features = d if self.like.is_fixed else min(d, features)
         queries, top = min(q, max(FIRST.q, 2 * self.most)), n * features / d
-        linked = 8 * (1 + self.most) if self.like.in_blocks else 4  # rows per query: most rows in blocks have no links
+        # Rows per query, such that most rows in blocks have no links.
+        linked = 8 * (1 + self.most) if self.like.in_blocks else 4
         samples = min(top, max(least, 4 * features if d <= n else 0, linked * queries))
         regime = self.like.regime(self.target)
         while samples < top and self.like.regime(_Size(samples / LEVERS[-1], features, queries)) != regime:
@@ -283,7 +286,7 @@ class _Trials:
         return _Size(samples, features, queries)
 
     def base(self) -> _Size:
-        """The largest sample that is quick to fit: samples, features and queries grow alike until they are those of X."""
+        """The largest sample that is quick to fit. Samples, features and queries grow alike until they are those of X."""
         (n, d, q), size, power = self.target, self.first(), 2.0
         while True:
             room = ENTRIES / (size.n * size.d * (self.like.density or 1.0))
@@ -297,9 +300,9 @@ class _Trials:
             size = larger
 
     def cost(self, base: _Size) -> Cost:
-        """What the sample took, multiplied by what is added on the ways to X."""
+        """What the sample took, multiplied by the growth on each way to X."""
         found, held = self(base), self.target
-        if self.like.in_blocks:  # one is in memory at a time
+        if self.like.in_blocks:  # one block is in memory at a time
             held = held._replace(n=min(held.n, BLOCKS * block_rows(int(held.d), self.like.dtype.itemsize)))
         growth = self._growths(base, self.target, "times", LEVERS)
         peaks = self._growths(base, held, "peaks", LEVERS[1:])
@@ -310,7 +313,7 @@ class _Trials:
         return Cost(sum(parts.values()), UNSEEN * found.peaks["bytes"] * peaks["bytes"], parts)
 
     def _growths(self, base: _Size, target: _Size, what: str, levers: tuple[float, ...]) -> dict[str, float]:
-        """What the times or the peaks of each part are multiplied by on the ways from a sample to a size."""
+        """The factors by which the times or the peaks of each part grow on the ways from a sample to a size."""
         features, more = target.d / base.d, getattr(self(base), what)
         factors = {SAMPLES: target.n / base.n / features, QUERIES: target.q / (base.q or 1) or 1.0, FEATURES: features}
         product = dict.fromkeys(more, 1.0)
@@ -324,7 +327,7 @@ class _Trials:
         return product
 
     def _is_alike(self, base: _Size, small: _Size) -> bool:
-        """Whether it is fitted in the same way, and not so small that it says little."""
+        """Whether the smaller sample is fitted in the same way, and is not so small that it says little."""
         enough = all(2 * size >= min(first, all_) for size, first, all_ in zip(small, FIRST, base, strict=True))
         return enough and self.like.regime(small) == self.like.regime(base)
 
@@ -336,21 +339,23 @@ def _degree(name: str, way: tuple[int, int, int]) -> int:
 
 
 def _growth(more: float, less: float, lever: float, factor: float, degree: int) -> float:
-    """What grew from ``less`` to ``more`` while the size grew by ``lever`` is multiplied by this where it grows by ``factor``.
+    """The factor by which something grows when the size grows by ``factor``.
 
-    Between two whole powers of the size it can be a sum of both (a search that multiplies rows), or one power whose exponent
-    falls (a search by trees): the geometric mean is near enough to either. Below the first power it is a constant and a
-    linear part.
+    It grew from ``less`` to ``more`` when the size grew by ``lever``.
+
+    Between two whole powers of the size, the growth may be a sum of both, as for a search that multiplies rows. It may also
+    be one power whose exponent falls, as for a search by trees. The geometric mean of the two is near enough to either. Below
+    the first power it is a constant and a linear part.
     """
     power = min(max(log(more / max(less, 1e-9)) / log(lever), 0.0), degree) if more > 1e-9 else 0.0
     low = min(int(power), degree - 1)
-    share = (1 - lever ** (low - power)) / (1 - 1 / lever)  # of the higher power
+    share = (1 - lever ** (low - power)) / (1 - 1 / lever)  # the share of the higher power
     both = (1 - share) * factor**low + share * factor ** (low + 1)
     return both if power <= 1 else float(np.sqrt(both * factor**power))
 
 
 def _reduced(estimator: Any, size: _Size, whole: _Size) -> Any:
-    """A copy for a sample: with fewer queries, and a part of the links that the user brings."""
+    """A copy for a sample, with fewer queries and with a part of the links that the user gives."""
     model, n = clone(estimator), ceil(size.n)
     for name, value in estimator.get_params().items():
         kind = name.rpartition("__")[2]
@@ -367,7 +372,7 @@ def _reduced(estimator: Any, size: _Size, whole: _Size) -> Any:
 
 
 def _checked(estimator: Any, shape: Any, dtype: Any, density: Any, n_classes: Any, blocks: Any) -> _Like:
-    """What X is like; an error where there can be none, which is that of ``fit`` where possible."""
+    """What X is like. Raise where no fit is possible, with the error of ``fit`` where there is one."""
     if not isinstance(estimator, Reducer):
         raise ValueError(f"estimator={estimator!r} must be an estimator of lapwing, such as LPP(10)")
     tags = get_tags(estimator)
@@ -381,7 +386,7 @@ def _checked(estimator: Any, shape: Any, dtype: Any, density: Any, n_classes: An
     for name, value in estimator.get_params().items():
         _check_parameter(name, value, n)
         if prod(columns) in np.shape(value) or name.endswith(("image_shape", "kernel_params", "metric_params")):
-            is_fixed = is_fixed or value is not None  # it is of X as wide as it is
+            is_fixed = is_fixed or value is not None  # it belongs to X of this width
     columns = [50] if is_kernel else columns
     like = _Like(n, tuple(columns), precision, density, min(int(n_classes), n), False, is_kernel, is_fixed)
     if isinstance(estimator, KernelReducer) and not is_kernel:
@@ -424,11 +429,11 @@ def _check_parameter(name: str, value: Any, n: int) -> None:
 
 
 class _RowsWanted(Exception):  # noqa: N818
-    """A fit has checked its parameters and asks for rows: for all at once, or for a block at a time."""
+    """Raised when a fit has checked its parameters and asks for rows, either all at once or one block at a time."""
 
 
 class _InBlocks(Blocks):
-    """Rows in a few blocks, which take memory as those on disk do; without rows, they are never read."""
+    """Rows in a few blocks, which take memory as those on disk do. Without rows, the blocks are never read."""
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype, X: np.ndarray | None = None):
         self.shape, self.dtype, self._X = shape, dtype, X
@@ -450,7 +455,7 @@ class _InBlocks(Blocks):
 
 
 def _in_blocks(estimator: Any, like: _Like) -> _Like:
-    """X in blocks, once ``fit`` itself has checked that it can take it so; in memory, where that is how it reads it."""
+    """X in blocks, after ``fit`` itself has checked that it takes them. X is in memory where ``fit`` would load it."""
     if not isinstance(estimator, LinearReducer | FeatureSelector):
         name = type(estimator).__name__
         raise ValueError(f"blocks=True is for linear methods and scores, and {name} is neither; use blocks=False")

@@ -1,7 +1,7 @@
 """Arrays of other libraries, on the CPU or on a device: what they are, how they come in, and how results go back.
 
-Tensors of torch are computed with where they are. Arrays of other libraries come and go through DLPack: those on the CPU as
-NumPy arrays, those on a device, such as CuPy's, as tensors of torch, without a copy.
+Tensors of torch stay where they are, and the computations are made there. Arrays of other libraries are exchanged through
+DLPack, without a copy. Those on the CPU become NumPy arrays, and those on a device, such as CuPy's, become tensors of torch.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sklearn.base import BaseEstimator
 
 from ._extras import require
 
-CPU = 1  # the number that DLPack has for the CPU
+CPU = 1  # the number by which DLPack calls the CPU
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether X is a tensor of torch, which is not imported for the question."""
+    """Whether X is a tensor of torch. Torch is not imported to find out."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(X, torch.Tensor)
 
@@ -58,7 +58,7 @@ class Place:
         return hash((self.library, self.device))
 
     def enter(self, X: Any) -> Any:
-        """X as the computations take it: a tensor, or a NumPy array."""
+        """X in the form that computations take: a tensor or a NumPy array."""
         if is_tensor(X):
             return X.detach()
         if self.on_cpu:
@@ -66,7 +66,7 @@ class Place:
         return require("torch", "gpu").from_dlpack(X)
 
     def leave(self, array: Any) -> Any:
-        """What was computed, a NumPy array or a tensor, as an array of this place."""
+        """A result, which is a NumPy array or a tensor, as an array of this library and device."""
         if self.library == "torch":
             torch = sys.modules["torch"]
             array = torch.from_numpy(np.ascontiguousarray(array)) if isinstance(array, np.ndarray) else array
@@ -135,7 +135,7 @@ def to_numpy(model: Any) -> Any:
 
 
 def moved(model: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy of an estimator, ``change`` applied to the arrays among its attributes, and to those of its parts."""
+    """A copy of an estimator, with ``change`` applied to the arrays among its attributes and among those of its parts."""
     other = copy(model)
     for name, value in vars(model).items():
         if is_learnt(name) or name == "steps":
@@ -144,12 +144,12 @@ def moved(model: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def is_learnt(name: str) -> bool:
-    """Whether an attribute of an estimator holds what was learnt, for users or for itself; not a parameter."""
+    """Whether an attribute of an estimator holds what was learnt, public or private, and is not a parameter."""
     return (name.endswith("_") or name.startswith("_")) and name != "feature_names_in_"
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """What an attribute holds, changed: an array, a list of some, or an estimator that holds some."""
+    """The value of an attribute with ``change`` applied: an array, a list of arrays, or an estimator that holds some."""
     if type(value) in (list, tuple):
         return type(value)(mapped(v, change) for v in value)
     if isinstance(value, BaseEstimator):
@@ -159,16 +159,16 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 class Links:
-    """Weights of links between samples, symmetric, on a device: each pair once.
+    """The weights of symmetric links between samples, on a device. Each pair is listed once.
 
     Parameters
     ----------
     n : int
-        Samples.
+        The number of samples.
     first, second : torch.Tensor of shape (n_pairs,)
-        Their numbers, ``first < second``.
+        The numbers of the two samples of each pair, with ``first < second``.
     weights : torch.Tensor of shape (n_pairs,)
-        In float64.
+        The weights of the pairs, in float64.
     """
 
     def __init__(self, n: int, first: Any, second: Any, weights: Any):
@@ -177,14 +177,14 @@ class Links:
 
     @classmethod
     def joined(cls, n: int, cols: Any, weights: Any, symmetry: str) -> Links:
-        """From directed links: of each row, those to ``cols``."""
+        """The links from directed ones: row i has links to ``cols[i]``."""
         torch = sys.modules["torch"]
         rows = torch.arange(n, device=cols.device)[:, None].expand_as(cols)
         keys, order = (torch.minimum(rows, cols) * n + torch.maximum(rows, cols)).ravel().sort()
         weights = weights.ravel()[order]
         twice = torch.zeros(len(keys), dtype=torch.bool, device=keys.device)
         twice[:-1] = keys[1:] == keys[:-1]
-        again = torch.roll(twice, 1)  # the second of two; the last is never the first of two
+        again = torch.roll(twice, 1)  # marks the second of two equal pairs; the first entry is never a second
         other = torch.where(twice, torch.roll(weights, -1), 0.0)
         if symmetry == "mean":
             weights = (weights + other) / 2
@@ -215,7 +215,7 @@ class Links:
 
     @cached_property
     def degrees(self) -> Any:
-        """The sums of the rows, as a tensor: sums of sorted segments, which do not depend on the order of threads."""
+        """The sums of the rows, as a tensor. They are sums of sorted segments, which do not depend on the order of threads."""
         torch = sys.modules["torch"]
         rows, order = torch.cat([self.first, self.second]).sort(stable=True)
         weights = torch.cat([self.weights, self.weights])[order]
@@ -223,21 +223,24 @@ class Links:
         return torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0)
 
     def sum(self, axis: int) -> np.ndarray:
-        """The sums of the rows, which are those of the columns."""
+        """The sums of the rows, which equal those of the columns."""
         return host(self.degrees)
 
     def diagonal(self) -> np.ndarray:
         return np.zeros(self.n)
 
     def tocsr(self, copy: bool = False) -> sparse.csr_array:
-        """The same on the CPU, always a copy."""
+        """The same matrix on the CPU, which is always a copy."""
         i, j, w = map(host, (self.first, self.second, self.weights))
         index = np.int32 if self.n < 2**31 else np.int64
         rows, cols = (np.concatenate(pair).astype(index) for pair in ((i, j), (j, i)))
         return sparse.csr_array((np.concatenate([w, w]), (rows, cols)), shape=self.shape)
 
     def n_connected_components(self) -> int:
-        """On the CPU by SciPy, on a device by labels that spread along links and jump to the label of their label."""
+        """How many connected components there are.
+
+        On the CPU SciPy counts them. On a device, labels spread along links and jump to the label of their label.
+        """
         torch = sys.modules["torch"]
         linked = self.weights != 0
         i, j = self.first[linked], self.second[linked]

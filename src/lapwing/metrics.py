@@ -31,7 +31,7 @@ __all__ = [
     "retrieval_scores",
     "trustworthiness",
 ]
-QUERIES = 1000  # rows whose neighbours are compared, where there are more
+QUERIES = 1000  # where there are more rows than this, the neighbours of only so many are compared
 
 
 def procrustes_error(
@@ -315,7 +315,7 @@ def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float
     near_before, near_after = (ranks <= k for ranks in (before, after))
     intruders = np.maximum(before[near_after] - k, 0).sum()
     strayed = np.maximum(after[near_before] - k, 0).sum()
-    common = np.count_nonzero(near_before & near_after) - q  # each row is its own
+    common = np.count_nonzero(near_before & near_after) - q  # each query is counted once for itself
     return float(1 - scale * intruders), float(1 - scale * strayed), float(common / (q * k))
 
 
@@ -466,7 +466,10 @@ def _ties(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _found(hits: np.ndarray, first: np.ndarray, last: np.ndarray, k: int) -> np.ndarray:
-    """Whether one of the first k is a hit. Where the k-th is as near as some behind it: in what share of their orders."""
+    """Whether one of the first k rows is a hit.
+
+    Where the k-th row is as near as some after it, the share of their orders in which this holds.
+    """
     found = (hits[:, k - 1] > 0).astype(np.float64)
     rows = np.arange(len(hits))
     before = np.where(first > 0, hits[rows, first - 1], 0)

@@ -1,8 +1,8 @@
 """Symmetric n x n matrices that are never dense, and the one form of sparse rows that is computed with.
 
-Everything the papers put between two copies of the data -- Laplacians, degrees, class scatter, reconstruction
-errors -- is a sparse matrix, plus low-rank factors, plus a diagonal. :class:`Structured` is that sum, closed under
-addition and scaling.
+The papers put several matrices between two copies of the data: Laplacians, degrees, class scatter and reconstruction errors.
+Each of them is a sparse matrix, plus low-rank factors, plus a diagonal. :class:`Structured` is that sum. Adding and scaling
+such sums gives such sums.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from .devices import Links
 
 Array = Any  # a dense ndarray or a SciPy sparse array
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
-MOST_ENTRIES = 50_000_000  # entries up to which a factor is multiplied out
-BLOCK_BYTES = 1 << 23  # bytes of a block of rows: large enough for BLAS, small enough to stay in cache (measured)
+MOST_ENTRIES = 50_000_000  # a factor is multiplied out where this gives at most so many entries
+BLOCK_BYTES = 1 << 23  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
-    """Slices over rows so that one float64 block takes about ``BLOCK_BYTES``."""
+    """Slices over rows such that one block in float64 takes about ``BLOCK_BYTES``."""
     step = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
 def canonical(X: Array) -> Array:
-    """Sparse X as a CSR array that has each entry once and, where they fit, indices of 32 bits; dense X as it is.
+    """Sparse X as a CSR array with each entry stored once and, where they fit, indices of 32 bits; dense X as it is.
 
-    Products of rows read each entry once, some of scikit-learn's metrics take no longer indices, and ``*`` and ``**`` of
-    SciPy's matrices are those of linear algebra. The caller's object is never changed.
+    There are three reasons. Products of rows read each entry once. Some metrics of scikit-learn take no longer indices. And
+    ``*`` and ``**`` mean products of linear algebra for SciPy's matrices, but not for its arrays. The caller's object is
+    never changed.
     """
     if not sparse.issparse(X):
         return X
@@ -57,13 +58,13 @@ class Structured:
     n : int
         Number of rows.
     sparse : csr_array, Links or None
-        S, symmetric; links on a device.
+        S, a symmetric matrix. For rows on a device these are links on the device.
     factors : tuple of (U, c)
         U is (n, r), dense or sparse; c is (r,).
     diag : ndarray of shape (n,) or None
         g.
     rest : LinearOperator or None
-        R: what is symmetric and none of these, such as an inverse; known by its products alone.
+        R, for what is symmetric and none of these, such as an inverse. It is known only by its products.
     """
 
     n: int
@@ -72,7 +73,7 @@ class Structured:
     diag: np.ndarray | None = None
     rest: LinearOperator | None = None
 
-    __array_ufunc__ = None  # so that ``np.float64(2) * A`` comes to __rmul__
+    __array_ufunc__ = None  # so that ``np.float64(2) * A`` calls __rmul__
 
     def __repr__(self) -> str:
         parts = [] if self.sparse is None else [f"{self.sparse.nnz} sparse entries"]
@@ -91,12 +92,12 @@ class Structured:
 
     @property
     def is_thin(self) -> bool:
-        """Whether a pass over blocks of rows is enough for it."""
+        """Whether one pass over blocks of rows is enough to compute with the matrix."""
         return self.sparse is None and self.rest is None and all(self._is_thin(U) for U, _ in self.factors)
 
     @property
     def wide(self) -> Structured:
-        """What else there is: the sparse part, factors of about as many columns as rows, and the operator."""
+        """The parts that need more than that: the sparse part, factors with about as many columns as rows, and the operator."""
         factors = tuple((U, c) for U, c in self.factors if not self._is_thin(U))
         return Structured(self.n, self.sparse, factors, rest=self.rest)
 
@@ -150,7 +151,7 @@ class Structured:
         return product.reshape(Y.shape)
 
     def operator(self, dtype: Any = np.float64) -> LinearOperator:
-        """The matrix as an operator in this precision, for iterations that take many products; factors keep their own."""
+        """The matrix as an operator in this precision, for iterations with many products. Factors keep their own precision."""
         S = None if self.sparse is None else self.sparse.tocsr().astype(dtype)
         diag = None if self.diag is None else self.diag.astype(dtype)[:, None]
         factors = [(U, c.astype(dtype)[:, None]) for U, c in self.factors]
@@ -169,7 +170,10 @@ class Structured:
         return LinearOperator(self.shape, matvec=apply, matmat=apply, dtype=dtype)
 
     def repeated(self, counts: np.ndarray) -> Structured:
-        """The matrix whose form on rows is this one's where row i occurs ``counts[i]`` times, in its diagonal and factors."""
+        """The matrix for distinct rows that gives the form of all rows, where row i occurs ``counts[i]`` times.
+
+        The counts enter its diagonal and its factors.
+        """
         scale = sparse.diags_array(counts)
         factors = tuple((scale @ U if sparse.issparse(U) else counts[:, None] * U, c) for U, c in self.factors)
         return Structured(self.n, self.sparse, factors, None if self.diag is None else counts * self.diag)
@@ -182,7 +186,7 @@ class Structured:
         return Structured(self.n, S, factors, None if self.diag is None else scale**2 * self.diag)
 
     def among(self, rows: np.ndarray) -> Structured:
-        """The matrix of some rows, without factors."""
+        """The matrix restricted to some rows, without its factors."""
         part = None if self.sparse is None else self.sparse.tocsr()[rows][:, rows]
         return Structured(rows.size, part, diag=None if self.diag is None else self.diag[rows])
 
@@ -202,11 +206,11 @@ class Structured:
         return diagonal
 
     def toarray(self) -> np.ndarray:
-        """The dense matrix; for tests and small n."""
+        """The dense matrix, for tests and small n."""
         return self @ np.eye(self.n)
 
     def tosparse(self) -> Array:
-        """The matrix in sparse form, factors multiplied out: for factors with few entries per column."""
+        """The matrix in sparse form with its factors multiplied out, for factors that have few entries per column."""
         if self.rest is not None:
             raise ValueError("a matrix that is known by its products alone has no sparse form; use a linear map")
         total = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr()
@@ -226,8 +230,8 @@ class Structured:
     def n_connected_components(self, counts: np.ndarray | None = None) -> int:
         """Connected components of the graph whose edges are the off-diagonal entries.
 
-        A column of a factor joins all rows where it is not zero, so it is a vertex of its own here. A row that occurs
-        ``counts`` times is joined to itself by a factor only.
+        A column of a factor joins all rows where it is not zero, so the column is a vertex of its own here. A row that occurs
+        ``counts`` times is joined to its copies only by a factor.
         """
         if counts is None or (counts == 1).all():
             return self._n_connected_components
@@ -246,7 +250,7 @@ class Structured:
             return 1
         U = sparse.hstack([sparse.csr_array(U) for U in factors]) if factors else None
         top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr(copy=True)
-        top.eliminate_zeros()  # a stored zero is no edge
+        top.eliminate_zeros()  # a stored zero is not an edge
         joined = top if U is None else sparse.block_array([[top, U], [U.T, None]], format="csr")
         labels = connected_components(joined, directed=False)[1]
         return np.unique(labels[: self.n]).size
@@ -257,7 +261,7 @@ def _plus(a: Array | None, b: Array | None) -> Array | None:
 
 
 def diagonal(values: np.ndarray) -> Structured:
-    """diag(values)."""
+    """The matrix diag(values)."""
     values = np.asarray(values, dtype=np.float64)
     return Structured(values.size, diag=values)
 
@@ -268,6 +272,6 @@ def identity(n: int) -> Structured:
 
 
 def laplacian(W: Any) -> tuple[Structured, Structured]:
-    """L = D - W and D of a symmetric sparse weight matrix."""
+    """The matrices L = D - W and D of a symmetric sparse weight matrix W."""
     degrees = np.asarray(W.sum(axis=1)).ravel()
     return Structured(W.shape[0], sparse=-W, diag=degrees), diagonal(degrees)

@@ -3,7 +3,7 @@ r"""The one problem behind every method.
 .. math:: \min_V \operatorname{tr}(V^\top F^\top A F V)
           \quad\text{subject to}\quad V^\top F^\top B F V = I \ \text{ or }\ V^\top V = I
 
-or, where B is given and directions are orthogonal nevertheless, of two traces:
+or, where B is given and directions are to be orthogonal nevertheless, the ratio of two traces:
 
 .. math:: \min_V \frac{\operatorname{tr}(V^\top F^\top A F V)}{\operatorname{tr}(V^\top F^\top B F V)}
           \quad\text{subject to}\quad V^\top V = I
@@ -84,13 +84,13 @@ class Problem:
 
     @property
     def degrees(self) -> np.ndarray | None:
-        """The weights of the constraint's mean, where the constraint is a diagonal matrix."""
+        """The weights of the mean that the constraint uses, where the constraint is a diagonal matrix."""
         B = self.subject_to
         return B.diag if isinstance(B, Structured) and B.is_diagonal else None
 
 
 def attraction(terms: Sequence[Term]) -> list[Term]:
-    """The terms that pull."""
+    """The terms that attract."""
     return [term for term in terms if term.coefficient > 0]
 
 
@@ -102,7 +102,7 @@ def laplacian_sum(terms: Sequence[Term]) -> Structured:
 
 
 def degree_sum(terms: Sequence[Term]) -> Structured:
-    """D: the degrees of the terms that pull. Repulsion takes no part in the constraint."""
+    """D, the degrees of the terms that attract. Repulsion takes no part in the constraint."""
     pulling = attraction(terms)
     if not pulling:
         raise ValueError(

@@ -110,12 +110,12 @@ class Rows:
     def weighted(self, weights: np.ndarray, kept: np.ndarray | None = None) -> Rows:
         """The same rows, each of which stands for so many samples; for graphs that see samples by their class alone.
 
-        ``kept`` are the numbers of the rows that have a weight, where some have none and were left out.
+        ``kept`` are the numbers of the rows with a weight above 0, where rows of weight 0 were left out.
         """
         rows = copy(self)
         rows._kept, rows.F = {}, weighted(self.F, weights)
         rows.weights, rows.kept, rows.n_samples = weights, kept, weights.sum()
-        rows.counts = np.ceil(weights)  # to count linked samples, a part of a sample counts as one
+        rows.counts = np.ceil(weights)  # when linked samples are counted, a part of a sample counts as one
         return rows
 
     def halves(self) -> list[Rows]:
@@ -136,7 +136,7 @@ class Rows:
 
     @property
     def has_classes(self) -> bool:
-        """Whether y holds class labels, two classes or more, and not numbers that a graph of the user's reads."""
+        """Whether y holds labels of two classes or more, and not numbers for a graph that the user wrote."""
         try:
             return self.classes is not None
         except ValueError:
@@ -149,7 +149,7 @@ class Rows:
         return np.bincount(self.classes[known], weights).astype(np.float64)
 
     def total(self, values: np.ndarray) -> float:
-        """The sum of values over the samples; a row counts for each sample that it stands for."""
+        """The sum of values over the samples. A row counts once for each sample that it stands for."""
         return self.F.total(values)
 
     @cached_property
@@ -163,7 +163,7 @@ class Rows:
 
     @cached_property
     def row_gram(self) -> np.ndarray:
-        """The Gram matrix of the centred rows, for X of fewer rows than columns; search and projection share it."""
+        """The Gram matrix of the centred rows, for X with fewer rows than columns. The search and the projection share it."""
         return self.F.row_gram
 
     @cached_property
@@ -172,12 +172,13 @@ class Rows:
 
     @cached_property
     def centred(self) -> Array:
-        """X, less its mean where it is so far from the origin that distances found by products would lose their digits."""
+        """X, less its mean where it lies so far from the origin that distances from products would lose their digits."""
         if not is_far(self.X if self.n_fitted == self.n else self.X[: self.n_fitted]):
             return self.X
         if not isinstance(self.F, SparseMap):
             return (self.X - self.mean).astype(self.X.dtype)
-        full = np.isin(self.X.indices, self.F.full_columns)  # what is 0 somewhere stays sparse, and is not far from it
+        # Columns with zeros stay sparse; they are near the origin, since they reach it.
+        full = np.isin(self.X.indices, self.F.full_columns)
         moved = self.X.copy()
         moved.data[full] = (moved.data - self.mean[moved.indices])[full]
         return moved
@@ -219,11 +220,11 @@ class Rows:
             )
 
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Inner products of pairs of rows of X, without an (edges, features) array."""
+        """The inner products of pairs of rows of X, without an (edges, features) array."""
         return _dots(self.X, rows, cols)
 
     def centred_dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Inner products of pairs of rows of :attr:`centred`, for what does not depend on the origin."""
+        """The inner products of pairs of rows of :attr:`centred`, for results that do not depend on the origin."""
         return _dots(self.centred, rows, cols)
 
     def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -248,7 +249,10 @@ def _dots(X: Array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
 
 
 class DividedRows(Rows):
-    """Rows whose columns are divided by their scale: for forms as they are read, for graphs that read them once and for all."""
+    """Rows whose columns are divided by their scale.
+
+    Forms divide them as they are read. Graphs read a divided copy, which is made once.
+    """
 
     def __init__(self, rows: Rows, scale: np.ndarray):
         super().__init__(rows.X, rows.y, n_fitted=rows.n_fitted)
@@ -261,7 +265,7 @@ class DividedRows(Rows):
         return self._rows_given
 
     def __getattr__(self, name: str) -> Any:
-        """X, which takes a copy, when it is asked for."""
+        """Make X, which is a copy, when it is first asked for."""
         if name != "X":
             raise AttributeError(f"rows have no {name!r}")
         assert self.scale is not None
@@ -270,7 +274,7 @@ class DividedRows(Rows):
 
 
 class RowsWithout(Rows):
-    """Rows that have 0 in the columns that stand beside the features."""
+    """Rows that have 0 in the columns that only graphs read."""
 
     def __init__(self, rows: Rows, columns: np.ndarray):
         kept = np.ones(rows.X.shape[1], dtype=bool)
@@ -288,7 +292,7 @@ class RowsWithout(Rows):
 
 
 class KernelRows(Rows):
-    """Rows that are known by their kernel matrix alone."""
+    """Rows of which only the kernel matrix is known."""
 
     has_features = False
 
@@ -307,7 +311,7 @@ class KernelRows(Rows):
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return self.X[rows, cols].astype(np.float64)
 
-    centred_dots = dots  # a kernel has the origin that it has
+    centred_dots = dots  # the origin of a kernel cannot be moved
 
     def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return self.dots(rows, cols) / (self.norms[rows] * self.norms[cols])
@@ -317,7 +321,7 @@ class KernelRows(Rows):
 
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:
-    """Distances in the feature space of a kernel, of all pairs: exact zeros on the diagonal, none below."""
+    """The distances of all pairs in the feature space of a kernel: exactly 0 on the diagonal, and never below 0."""
     squares = np.diagonal(K).astype(np.float64)
     squared = np.maximum(squares[:, None] + squares - 2.0 * K, 0)
     np.fill_diagonal(squared, 0)
@@ -332,7 +336,7 @@ def divided(X: Array, scale: np.ndarray) -> Array:
 
 
 def lengths(X: Array) -> np.ndarray:
-    """Euclidean lengths of the rows in float64, also of rows whose squares leave its range."""
+    """The Euclidean lengths of the rows in float64, also where their squares leave its range."""
     with np.errstate(over="ignore"):
         squares = row_sums(X, X)
     found = np.sqrt(squares)
@@ -354,7 +358,7 @@ def _scaled(X: Array, exponents: np.ndarray) -> Array:
 
 
 def unit_rows(X: Array, norms: np.ndarray | None = None) -> Array:
-    """Rows scaled to length 1, in the type of X, whatever their length was; zero rows stay."""
+    """Rows scaled to length 1, in the type of X, whatever their length was. Zero rows stay zero."""
     norms = lengths(X) if norms is None else norms
     if norms.size and np.abs(norms - 1).max() <= 4 * np.finfo(X.dtype).eps:
         return X
@@ -369,7 +373,7 @@ def unit_rows(X: Array, norms: np.ndarray | None = None) -> Array:
 
 
 def row_sums(a: Array, b: Array) -> np.ndarray:
-    """Inner products of the rows of a with those of b, in float64."""
+    """The inner product of each row of a with the row of b in the same place, in float64."""
     if sparse.issparse(a) and a is b:
         return sparse.csr_array((np.square(a.data, dtype=np.float64), a.indices, a.indptr), a.shape) @ np.ones(
             a.shape[1]
@@ -380,9 +384,9 @@ def row_sums(a: Array, b: Array) -> np.ndarray:
 
 
 def row_bytes(X: Array) -> list[bytes]:
-    """The rows as keys of a dictionary: equal for equal rows."""
+    """The rows as keys of a dictionary, which are equal for equal rows."""
     if not sparse.issparse(X):
-        return [row.tobytes() for row in X + 0.0]  # + 0.0: -0 is 0
+        return [row.tobytes() for row in X + 0.0]  # adding 0.0 turns -0 into 0
     X = canonical(X).copy()
     X.eliminate_zeros()
     ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
@@ -397,24 +401,24 @@ def alike(X: Array, other: Array) -> Array:
 
 
 def gathered(X: Array, places: np.ndarray) -> np.ndarray:
-    """Rows by their places, an array of any shape, as dense float64 along a last axis."""
+    """The rows at some places, given as an array of any shape, as dense float64 along a last axis."""
     found = X[places.ravel()]
     found = found.toarray() if sparse.issparse(found) else found
     return found.astype(np.float64).reshape(*places.shape, X.shape[1])
 
 
 def row_width(X: Array) -> int:
-    """Numbers that a row holds, about."""
+    """About how many numbers a row holds."""
     return max(1, X.nnz // max(1, X.shape[0])) if sparse.issparse(X) else X.shape[1]
 
 
 def class_members(classes: np.ndarray) -> list[np.ndarray]:
-    """Row indices of each class."""
+    """The row numbers of each class."""
     return [np.flatnonzero(classes == label) for label in range(classes.max() + 1)]
 
 
 def encode_labels(y: Any, n: int) -> np.ndarray:
-    """Labels as integers 0 ... c - 1, with -1 for unknown; at least two classes."""
+    """Labels as integers 0 ... c - 1, with -1 for unknown. Fewer than two classes raise an error."""
     if y is None:
         raise ValueError(
             "the method or its graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown "
@@ -448,9 +452,9 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
 
 
 def coded_labels(y: Any, n: int, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Labels as places among ``names``, behind which those that are new are added, and -1 where unknown; and the names."""
+    """Labels as places among ``names``, -1 where unknown, and the names. New labels are added at the end of the names."""
     if y is None:
-        encode_labels(None, n)  # says what is missing
+        encode_labels(None, n)  # raises, and says what is missing
     y = _as_array(y)
     if y.size != n:
         raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label per sample")
@@ -476,7 +480,7 @@ def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spread_rows(n: int, most: int) -> np.ndarray:
-    """At most so many row numbers, evenly spread."""
+    """At most so many row numbers, evenly spaced."""
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)
 
 
@@ -486,7 +490,7 @@ def known_labels(y: Any) -> np.ndarray:
 
 
 def _as_array(y: Any) -> np.ndarray:
-    """Labels in one dimension; the word "-1", which NumPy and files make of -1 among words, is -1."""
+    """Labels in one dimension. NumPy and files turn -1 among words into the word "-1", which is turned back."""
     try:
         y = column_or_1d(y)
     except TypeError as error:  # pandas's NA
@@ -509,6 +513,6 @@ def _as_array(y: Any) -> np.ndarray:
 
 
 def _equals_itself(label: Any) -> bool:
-    """Not so NaN, None and pandas's NA."""
+    """Whether a label equals itself, which NaN, None and pandas's NA do not."""
     equal = label == label
     return label is not None and isinstance(equal, (bool, np.bool_)) and bool(equal)

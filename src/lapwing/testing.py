@@ -115,10 +115,14 @@ Check = Callable[[Any, Any, np.ndarray], None]
 
 
 def _run(checks: Sequence[Check], subject: Any, X: Any, y: np.ndarray) -> None:
-    """A check says in its docstring what is expected, and in what it raises what is not so and where to look."""
+    """Run the checks.
+
+    The docstring of a check says what is expected. The error that it raises says what is not so, and where to look.
+    """
     for check in checks:
         try:
-            check(deepcopy(subject), deepcopy(X), deepcopy(y))  # what one changes must not hide it from another
+            # Copies, so that what one check changes is not hidden from another.
+            check(deepcopy(subject), deepcopy(X), deepcopy(y))
         except Exception as error:
             name = type(subject).__name__ if check is _check_parameters else repr(subject)
             raise AssertionError(f"{name}: {check.__doc__} Not so: {error}") from error
@@ -130,7 +134,7 @@ def _expect(holds: Any, otherwise: str) -> None:
 
 
 def _data(X: Any, y: Any, n: int, d: int, is_kernel: bool = False) -> tuple[Any, np.ndarray]:
-    """Rows without ties, in three classes that overlap."""
+    """Rows without ties, in three overlapping classes."""
     if X is None:
         rng = np.random.RandomState(0)
         X = rng.rand(n, d) + 0.3 * rng.rand(3, d)[np.arange(n) % 3]
@@ -139,7 +143,7 @@ def _data(X: Any, y: Any, n: int, d: int, is_kernel: bool = False) -> tuple[Any,
 
 
 def _places(graph: Graph, n: int, d: int) -> np.ndarray | None:
-    """Rows that are cells of a grid, where the graph has one of X itself; None where it has none."""
+    """Rows that are cells of a grid, where the graph has a ``Grid`` on X itself; None where it has none."""
     open_: list[Any] = [graph]
     while open_:
         part = open_.pop()
@@ -165,7 +169,7 @@ def _close(a: Any, b: Any, tolerance: float = TOLERANCE) -> bool:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Whether two parameters are the same, numbers by their value."""
+    """Whether two parameters are the same; numbers are compared by value."""
     if hasattr(a, "get_params") and type(a) is type(b):
         return _equal(vars(a), vars(b))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -199,7 +203,7 @@ def _check_printing(graph: Graph, X: Any, y: np.ndarray) -> None:
     parts = [graph, *graph.get_params().values()]
     if all(
         isinstance(part, (Graph, str, int, float, np.number, type(None))) for part in parts
-    ):  # no arrays or functions
+    ):  # neither arrays nor functions
         names = {type(part).__name__: type(part) for part in parts if isinstance(part, Graph)}
         again = eval(repr(graph), {**vars(graphs), **names})
         _expect(_equal(again, graph), "it makes another one; leave Graph.__repr__ as it is")
@@ -252,7 +256,7 @@ def _check_permutation(graph: Graph, X: Any, y: np.ndarray) -> None:
         return
     order = np.random.RandomState(1).permutation(len(y))
     words = [value for value in graph.get_params().values() if isinstance(value, str)]
-    by_pairs = "precomputed" in words  # a kernel, or distances
+    by_pairs = "precomputed" in words  # X is a kernel matrix, or holds distances
     rows: Any = X if hasattr(X, "iloc") else np.asarray(X)  # a data frame keeps the names of its rows
     moved = rows.iloc[order] if hasattr(X, "iloc") else rows[order][:, order] if by_pairs else rows[order]
     same = _close(_matrix(graph, moved, y[order]), _matrix(graph, X, y)[np.ix_(order, order)])
@@ -274,7 +278,7 @@ def _check_weights(graph: Graph, X: Any, y: np.ndarray) -> None:
         try:
             weights = leaf.weights_at(data, rows, cols)
         except ValueError:
-            continue  # it has none, and & says so
+            continue  # it has no weights to ask for, and & raises an error
         W, where = leaf.adjacency(data), f"look at {type(leaf).__name__}.weights_at, .adjacency and .terms"
         listed = weights if W is None else sparse.csr_array(W).toarray()[rows, cols]
         _expect(_close(weights, listed), f"the two differ; {where}")
@@ -285,7 +289,8 @@ def _check_weights(graph: Graph, X: Any, y: np.ndarray) -> None:
 def _check_sparse(graph: Graph, X: Any, y: np.ndarray) -> None:
     """Sparse X gives the graph of dense X, or an error that says that it does not."""
     X = np.asarray(X)
-    stored = sparse.csr_array((X.ravel(), np.indices(X.shape).reshape(2, -1)))  # zeros too, which distances may be
+    # Zeros are stored too, since they may be distances.
+    stored = sparse.csr_array((X.ravel(), np.indices(X.shape).reshape(2, -1)))
     try:
         found = _matrix(graph, stored, y)
     except (TypeError, ValueError) as error:
@@ -358,13 +363,13 @@ def _check_transform(estimator: Any, X: Any, y: np.ndarray) -> None:
 def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     """problem(X, y) is solved: the constraint holds for transform(X), and the terms add up to eigenvalues_."""
     model = clone(estimator)
-    # The method itself, without what regularises it or scales its directions.
+    # The plain method: nothing regularises it or scales its directions.
     plain = {"pca": None, "ridge": 0.0, "scaling": "constraint", "normalize": None, "standardize": False, "n_steps": 0}
     model.set_params(**{name: plain[name] for name in plain.keys() & model.get_params(deep=False).keys()})
     try:
         problem, Z = model.problem(X, y), np.asarray(model.fit(X, y).transform(X), dtype=np.float64)
     except (NotImplementedError, ValueError):
-        return  # a score without one, or a method that is nothing without a ridge
+        return  # a score without a problem, or a method that needs a ridge
     where = f"look at {type(model).__name__}._problem and at what fit stores"
     _expect(isinstance(problem, Problem), f"problem returns a {type(problem).__name__}; {where}")
     if not hasattr(model, "eigenvalues_") or isinstance(getattr(model, "components_", None), list):
@@ -373,13 +378,14 @@ def _check_problem(estimator: Any, X: Any, y: np.ndarray) -> None:
     if problem.ratio and problem.subject_to is not ORTHOGONAL:
         A = A - model.trace_ratio_ * problem.subject_to
     orthogonal = problem.ratio or problem.subject_to is ORTHOGONAL
-    if not orthogonal or hasattr(model, "components_"):  # directions among a kernel's features are not written out
+    if not orthogonal or hasattr(model, "components_"):  # directions in the features of a kernel are not known
         B = model.components_ @ model.components_.T if orthogonal else Z.T @ (problem.subject_to @ Z)
         _expect(
             _close(B, np.eye(len(B)), 1e-5), f"the constraint is off by {np.abs(B - np.eye(len(B))).max():.3g}; {where}"
         )
-    if not hasattr(model, "n_iter_"):  # an iteration ends at another problem than it begins with
-        uncancelled = np.abs(Z.T @ (np.abs(A.diagonal())[:, None] * Z)).max()  # eigenvalues of 0 are rounding of this
+    if not hasattr(model, "n_iter_"):  # an iteration ends at another problem than the one it begins with
+        # The terms before they cancel; an eigenvalue of 0 is rounding of these.
+        uncancelled = np.abs(Z.T @ (np.abs(A.diagonal())[:, None] * Z)).max()
         A = Z.T @ (A @ Z)
         off = np.abs(A - np.diag(model.eigenvalues_)).max() / max(np.abs(A).max(), 1e-8 * uncancelled)
         _expect(off <= 1e-5, f"ZᵀAZ of Z = transform(X) is not diag(eigenvalues_), by {off:.3g} of it; {where}")
@@ -440,7 +446,7 @@ def _check_saved(estimator: Any, X: Any, y: np.ndarray) -> None:
         try:
             save(model, path)
         except (ImportError, TypeError, ValueError):
-            return  # save says itself what it does not take
+            return  # save itself says what it does not take
         _expect(_close(load(path).transform(X), Z), f"a model file does not; {where}")
 
 

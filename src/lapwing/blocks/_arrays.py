@@ -35,8 +35,12 @@ class ArrayBlocks(Blocks):
             _release(self._array)
 
     def _step(self) -> int:
-        """Rows of a block: whole compressed chunks, which are read whole, unless a chunk is too much for the memory."""
-        itemsize = max(self._array.dtype.itemsize, self.dtype.itemsize)  # as it is, or as it is converted to
+        """Rows per block.
+
+        Compressed chunks are read whole, so a block holds whole chunks, unless one chunk is too large for memory.
+        """
+        # The larger of the type on disk and the type it is converted to.
+        itemsize = max(self._array.dtype.itemsize, self.dtype.itemsize)
         step, chunk = block_rows(self.shape[1], itemsize), getattr(self._array, "chunks", (1,))[0]
         fits = 2 * chunk * self.shape[1] * itemsize <= working_memory()
         return max(chunk, step // chunk * chunk) if fits else step
@@ -69,9 +73,9 @@ class SparseBlocks(Blocks):
 
 
 def _release(array: Any) -> None:
-    """Let go of the pages that were read: they would count as memory of this process until others need it.
+    """Let go of the pages that were read, which would count as memory of this process until others need it.
 
-    Not of those that may be changed and are of no file: the changes are in the pages alone.
+    Pages that may be changed and belong to no file are kept, since the changes are in the pages only.
     """
     mapping = mapping_of(array)
     if mapping is None or not hasattr(mmap, "MADV_DONTNEED"):

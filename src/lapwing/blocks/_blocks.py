@@ -1,4 +1,4 @@
-"""What every kind of rows in blocks has in common, and which kind a thing is."""
+"""What all kinds of rows in blocks share, and how the kind of an object is recognised."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..devices import host
 from ..operators import canonical
 from ._progress import Progress
 
-BLOCK_BYTES = 1 << 25  # bytes per block: larger blocks gain nothing (measured)
+BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
 Block = Any  # a dense ndarray or a csr_array
 
 
 class Fold(NamedTuple):
-    """A pass over the rows: what to start with, how to take in a block, and how to join two results.
+    """A pass over the rows: how it starts, how it takes in a block, and how two results are joined.
 
-    ``start()`` gives a new state, ``step(state, block, first)`` takes in the block whose first row has the number ``first``,
-    ``merge(state, state)`` joins; steps and merges may work in place.
+    ``start()`` gives a new state. ``step(state, block, first)`` takes in the block whose first row has the number ``first``.
+    ``merge(state, state)`` joins two states. Steps and merges may work in place.
     """
 
     start: Callable[[], Any]
@@ -38,7 +38,7 @@ class Blocks:
     ----------
     shape : tuple of int
     dtype : numpy.dtype
-        float32 or float64: what blocks are converted to.
+        The type that blocks are converted to, float32 or float64.
     feature_names : list of str or None
     """
 
@@ -46,8 +46,8 @@ class Blocks:
     dtype: np.dtype
     feature_names: list[str] | None = None
     is_sparse: bool = False
-    is_array: bool = False  # whether it can be taken for an array in memory as well
-    is_distributed: bool = False  # whether blocks are folded apart, and their results merged
+    is_array: bool = False  # whether it can also be used like an array in memory
+    is_distributed: bool = False  # whether blocks are folded separately, and the results merged
 
     def _read(self) -> Iterator[Block]:
         raise NotImplementedError
@@ -57,11 +57,11 @@ class Blocks:
         return y
 
     def map(self, function: Callable[[Block, int], Block]) -> Blocks:
-        """The rows under a function of a block and the number of its first row."""
+        """The rows after a function is applied to each block. The function also gets the number of the block's first row."""
         return _Mapped(self, function, self.is_sparse)
 
     def chosen(self, choose: Callable[[Block], np.ndarray], doing: str) -> tuple[Blocks, np.ndarray]:
-        """The rows for which a function of a block is True, and which of all rows they are, by one pass."""
+        """The rows for which a function of a block is True, and their places among all rows, found in one pass."""
 
         def step(found: list, block: Block, first: int) -> list:
             return [*found, (first, choose(block))]
@@ -84,7 +84,7 @@ class Blocks:
             raise ValueError(f"X has not the {self.shape[0]:,} rows it had at first; was it changed while it was read?")
 
     def fold(self, fold: Fold, doing: str) -> Any:
-        """One pass over all rows."""
+        """Make one pass over all rows."""
         state = fold.start()
         with Progress(doing, self.shape[0]) as progress:
             for start, block in self:
@@ -93,11 +93,11 @@ class Blocks:
         return state
 
     def projected(self, project: Callable[[Block], np.ndarray], n_out: int) -> Any:
-        """The rows under a map, in memory."""
+        """The rows under a map, as an array in memory."""
         out: Any = [] if self.is_sparse else np.empty((self.shape[0], n_out), self.dtype)
         with Progress("transforming", self.shape[0]) as progress:
             for start, block in self:
-                if self.is_sparse:  # a choice of columns is sparse, coordinates are not
+                if self.is_sparse:  # a choice of columns is sparse, and coordinates are dense
                     out.append(project(block))
                 else:
                     out[start : start + block.shape[0]] = project(block)
@@ -105,11 +105,11 @@ class Blocks:
         return stacked(out) if self.is_sparse else out
 
     def take(self, rows: np.ndarray) -> Block:
-        """Some rows, by ascending number, where blocks are folded apart."""
+        """Some rows, given by ascending numbers, where blocks are folded separately."""
         raise NotImplementedError
 
     def head(self, most: int) -> Block:
-        """The first rows."""
+        """The first rows, at most so many."""
         for _, block in self:
             if block.shape[0]:
                 return block[:most]
@@ -150,7 +150,7 @@ class _Mapped(Blocks):
 
 
 class _Chosen(Blocks):
-    """Some rows of others."""
+    """Some of the rows of other blocks."""
 
     def __init__(self, blocks: Blocks, which: np.ndarray):
         self._blocks, self._which = blocks, which
@@ -186,7 +186,7 @@ class _Chosen(Blocks):
 
 
 class DenseBlocks(_Mapped):
-    """Sparse rows as dense ones, some at a time: a block may hold many more than would fit."""
+    """Sparse rows as dense ones, some at a time, since a sparse block may hold many more rows than fit as dense ones."""
 
     def __init__(self, blocks: Blocks):
         super().__init__(blocks, lambda block, first: block.toarray(), is_sparse=False)
@@ -211,7 +211,7 @@ def _parts(block: Block) -> Iterator[slice]:
 
 
 def taking(rows: np.ndarray) -> Fold:
-    """The rows of these ascending numbers, as a list of (first number, block)."""
+    """A pass that collects the rows of these ascending numbers, as a list of (first number, block)."""
 
     def step(found: list, block: Block, start: int) -> list:
         first, last = np.searchsorted(rows, [start, start + block.shape[0]])
@@ -223,17 +223,17 @@ def taking(rows: np.ndarray) -> Fold:
 
 
 def stacked(blocks: list) -> Block:
-    """Blocks one below the other; where they come with the number of their first row, in that order."""
+    """Blocks one below the other. Where they come with the numbers of their first rows, they are put in that order."""
     if blocks and isinstance(blocks[0], tuple):
         blocks = [block for _, block in sorted(blocks, key=lambda pair: pair[0])]
     return sparse.csr_array(sparse.vstack(blocks)) if sparse.issparse(blocks[0]) else np.concatenate(blocks)
 
 
 def checked(block: Any, i: int, start: int, shape: tuple[int, int], dtype: np.dtype) -> Block:
-    """A block of numbers, all finite and as wide as X; else an error that names it."""
+    """A block of finite numbers that is as wide as X. Other blocks raise an error that names them."""
     name = f"block {i} of X (from row {start:,})"
     if not sparse.issparse(block):
-        block = np.asarray(host(block))  # of a device, too
+        block = np.asarray(host(block))  # this copies a block from a device, too
     if block.ndim != 2 or block.shape[1] != shape[1]:
         raise ValueError(f"{name} has shape {block.shape}, but X has {shape[1]} columns; mend or drop that block")
     if block.dtype.kind not in "fiub":
@@ -254,13 +254,13 @@ def checked(block: Any, i: int, start: int, shape: tuple[int, int], dtype: np.dt
 
 
 def block_rows(n_features: int, itemsize: int) -> int:
-    """Rows of a block: an eighth of the working memory, and no more than is useful."""
+    """Rows per block: an eighth of the working memory, and no more than is useful."""
     room = min(BLOCK_BYTES, working_memory() // 8)
     return max(1, int(room // (n_features * itemsize)))
 
 
 def working_memory() -> int:
-    """scikit-learn's ``working_memory``, in bytes: what a fit in blocks may hold, beyond its result."""
+    """scikit-learn's ``working_memory`` in bytes, which is what a fit in blocks may hold beyond its result."""
     return int(get_config()["working_memory"] * 2**20)
 
 
@@ -270,7 +270,7 @@ def float_dtype(dtype: Any) -> np.dtype:
 
 
 def projected(model: Any, blocks: Blocks, project: Callable[[Block], np.ndarray], n_out: int) -> Any:
-    """The rows under a map of blocks: an array, or, of a dask array, another."""
+    """The rows under a map of blocks: an array, or a dask array where the rows are one."""
     if blocks.shape[1] != model.n_features_in_:
         raise ValueError(
             f"X has {blocks.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features as input"
@@ -324,20 +324,21 @@ def _as_blocks(X: Any, y: Any, columns: Any) -> Blocks | None:
 
 
 def mapped(X: Any) -> bool:
-    """Whether X is on disk: a memory map, or a sparse matrix of memory maps."""
-    if sparse.issparse(X):  # whose arrays are views: it keeps no subclasses
+    """Whether X is on disk: a memory map, or a sparse matrix made of memory maps."""
+    if sparse.issparse(X):  # its arrays are views, since a sparse matrix keeps no subclasses
         return X.format in ("csr", "csc") and mapping_of(X.data) is not None
-    return isinstance(X, np.memmap) and mapping_of(X) is not None  # a copy of a memory map is one by name only
+    # A copy of a memory map is in memory, although its class is the same.
+    return isinstance(X, np.memmap) and mapping_of(X) is not None
 
 
 def mapping_of(array: Any) -> mmap.mmap | None:
-    """The memory map that an array looks at."""
+    """The memory map behind an array; None where there is none."""
     while isinstance(array, np.ndarray):
         array = array.base
     return array if isinstance(array, mmap.mmap) else None
 
 
 def nbytes(X: Any) -> int:
-    """What X takes in memory, as floating point."""
+    """The bytes that X takes in memory as floating point."""
     size = (X.data if sparse.issparse(X) else X).size * float_dtype(X.dtype).itemsize
     return size + (X.indices.nbytes if sparse.issparse(X) else 0)

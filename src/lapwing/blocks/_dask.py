@@ -1,8 +1,8 @@
-"""Dask arrays: one task per block, on whatever scheduler is there, and results joined as a tree.
+"""Dask arrays: one task per block, on the scheduler that dask uses, with results joined as a tree.
 
 A worker may die at any time, and what it held is then computed again from the graph. So everything that tasks read is in the
-graph (nothing is scattered), and no task changes what it is given: another may have to read it again. Results that are joined
-are therefore kept as bytes, whose size dask knows too, when it decides where to join them.
+graph, and nothing is scattered. No task changes what it is given, since another task may have to read it again. Results that
+are to be joined are therefore kept as bytes. Dask knows the size of these, and uses it to decide where to join them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .._extras import require
 from ._blocks import Block, Blocks, Fold, checked, float_dtype, stacked, taking
 from ._progress import Progress
 
-FAN_IN = 4  # results that are added up at a time, and so are in memory together
-HEAD = 1000  # rows of the first block that are looked at before all others
+FAN_IN = 4  # this many results are joined at a time, and so are in memory together
+HEAD = 1000  # this many rows of the first block are looked at before all others
 
 
 class Place(NamedTuple):
@@ -57,7 +57,7 @@ class DaskBlocks(Blocks):
 
     @cached_property
     def is_sparse(self) -> bool:  # type: ignore[override]
-        """Whether blocks are sparse: where the array does not say so, its first rows do."""
+        """Whether blocks are sparse. Where the array does not say so, its first rows are looked at."""
         return sparse.issparse(self._array._meta) or sparse.issparse(self._first)
 
     @cached_property
@@ -78,7 +78,7 @@ class DaskBlocks(Blocks):
         return pickle.loads(result)
 
     def take(self, rows: np.ndarray) -> Block:
-        """Some rows, by ascending number, each straight from its block to here."""
+        """Some rows, given by ascending numbers. Each goes straight from its block to this process."""
         holding = np.unique(np.searchsorted(self._starts, rows, side="right") - 1)
         parts = self._parts(take_rows, holding, _sent(rows))
         found = _computed(parts, parts, [self._sizes[i] for i in holding], "reading rows")
@@ -91,21 +91,21 @@ class DaskBlocks(Blocks):
         return self.take(np.arange(self.shape[0]))
 
     def projected(self, project: Callable[[Block], Block], n_out: int) -> Any:
-        """The rows under a map as it is now, not computed yet."""
+        """The rows under a map, as a dask array that is not computed yet. Later changes of the map do not matter."""
         kind = sparse.csr_array if sparse.issparse(self._array._meta) else np.zeros
         meta = project(kind((1, self.shape[1]), dtype=self.dtype))[:0]
         chunks = (self._sizes, (n_out,))
         return self._array.map_blocks(_projected, _sent(project), self.dtype, chunks=chunks, meta=meta)
 
     def _parts(self, function: Callable, which: Iterable[int], *args: Any) -> list[Any]:
-        """The task of each of these blocks."""
+        """The tasks of these blocks."""
         task = require("dask", "dask").delayed(function, pure=False)
         blocks, width = self._array.to_delayed().ravel(), self.shape[1]
         places = [Place(int(i), int(self._starts[i]), (self._sizes[i], width)) for i in which]
         return [task(blocks[place.number], place, self.dtype, *args) for place in places]
 
 
-# What workers do.
+# The functions that workers run.
 
 
 def fold_block(block: Any, place: Place, dtype: np.dtype, fold: Fold, is_sparse: bool) -> bytes:
@@ -125,12 +125,12 @@ def take_rows(block: Any, place: Place, dtype: np.dtype, rows: np.ndarray) -> li
 
 
 def _dumps(thing: Any) -> bytes:
-    """In bytes; functions and classes of the user's script too."""
+    """A thing as bytes, which may include functions and classes of the user's script."""
     return require("cloudpickle", "dask").dumps(thing)
 
 
 def _joined(fold: Any, results: list) -> Any:
-    """The task of the join of all results, a few at a time."""
+    """The task that joins all results, a few at a time."""
     task = require("dask", "dask").delayed(merge_results, pure=False)
     while len(results) > 1:
         results = [task(fold, results[i : i + FAN_IN]) for i in range(0, len(results), FAN_IN)]
@@ -138,19 +138,20 @@ def _joined(fold: Any, results: list) -> Any:
 
 
 def _sent(thing: Any) -> Any:
-    """A thing as it is now, as a task of its own: a worker receives it once, not with each task that reads it."""
+    """A thing as it is now, as a task of its own. A worker receives it once, and not with each task that reads it."""
     return require("dask", "dask").delayed(pickle.loads, pure=False)(_dumps(thing))
 
 
 def _whole_rows(array: Any) -> Any:
-    """The array without empty blocks, its rows not split.
+    """The array without empty blocks, and with whole rows in each block.
 
-    Parts of rows are checked before they are joined: later nobody knows which was wrong.
+    Parts of rows are checked before they are joined, since afterwards nobody knows which part was wrong.
     """
     if array.numblocks[1] > 1:
         array = array.map_blocks(_part_of_rows, dtype=array.dtype, meta=array._meta)
     rows = tuple(filter(None, array.chunks[0])) or (0,)
-    return array.rechunk({0: rows, 1: -1}, method="tasks")  # the other method starts anew when a worker dies
+    # With the other method everything starts again when a worker dies.
+    return array.rechunk({0: rows, 1: -1}, method="tasks")
 
 
 def _part_of_rows(block: Any, block_info: Any = None) -> Any:
@@ -180,16 +181,17 @@ def _require_shape(block: Any, place: Place) -> None:
 
 
 def _computed(wanted: list, parts: list, sizes: Iterable[int], doing: str) -> list:
-    """The results of the wanted tasks; progress is that of the parts, which have these sizes."""
+    """The results of the wanted tasks. Progress is shown for the parts, which have these sizes."""
     rows = {part.key: size for part, size in zip(parts, sizes, strict=True)}
     with warnings.catch_warnings(), Progress(doing, sum(rows.values())) as progress:
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # the rows that are searched for
+        # The rows that are searched for are in the graph.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         client = _client(wanted)
         return _here(wanted, rows, progress) if client is None else _on_cluster(client, wanted, parts, rows, progress)
 
 
 def _client(wanted: list) -> Any:
-    """The client of the cluster that dask would compute on; None where it would compute here."""
+    """The client of the cluster that dask would compute on; None where dask would compute in this process."""
     get = require("dask.base", "dask").get_scheduler(collections=wanted)
     owner = getattr(get, "__self__", None)
     return owner if hasattr(owner, "compute") else None
@@ -209,14 +211,17 @@ def _here(wanted: list, rows: dict[Any, int], progress: Progress) -> list:
 
 
 def _on_cluster(client: Any, wanted: list, parts: list, rows: dict[Any, int], progress: Progress) -> list:
-    """Parts are let go when they are done, and kept by the cluster as long as a join needs them; all others on an error."""
-    futures = client.compute([*wanted, *parts])  # one graph: what is shared is sent once
+    """Compute on a cluster. Parts are let go when they are done; the cluster keeps them as long as a join needs them.
+
+    On an error all others are let go as well.
+    """
+    futures = client.compute([*wanted, *parts])  # as one graph, so that what tasks share is sent once
     results, marks, done = futures[: len(wanted)], futures[len(wanted) :], 0
     kept = {future.key for future in results}
     try:
         for mark in require("distributed", "dask").as_completed(marks):
             if mark.status == "error":
-                mark.result()  # raises at once: the other blocks are in vain
+                mark.result()  # raises at once, since the other blocks would be computed in vain
             done += rows[mark.key]
             progress(done)
             if mark.key not in kept:

@@ -11,7 +11,7 @@ from ._blocks import Block, Blocks, block_rows
 
 
 class ParquetBlocks(Blocks):
-    """A ``pyarrow.dataset.Dataset``: columns of numbers are features, all of them but the one of the labels."""
+    """A ``pyarrow.dataset.Dataset``. All columns of numbers are features, except for that of the labels."""
 
     def __init__(self, dataset: Any, label: Any = None, columns: Any = None):
         import pyarrow as pa
@@ -65,7 +65,8 @@ class ParquetBlocks(Blocks):
         from pyarrow import dataset
 
         options = {}
-        if isinstance(getattr(self._dataset, "format", None), dataset.ParquetFileFormat):  # read in pieces, not ahead
+        # Read in pieces, and not ahead.
+        if isinstance(getattr(self._dataset, "format", None), dataset.ParquetFileFormat):
             options["fragment_scan_options"] = dataset.ParquetFragmentScanOptions(
                 pre_buffer=False, use_buffered_stream=True
             )

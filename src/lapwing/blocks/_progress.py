@@ -6,11 +6,14 @@ import sys
 import time
 
 PATIENCE = 2.0  # seconds before anything is shown
-BETWEEN = 0.2  # seconds between two lines
+BETWEEN = 0.2  # seconds between two updates
 
 
 class Progress:
-    """A line on a terminal or in a notebook, once a pass takes longer than two seconds; nothing elsewhere."""
+    """A line on a terminal or in a notebook that is shown once a pass takes longer than two seconds.
+
+    Elsewhere nothing is shown.
+    """
 
     def __init__(self, doing: str, total: int):
         self.doing, self.total = doing, total
@@ -37,12 +40,12 @@ class Progress:
 
 
 def say(line: str) -> None:
-    """One line, on a terminal or in a notebook."""
+    """Print one line, where there is a terminal or a notebook."""
     if _is_read():
         sys.stderr.write(line + "\n")
         sys.stderr.flush()
 
 
 def _is_read() -> bool:
-    """Whether somebody looks at what is said now; a program without a console has no stderr."""
+    """Whether somebody may read what is printed now. A program without a console has no stderr."""
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)

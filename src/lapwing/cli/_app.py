@@ -32,7 +32,7 @@ ABOUT = (
 
 
 class Commands(TyperGroup):
-    """Commands whose errors are one line on standard error: 1 for the data and the fit, 2 for usage, 130 for Ctrl-C."""
+    """Commands whose errors are one line on standard error, with exit code 1 for data and fits, 2 for usage, 130 for Ctrl-C."""
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
@@ -45,7 +45,7 @@ class Commands(TyperGroup):
                 _discard_output()
                 raise typer.Exit(BROKEN_PIPE) from None
             except Exception as error:
-                if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # Typer's own
+                if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # an exception of Typer itself
                     if isinstance(getattr(error, "message", None), str):
                         error.message = visible(error.message)  # type: ignore[attr-defined]
                     raise
@@ -56,7 +56,7 @@ class Commands(TyperGroup):
 
 
 def _message(error: Exception) -> str:
-    if isinstance(error, io.UnsupportedOperation):  # what _open_streams leaves in the place of standard output
+    if isinstance(error, io.UnsupportedOperation):  # _open_streams has put this object in the place of standard output
         return "standard output is closed"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
@@ -72,7 +72,7 @@ def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
 
 
 def _discard_output() -> None:
-    """Nobody reads any more, and Python flushes once again when it ends."""
+    """Discard what is still to be written. Nobody reads it any more, and Python flushes once again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -97,24 +97,24 @@ def _main(
     """What stands before the command."""
 
 
-# In the order of the help.
+# The order is that of the help.
 for command in (compare, fit, transform, inspect, verify, export, methods, demo, reproduce):
     app.command()(command)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    sys.exit(TERMINATED)  # an exception, so that files half written are removed
+    sys.exit(TERMINATED)  # an exception, so that half-written files are removed
 
 
 def _open_streams() -> None:
-    """Streams that the caller closed: nothing to read, nowhere to write, and no file of ours in their place."""
+    """Replace streams that the caller closed by empty ones, so that no file of ours takes their place."""
     for name, mode in (("stdin", "r"), ("stdout", "r"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (until the end)
 
 
 def run() -> None:
-    """The command line, as a program."""
+    """Run the command line as a program."""
     _open_streams()
     signal.signal(signal.SIGTERM, _terminate)
     app(prog_name="lapwing")

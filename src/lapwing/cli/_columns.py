@@ -9,7 +9,7 @@ from ._console import say
 
 
 def placed(estimator: Any, prepared: Any) -> Any:
-    """Set the graphs of the estimator, their columns by place: a model then takes rows without names.
+    """Give the graphs of the estimator their columns by place, so that the model takes rows without names.
 
     Returns
     -------
@@ -31,20 +31,20 @@ def placed(estimator: Any, prepared: Any) -> Any:
 
 
 class Columns:
-    """The columns of a table, and what graphs read of them."""
+    """The columns of a table, and which of them graphs read."""
 
     def __init__(self, table: Any):
         self._names = table.feature_names
         self._n = table.X.shape[1]
-        self.beside = set[int]()  # columns that stand beside the features
-        self.scaled = False  # whether a graph is built on some that do not
+        self.beside = set[int]()  # columns that only graphs read
+        self.scaled = False  # whether a graph is built on columns that the map reads too
 
     def placed(self, graph: Any) -> Any:
-        """The graph, its columns by place."""
+        """The graph, with its columns given by place."""
         return self._placed(graph, list(range(self._n)))
 
     def _placed(self, graph: Any, columns: list[int] | None) -> Any:
-        """``columns`` are those that the graph sees; None where a transformer made others of them."""
+        """The same for a part of a graph, which sees ``columns``; None where a transformer made other columns of them."""
         from ..graphs import Chain, Graph, On
 
         given = graph.get_params(deep=False)
@@ -58,7 +58,7 @@ class Columns:
         return type(graph)(**given | inner)
 
     def _chosen(self, graph: Any, columns: list[int] | None) -> tuple[Any, list[int] | None]:
-        """The columns of an On by place, and which of the table they are."""
+        """The columns of an On by place, and their places in the table."""
         import numpy as np
 
         many = isinstance(graph.what, list | tuple)
@@ -68,7 +68,7 @@ class Columns:
         try:
             found = np.array(columns)[what].tolist()
         except IndexError:
-            return what, None  # the graph raises, and says what is wrong
+            return what, None  # the graph itself raises, and says what is wrong
         if graph.beside:
             self.beside.update(found)
         else:

@@ -40,7 +40,7 @@ from ._options import (
 )
 from ._tables import check_classes, read_prepared
 
-MANY = 20_000  # rows from which on a sample is advised
+MANY = 20_000  # from this many rows on, the command advises a sample
 TITLES = {
     "balanced_accuracy": "balanced",
     "accuracy": "accuracy",
@@ -181,7 +181,7 @@ def demo(
 
 
 def _names(given: list[str]) -> list[str]:
-    """Names as the comparison has them, however they are written."""
+    """Names in the form that the comparison uses, whatever way the user wrote them."""
     from ..comparison import METHODS
 
     names = {key(name): name for name in [*METHODS, *(["UMAP"] if find_spec("umap") else [])]}
@@ -267,14 +267,14 @@ def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
 
 
 def _slug(name: str) -> str:
-    """A name of a method as an argument: ``kernel-pca-lda``."""
+    """The name of a method as an argument, such as ``kernel-pca-lda``."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def _loading(
     data: str, options: dict[str, Any], prepared: Any, aside: dict[str, str], sample: int | None, seed: int
 ) -> str:
-    """Python that reads the table as the command did."""
+    """Lines of Python that read the table as the command did."""
     names = ("label", "labels", "id", "drop", "header", "resize", "grey", "zero_based")
     usual: dict[str, Any] = {
         "label": None,
@@ -364,7 +364,7 @@ def _line(mark: str, row: dict[str, Any], measures: list[str]) -> list[str]:
 
 
 def _mean(found: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Records of all folds as a row of the summary; such as the data as given."""
+    """The records of all folds as one row of the summary, for example those of the data as given."""
     import numpy as np
 
     from ..metrics import standard_error
@@ -377,7 +377,7 @@ def _mean(found: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _advise(found: Any, fitting: str, projecting: str) -> None:
-    """What the star means, what to know about it, and how to go on."""
+    """Print what the star means, what to know about it, and how to go on."""
     within = "ten points" if found.criterion in ("recall", "trustworthiness", "continuity") else "one standard error"
     say(f"* the simplest with the fewest dimensions within {within} of the best")
     if found.is_unequal and found.majority:
@@ -399,7 +399,7 @@ def _file(data: str) -> str:
 
 
 def _fit_lines(found: Any, data: str, again: list[str]) -> dict[str, str]:
-    """For each method the command that fits it with the dimensions chosen."""
+    """For each method the command that fits it with the chosen number of dimensions."""
     chosen = {row["method"]: row["dimension"] for row in found.summary()}
     return {name: shlex.join([*_fitting(found, name, d, data), *again]) for name, d in chosen.items()}
 

@@ -1,4 +1,4 @@
-"""What a user sees: results on standard output, everything else on standard error, and colours in a terminal only."""
+"""What a user sees: results on standard output, all else on standard error, and colours only in a terminal."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from typing import Any
 
 import typer
 
-WIDE = 1_000  # characters per line where output is no terminal, so that lines are never folded
-# Control characters but for tabs and the ends of lines, what turns the direction of text, and halves of characters.
+WIDE = 1_000  # characters per line where the output is not a terminal, so that lines are never folded
+# Control characters except tabs and ends of lines, characters that turn the direction of text, and halves of characters.
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 Progress = Callable[[int, int | None, str], None]
 
 
 def visible(text: str) -> str:
-    r"""Text of files and users as it may go to a terminal: what would steer that is written as ``\x1b``."""
+    r"""Text of files and users in a form that is safe for a terminal. Characters that would steer it are written as ``\x1b``."""
     return STEERING.sub(lambda found: found[0].encode("unicode_escape", "backslashreplace").decode(), text)
 
 
 def say(message: str) -> None:
-    """A message, not a result."""
+    """Print a message, which is not a result."""
     typer.echo(visible(message), err=True)
 
 
 def say_in_one_line(message: str) -> None:
-    """An error or a warning."""
+    """Print an error or a warning on one line."""
     say(" ".join(message.splitlines()))
 
 
 def counted(number: int, what: str) -> str:
-    """``1 row``, ``1,797 rows``."""
+    """A number and what it counts, such as ``1 row`` or ``1,797 rows``."""
     plural = f"{what}es" if what.endswith("s") else f"{what}s"
     return f"{number:,} {what if number == 1 else plural}"
 
 
 def print_json(value: Any) -> None:
-    """A result for programs; numbers that JSON does not have are null."""
+    """Print a result for programs. Numbers that JSON does not have become null."""
     text = json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False)
     typer.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -67,7 +67,7 @@ def print_table(
     best: int | None = None,
     header: bool = True,
 ) -> None:
-    """Aligned columns; ``right`` has an r for each that is aligned to the right, ``best`` is a row to be marked."""
+    """Print aligned columns. ``right`` has one letter per column, r for right-aligned; ``best`` is a row to mark."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -91,7 +91,7 @@ def print_table(
 
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
-    """A bar on standard error while something runs, where that is a terminal."""
+    """A progress bar on standard error while something runs, where that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, total, message: None
         return

@@ -1,6 +1,6 @@
-"""``--graph``: a small language of graphs, in which nothing runs but the constructors of public graphs.
+"""``--graph``: a small language of graphs. It can call nothing but the constructors of public graphs and transformers.
 
-``supervised``, ``semi``, ``none``, ``knn``, a number of neighbours, or a formula: ``KNN(5) + 0.5 * SameClass()``.
+A text is ``supervised``, ``semi``, ``none``, ``knn``, a number of neighbours, or a formula: ``KNN(5) + 0.5 * SameClass()``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-LONGEST = 1_000  # characters that a formula may have
+LONGEST = 1_000  # the most characters that a formula may have
 NOT_WRITTEN = (
     "Combination",
     "Empty",
@@ -22,8 +22,8 @@ NOT_WRITTEN = (
     "Precomputed",
     "Scaled",
     "Union",
-)  # made by signs, or of a matrix
-# What On may look at the rows through.
+)  # these are made by operators, or from a matrix
+# The transformers that On may apply to the rows.
 TRANSFORMERS = {
     "Gower": "lapwing.graphs",
     "MaxAbsScaler": "sklearn.preprocessing",
@@ -69,7 +69,7 @@ def parsed(text: str) -> Any:
 
 
 def _value(node: ast.expr, text: str) -> Any:
-    """A graph, or a number to multiply one by."""
+    """A graph, or a number that a graph is multiplied by."""
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         return _combined(node, text)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -77,7 +77,7 @@ def _value(node: ast.expr, text: str) -> Any:
         return value * -1
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return node.value
-    if isinstance(node, ast.Name):  # KNN alone is KNN()
+    if isinstance(node, ast.Name):  # KNN without brackets is KNN()
         return _made(_class(node.id, text), [], {}, text)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         args = [_argument(arg, text) for arg in node.args]
@@ -143,7 +143,7 @@ def _made(cls: Any, args: list[Any], named: dict[str, Any], text: str) -> Any:
 
 
 def _argument(node: ast.expr, text: str) -> Any:
-    """A plain value, a graph inside another, ``Similarity(KNN(5))``, or a transformer, ``On(PCA(0.98), KNN(5))``."""
+    """A plain value, a graph inside another as in ``Similarity(KNN(5))``, or a transformer as in ``On(PCA(0.98), KNN(5))``."""
     inner = node.func if isinstance(node, ast.Call) else node
     if isinstance(node, ast.Call) and isinstance(inner, ast.Name) and inner.id in TRANSFORMERS:
         args = [_literal(arg, text) for arg in node.args]

@@ -1,4 +1,4 @@
-"""``lapwing inspect`` and ``export``: what is in a model file, and the same for other programs."""
+"""``lapwing inspect`` and ``export``: what a model file holds, and the same model for other programs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
 
 
 def _certificates(estimator: Any) -> Any:
-    """One, one per mode, or None in models that have none."""
+    """One certificate, a list of one per mode, or None for models that have none."""
     from dataclasses import asdict
 
     found = getattr(estimator, "certificate_", None)
@@ -84,7 +84,7 @@ def _certificates(estimator: Any) -> Any:
 
 
 def certificate_lines(certificates: list[Any]) -> list[list[str]]:
-    """Each in one line, with its mode where there are several."""
+    """One line per certificate, with its mode where there are several."""
     names = (
         ["certificate"] if len(certificates) == 1 else [f"certificate, mode {i + 1}" for i in range(len(certificates))]
     )
@@ -103,7 +103,7 @@ def _print_loadings(model: Any, most: int, json: bool) -> None:
 
 
 def _reducer(model: Any) -> Any:
-    """The last of lapwing's estimators in a model, or its last step."""
+    """The last estimator of lapwing in a model, or the last step of the model where there is none."""
     if hasattr(model, "reducer_"):
         return _reducer(model.reducer_)
     steps = [step for _, step in getattr(model, "steps", [])]
@@ -112,21 +112,21 @@ def _reducer(model: Any) -> Any:
 
 
 def _n_features(model: Any) -> int | None:
-    """Columns that a model takes; None where its first step is passed through, and the next does not say."""
+    """How many columns a model takes; None where its first step is passed through and the next does not say."""
     steps = [step for _, step in getattr(model, "steps", [])]
     found = (getattr(part, "n_features_in_", None) for part in [model, *steps])
     return next((count for count in found if count is not None), None)
 
 
 def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
-    """What an estimator has learnt that has a shape, one per mode of images."""
+    """The arrays that an estimator has learnt, by name; one per mode for images."""
     for name, value in vars(estimator).items():
         parts = {f"{name}[{i}]": part for i, part in enumerate(value)} if isinstance(value, list) else {name: value}
         yield from ((place, part) for place, part in parts.items() if isinstance(getattr(part, "shape", None), tuple))
 
 
 def _eigenvalues(values: Any) -> str:
-    """The first of them, of each mode where there are several."""
+    """The first eigenvalues as text, those of each mode where there are several."""
     modes = values if isinstance(values, list) else [[] if values is None else values]
     return "; ".join(some([f"{value:.4g}" for value in mode]) for mode in modes)
 
@@ -139,7 +139,7 @@ def _steps(model: Any) -> list[str]:
 
 
 def _columns(model: Any) -> dict[str, list[str]] | None:
-    """Names of the columns that a model takes, by what they hold."""
+    """The names of the columns that a model takes, grouped by what they hold."""
     from ..tables import inputs_of
 
     names = getattr(model, "feature_names_in_", None)

@@ -47,7 +47,7 @@ def _describe(cls: Any, json: bool) -> None:
 
 
 def _printable(text: str, encoding: str) -> str:
-    """The text in letters that the terminal has."""
+    """The text, in characters that the terminal can show."""
     from ..methods.about import plain
 
     try:
@@ -70,7 +70,7 @@ def _described(cls: Any) -> dict[str, str]:
 
 
 def find(name: str, argument: str = "--method") -> Any:
-    """The class of a method, however its name is written."""
+    """The class of a method, whatever way its name is written."""
     from ..methods import METHODS
 
     names = {key(method): method for method in METHODS}
@@ -82,7 +82,7 @@ def find(name: str, argument: str = "--method") -> Any:
 
 
 def to_fit(name: str) -> Any:
-    """An unfitted estimator: one of lapwing's methods, or one that ``compare`` holds them to, such as PCA."""
+    """An unfitted estimator: a method of lapwing, or one that ``compare`` sets beside them, such as PCA."""
     from ..methods import METHODS
 
     if key(name) == "umap":
@@ -105,5 +105,5 @@ def to_fit(name: str) -> Any:
 
 
 def key(name: str) -> str:
-    """A name in lower case and without signs, by which names are compared."""
+    """A name in lower case without punctuation, by which names are compared."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -41,7 +41,7 @@ from ._options import (
 from ._settings import Choice, configure, settle_graph
 from ._tables import are_quantities, check_classes, read_prepared, reads_targets
 
-SHOWN = 8  # eigenvalues and names that are printed
+SHOWN = 8  # how many eigenvalues and names are printed
 DATA_FILES = (
     ".csv",
     ".tsv",
@@ -151,7 +151,7 @@ def fit(
 
 
 def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
-    """A Parquet file whose rows are more than the working memory, for methods that read them in blocks; else None."""
+    """A Parquet file whose rows take more than the working memory, for methods that read rows in blocks; else None."""
     if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not _reads_blocks(estimator):
         return None
     from pyarrow import ArrowException, dataset, parquet, types
@@ -161,7 +161,7 @@ def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     try:
         metadata = parquet.read_metadata(data)
     except (ArrowException, OSError):
-        return None  # reading it will say what is wrong
+        return None  # reading the file will say what is wrong
     if metadata.num_rows * metadata.num_columns * 8 <= working_memory():
         return None
     rows = dataset.dataset(data, format="parquet")
@@ -189,7 +189,7 @@ def _fitted_in_blocks(estimator: Any, blocks: Any, label: str | None, data: str)
 
     try:
         return estimator.fit(blocks, label)
-    except (ArrowException, OSError) as error:  # of rows that are read while it is fitted
+    except (ArrowException, OSError) as error:  # an error of rows that are read during the fit
         raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
 
 
@@ -209,7 +209,7 @@ def _reads_blocks(estimator: Any) -> bool:
 def _fitted(
     estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool = False
 ) -> Any:
-    """The model, with the steps before it and, where it shall predict, the nearest neighbour behind it."""
+    """The model with the steps before it and, where it shall predict, a nearest-neighbour classifier after it."""
     from scipy import sparse
     from sklearn.utils import get_tags
 
@@ -231,16 +231,16 @@ def _fitted(
     if table.feature_names is not None and not prepared.steps:
         import numpy as np
 
-        # So that transform finds the columns by name; scikit-learn sets it only where X is a data frame.
+        # With these names transform finds the columns by name. scikit-learn sets them only where X is a data frame.
         first_step(estimator).feature_names_in_ = np.array(table.feature_names, dtype=object)
     if table.image_shape is not None and is_ours(last_step(estimator)):
         shape = tuple(map(int, table.image_shape))
-        last_step(estimator).image_shape_ = shape  # so that transform takes no images of another
+        last_step(estimator).image_shape_ = shape  # so that transform takes no images of another shape
     return prepared.model(estimator)
 
 
 def _require_classes(table: Any, data: str) -> None:
-    """What a nearest neighbour can name."""
+    """Raise unless the labels are classes that a nearest neighbour can predict."""
     if table.y is None:
         raise typer.BadParameter("it names classes, so it needs labels (--label)", param_hint="--predict")
     check_classes(table, data)
@@ -249,7 +249,7 @@ def _require_classes(table: Any, data: str) -> None:
 def _with_known_labels(
     estimator: Any, table: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool
 ) -> Any:
-    """The rows and labels to fit: the graph is told of them, or the user that they are not used."""
+    """The rows and labels to fit. The graph is set to read the labels, or the user is told that they are not used."""
     from sklearn.utils import get_tags
 
     if table.y is None:
@@ -279,7 +279,7 @@ def _with_known_labels(
 
 
 def is_ours(estimator: Any) -> bool:
-    """Whether it is a method of lapwing, or of a class that derives from one."""
+    """Whether it is a method of lapwing, or of a class derived from one."""
     from ..reducers import Reducer
 
     return isinstance(estimator, Reducer)
@@ -291,7 +291,7 @@ def first_step(model: Any) -> Any:
 
 
 def last_step(model: Any) -> Any:
-    """The last estimator of a pipeline, or the model itself; the reducer where a classifier follows."""
+    """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that."""
     if hasattr(model, "reducer_"):
         return last_step(model.reducer_)
     return last_step(model.steps[-1][1]) if hasattr(model, "steps") else model
@@ -302,7 +302,7 @@ def _method_name(model: Any) -> str:
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """KEY=VALUE, the value as Python or JSON writes it, else as text."""
+    """KEY=VALUE as a pair. The value is read as Python or JSON writes it, else it is text."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise typer.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--param")
@@ -314,7 +314,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def n_outputs(estimator: Any) -> int:
-    """Columns that a model writes."""
+    """How many columns a model writes."""
     return len(estimator.get_feature_names_out()) if hasattr(estimator, "transform") else 1
 
 
@@ -375,11 +375,11 @@ def transform(
 
 
 def loaded(path: str) -> Any:
-    """The model of a file; for data the error says what to do with it."""
+    """The model of a file. Where the file holds data, the error says what to do with it."""
     from ..persistence import ModelFileError, load
 
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise ModelFileError(f"{path} is a pipe or a device, not a model file")  # which would be waited for
+        raise ModelFileError(f"{path} is a pipe or a device, not a model file")  # reading it would wait without end
     try:
         return load(path)
     except ModelFileError as error:
@@ -389,7 +389,7 @@ def loaded(path: str) -> Any:
 
 
 class Notes:
-    """What to say of rows that are projected: gaps that were filled in, and values that the model does not know."""
+    """Notes on the rows that are projected: gaps that were filled in, and values that the model does not know."""
 
     def __init__(self, inputs: list[Any], names: Any, fills: bool, data: str):
         self._inputs, self._fills, self._data = inputs, fills, data
@@ -397,7 +397,7 @@ class Notes:
         self._gaps, self._unknown = 0, dict[str, set[str]]()
 
     def kept(self, tables: Iterator[Any]) -> Iterator[Any]:
-        """The tables, looked at as they pass."""
+        """The tables, each of which is looked at as it passes."""
         row = 0
         import numpy as np
 
@@ -424,7 +424,7 @@ class Notes:
                     self._unknown.setdefault(name, set()).update(new)
 
     def told(self) -> None:
-        """Say it, once."""
+        """Print the notes, once."""
         if self._gaps:
             say(f"{counted(self._gaps, 'missing value')} imputed")
         for name, values in self._unknown.items():
@@ -432,7 +432,7 @@ class Notes:
 
 
 def _of_one_shape(model: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
-    """Tables with as many columns, and images as large, if they are some, as those that the model was fitted to."""
+    """The tables. Raise where they have other columns, or images of another size, than the model was fitted to."""
     fitted = getattr(last_step(model), "image_shape_", None)
     for table in tables:
         if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
@@ -457,19 +457,19 @@ def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progr
     for table in tables:
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
+                warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
                 Z = estimator.transform(table.X) if projects else estimator.predict(table.X).reshape(-1, 1)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{data}: {error}") from error
         done += len(table)
         update(done, None, "projecting, rows")
-        Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data
+        Z = Z.toarray() if sparse.issparse(Z) else Z  # a choice of features from sparse data is sparse
         projected = replace(table, X=Z, feature_names=names, kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
 
 
 def _shown(table: Any) -> Any:
-    """A table whose text does not steer the terminal that it goes to."""
+    """A table whose text cannot steer the terminal that it is printed to."""
     X, y, ids = (_visible(values) for values in (table.X, table.y, table.ids))
     return replace(table, X=X, y=y, ids=ids, feature_names=[visible(name) for name in table.feature_names])
 
@@ -484,16 +484,17 @@ def _visible(values: Any) -> Any:
 
 
 def _name(column: str | None, default: str, columns: bool) -> str:
-    """The name of a column in the output. A number is no name, and neither is a file of labels where there are no columns."""
+    """The name of a column in the output. Neither a number nor a file of labels is such a name."""
     if column is None or re.fullmatch(r"-?\d+", column):
         return default
     return column if columns or not os.path.exists(column) else default
 
 
 def imported(modules: list[str] | None) -> None:
-    """What the user asks for, and nothing that a file does."""
+    """Import the modules that the user asks for. A model file alone imports nothing."""
     if modules and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # at the end: a file of this folder takes the place of nothing that is installed
+        # At the end of the path, so that a file of this folder replaces nothing that is installed.
+        sys.path.append(os.getcwd())
     for name in modules or []:
         if not re.fullmatch(r"\w+(\.\w+)*", name) or name.endswith(".py"):
             raise typer.BadParameter(f"{name!r} is no module; name it as in import mymethods", param_hint="--import")
@@ -501,7 +502,7 @@ def imported(modules: list[str] | None) -> None:
             import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise  # of what the module itself imports
+                raise  # the module exists, but an import inside it fails
             said = f"there is no module {name!r}, neither installed nor in this folder"
             raise typer.BadParameter(said, param_hint="--import") from error
         except Exception as error:
@@ -509,12 +510,12 @@ def imported(modules: list[str] | None) -> None:
 
 
 def in_this_folder(modules: list[str] | None) -> list[str]:
-    """The files of modules that are read from here."""
+    """The files of those modules that are in the current folder."""
     return [f"{name.replace('.', os.sep)}{end}" for name in modules or [] for end in (".py", f"{os.sep}__init__.py")]
 
 
 def some(values: Any, form: str = "{}") -> str:
-    """The first of many, and how many there are."""
+    """The first of many values, and how many there are."""
     if values is None or not len(values):
         return ""
     more = f", ... ({len(values):,} in all)" if len(values) > SHOWN else ""

@@ -108,7 +108,7 @@ def reading(
     standardize: str = "auto",
     categories: list[str] | None = None,
 ) -> dict[str, Any]:
-    """The options of ``tables.read``, and under ``prepare`` those of ``tables.prepare``."""
+    """The options of ``tables.read`` and, under ``prepare``, those of ``tables.prepare``."""
     if label is not None and no_label:
         raise typer.BadParameter("give --label, or --no-label", param_hint="--no-label")
     return {
@@ -131,7 +131,7 @@ def reading(
 
 
 def listed(values: list[str] | None) -> list[str]:
-    """Items of ``a,b`` and of repeated options; quotes keep a comma: ``'"a,b",c'``."""
+    """The items of ``a,b`` and of repeated options. Quotes keep a comma, as in ``'"a,b",c'``."""
     return [item for value in values or [] for item in (next(csv.reader([value]), None) or [""])]
 
 
@@ -143,7 +143,10 @@ def width_and_height(text: str) -> tuple[int, int]:
 
 
 def as_given(options: dict[str, Any], preparing: bool = True) -> list[str]:
-    """The arguments of the command line that ``reading`` had, its inverse; or of them those that say how to read."""
+    """The command-line arguments that ``reading`` turned into these options.
+
+    Without ``preparing`` only those that say how to read.
+    """
     switches = {"header": ("--header", "--no-header"), "grey": ("--grey", "--colour"), "labels": (None, "--no-label")}
     arguments = []
     for name in ("label", "id"):
@@ -159,7 +162,7 @@ def as_given(options: dict[str, Any], preparing: bool = True) -> list[str]:
 
 
 def _preparing(options: dict[str, Any]) -> list[str]:
-    """The arguments that say how columns are prepared, where they are not the default."""
+    """The arguments that say how columns are prepared, where they differ from the defaults."""
     arguments = [] if options["impute"] is None else ["--impute" if options["impute"] else "--no-impute"]
     arguments += [f"--no-{name.replace('_', '-')}" for name in ("one_hot", "dates") if not options[name]]
     arguments += [] if options["standardize"] == "auto" else ["--standardize", options["standardize"]]
@@ -167,14 +170,14 @@ def _preparing(options: dict[str, Any]) -> list[str]:
 
 
 def quoted(column: str) -> str:
-    """So that ``listed`` gives it back."""
+    """A column's name, quoted so that ``listed`` gives it back."""
     line = StringIO()
     csv.writer(line, lineterminator="").writerow([column])
     return line.getvalue()
 
 
 def check_output(output: str, *inputs: str | None, stdout: bool = False, beside: str | None = None) -> None:
-    """Before any work: an output may replace any file but those that are read, and no other output (``beside``)."""
+    """Raise, before any work is done, where an output would replace a file that is read, or another output (``beside``)."""
     read = _files_read(inputs)
     if output == "-":
         if not stdout:
@@ -198,7 +201,7 @@ def check_output(output: str, *inputs: str | None, stdout: bool = False, beside:
 
 
 def _files_read(inputs: tuple[str | None, ...]) -> set[tuple[int, int]]:
-    """The files that are read, by their real paths: tables, labels, models, and the images of folders."""
+    """The files that are read, by their real identity: tables, labels, models, and the images of folders."""
     found: set[tuple[int, int] | None] = set()
     for path in inputs:
         if path == "-":
@@ -220,16 +223,16 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _of_stream(stream: Any) -> tuple[int, int] | None:
-    """The file behind a stream, where there is one."""
+    """The identity of the file behind a stream, where there is one."""
     try:
         status = os.fstat(stream.fileno())
-    except (OSError, ValueError, AttributeError):  # of no file, or closed
+    except (OSError, ValueError, AttributeError):  # the stream has no file, or is closed
         return None
     return _identity(status) if stat.S_ISREG(status.st_mode) else None
 
 
 def check_writer(output: str) -> None:
-    """Whether tables can be written under this name."""
+    """Raise where tables cannot be written under this name."""
     from ..tables import check_suffix
 
     if output != "-":
@@ -245,7 +248,7 @@ def _refuse(why: str) -> NoReturn:
 
 @contextmanager
 def writing(output: str) -> Iterator[None]:
-    """Errors of writing name the file that the user did, not the one beside it that takes its place."""
+    """A context in which errors name the file that the user named, and not the temporary file beside it."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""Docstrings as a terminal shows them: equations in Unicode and not in LaTeX, and no marks of reStructuredText."""
+"""Docstrings as a terminal shows them: equations are in Unicode and not in LaTeX, and there is no reStructuredText."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ SYMBOLS = {
 }
 RAISED = str.maketrans("0123456789+-dijnpst", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵈⁱʲⁿᵖˢᵗ")
 LOWERED = str.maketrans("0123456789+-aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
-UP, DOWN = "\x01", "\x02"  # marks of scripts that stay, until all others are found
+UP, DOWN = "\x01", "\x02"  # Marks that stand for ^ and _ of scripts that cannot be written, until all others are found.
 COMMAND = re.compile(r"\\(?:[a-zA-Z]+|[^a-zA-Z])")
 BLOCK = re.compile(r"^( *)\.\. math::(.*(?:\n(?:\1 +.*)?)*)", re.M)
 
 
 def readable(text: str) -> str:
-    """A docstring without LaTeX and marks."""
+    """A docstring without LaTeX and without marks of reStructuredText."""
     text = BLOCK.sub(lambda found: f"{found[1]}    {equation(' '.join(found[2].split()))}\n\n", text)
     text = re.sub(r":math:`([^`]*)`", lambda found: equation(found[1]), text)
     text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text)
     text = re.sub(r"\[(\d)\]_", r"[\1]", text)
     text = re.sub(r"^\.\. \[", "[", text, flags=re.M)
-    text = re.sub(r" : \{(.*?)\}", r" : \1", text)  # the choices that a parameter has
+    text = re.sub(r" : \{(.*?)\}", r" : \1", text)  # the choices of a parameter lose their braces
     return text.replace("``", "")
 
 
@@ -60,7 +60,7 @@ def equation(tex: str) -> str:
     tex = COMMAND.sub(lambda found: SYMBOLS.get(found[0], found[0]), tex)
     tex = re.sub(r"\\t?frac(\w)(\w)", r"\1/\2", tex)
     before = ""
-    while tex != before:  # what is inside other braces comes first
+    while tex != before:  # inner braces are handled first
         before = tex
         tex = re.sub(r"\\(?:operatorname|text)\{([^{}]*)\}", r"\1", tex)
         tex = re.sub(r"\\tag\{([^{}]*)\}", r"   (\1)", tex)
@@ -76,7 +76,7 @@ def _in_brackets(part: str) -> str:
 
 
 def _moved(mark: str, text: str) -> str:
-    """A superscript or subscript: in small letters where Unicode has them all."""
+    """A superscript or subscript, in small letters where Unicode has all of them."""
     letters, sign = (RAISED, UP) if mark == "^" else (LOWERED, DOWN)
     if all(ord(letter) in letters for letter in text):
         return text.translate(letters)

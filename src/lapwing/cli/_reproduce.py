@@ -101,7 +101,7 @@ def _short(summary: Summary | None) -> str:
 
 
 def _run(chosen: list[Experiment], folder: Path, tier: dict[str, bool], jobs: int | None, go_on: bool) -> None:
-    """One after the other; with ``go_on`` one that fails is noted, and the others are run."""
+    """Run the experiments one after the other. With ``go_on``, one that fails is noted, and the others are run."""
     from ..papers.experiments import ExperimentError
 
     failed: dict[str, str] = {}
@@ -109,13 +109,13 @@ def _run(chosen: list[Experiment], folder: Path, tier: dict[str, bool], jobs: in
         for number, experiment in enumerate(chosen, start=1):
             try:
                 _one(experiment, folder, tier, jobs, f"{number} of {len(chosen)}: ", whole=len(chosen) == 1)
-            except (OSError, ExperimentError) as error:  # its data, or its repetitions
+            except (OSError, ExperimentError) as error:  # an error of its data, or of its repetitions
                 if not go_on:
                     raise
                 failed[experiment.name] = str(error)
                 say(f"{experiment.name}: {error}")
     except BaseException:
-        with suppress(OSError):  # what went wrong before is what to say
+        with suppress(OSError):  # the first error is the one to report
             _page(folder, failed)
         raise
     _page(folder, failed)

@@ -1,4 +1,4 @@
-"""How ``fit`` sets up a method: dimensions, parameters, and the graph, which uses the labels or says that it does not."""
+"""How ``fit`` sets up a method: its dimensions, its parameters, and its graph, which uses labels or says that it does not."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Choice:
 
 
 def configure(estimator: Any, choice: Choice) -> None:
-    """Set dimensions, graph and parameters; what the method has not is an error."""
+    """Set the dimensions, the graph and the parameters. What the method does not have is an error."""
     parameters, dimensions = choice.parameters, choice.dimensions
     if choice.graph is not None:
         estimator.set_params(graph=choice.graph)
@@ -85,7 +85,7 @@ def _dimensions_name(estimator: Any) -> str:
 
 
 def _as_graph(estimator: Any) -> Any:
-    """The graph that its parameter stands for."""
+    """The graph that the parameter of the estimator stands for."""
     from ..reducers import as_graph
 
     return as_graph("graph", estimator.graph, estimator.default_graph, estimator.n_neighbors)
@@ -97,9 +97,9 @@ def _number(text: str, estimator: Any) -> Any:
     if text == "all":
         return None
     if text == "auto" and isinstance(estimator, ProjectingReducer):
-        return text  # one less than classes
+        return text  # "auto" is one less than the number of classes
     if isinstance(estimator, ProjectingReducer) and re.fullmatch(r"0?\.\d*[1-9]\d*", text):
-        return float(text)  # a share of the objective
+        return float(text)  # a fraction is a share of the objective
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
         why = (
             f"{type(estimator).__name__} has no rule for it; give a number"
@@ -112,7 +112,7 @@ def _number(text: str, estimator: Any) -> Any:
 
 
 def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = False, column: str = "labels") -> None:
-    """Where there are labels, a graph that reads them, unless the user chose one; one line says which.
+    """Where there are labels, set a graph that reads them, unless the user chose a graph. One line says which it is.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def settle_graph(estimator: Any, choice: Choice, labelled: bool, partly: bool = 
     else:
         estimator.set_params(graph="semi" if partly else "supervised")
         if not partly and not choice.sized and isinstance(estimator, ProjectingReducer):
-            estimator.set_params(n_components="auto")  # all that classes tell apart
+            estimator.set_params(n_components="auto")  # as many as tell classes apart
         kind = "semi-supervised" if partly else "supervised"
         say(f"the {column} are used: {kind} graph {_as_graph(estimator)!r} (--graph none leaves them out)")
 
@@ -148,7 +148,7 @@ def _uses(word: str = "supervised") -> str:
 
 
 def _has_neighbour_graph(estimator: Any) -> bool:
-    """Whether one graph is as good as another to the method: it keeps together what its graph links, for new rows too."""
+    """Whether the method works with any graph: it keeps together what the graph links, also for new rows."""
     from ..graphs import KNN, Reconstruction
     from ..reducers import FreeReducer, Reducer
 

@@ -29,7 +29,7 @@ def read_prepared(
 
 
 def check_classes(table: Any, data: str) -> None:
-    """Labels, where they are used, name classes, and some are known."""
+    """Raise where labels are used, and do not name classes or are all unknown."""
     if table.y is not None and (table.y == ("-1" if table.y.dtype.kind == "U" else -1)).all():
         raise ValueError(f"{data}: all labels are missing; label some rows, or leave them out (--no-label)")
     if are_quantities(table.y):

@@ -57,7 +57,7 @@ def verify(
     X, y = (blocks, label) if table is None else (table.X, table.y)
     weights = None if graph is None else tables.read(graph, labels=False).X
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
         found = verified(estimator, X, y, graph=weights)
     many = isinstance(found.certificate, list)
     certificates = found.certificate if many else [found.certificate]
@@ -78,7 +78,7 @@ def verify(
 
 
 def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
-    """The rows as the model takes them, and their labels as a fit does."""
+    """The rows as the model takes them, and their labels as a fit takes them."""
     from dataclasses import replace
 
     from sklearn.utils import get_tags
@@ -107,6 +107,6 @@ def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     if reads_targets(own):
         return table
     if are_quantities(table.y) and not needed:
-        return replace(table, y=None)  # as a fit does, which says so
+        return replace(table, y=None)  # as a fit does, which prints a message about it
     check_classes(table, data)
     return table

@@ -15,7 +15,7 @@ from ..selection import some_rows
 
 
 class Given(NamedTuple):
-    """The rows as the caller has them, and the transformer that makes numbers of them, where there is one."""
+    """The rows as the caller has them, and the transformer that makes them numbers, where there is one."""
 
     X: Any
     prepare: Any  # an unfitted transformer, or None
@@ -32,19 +32,19 @@ class Given(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
-            )  # of columns that hold nothing but gaps in some folds, and categories in one alone
+            )  # about columns that hold nothing but gaps in some folds, and categories that only one fold has
             prepare = clone(self.prepare).fit(rows[0])
             return numbers(prepare.transform(rows[0])), numbers(prepare.transform(rows[1]))
 
 
 def numbers(X: Any) -> Array:
-    """The rows as numbers, which the methods take."""
+    """The rows as numbers, which all methods take."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
     return _with_short_indices(X) if sparse.issparse(X) else X
 
 
 def _with_short_indices(X: Any) -> Any:
-    """A CSR matrix with indices of 32 bits where these are enough: some of scikit-learn takes no others."""
+    """A CSR matrix with indices of 32 bits where these are enough, since parts of scikit-learn take no others."""
     if X.indices.dtype == X.indptr.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
     short = (index.astype(np.int32) for index in (X.indices, X.indptr))

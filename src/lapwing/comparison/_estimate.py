@@ -1,4 +1,4 @@
-"""How long a comparison will take, from fits to a few rows."""
+"""How long a comparison will take, estimated from fits to a few rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._methods import is_curved
 from ._plan import Plan
 from ._scores import Judge
 
-# The methods are fitted to so many rows, and to twice as many, to see how their time grows.
+# The methods are fitted to between LEAST and MOST rows, and to twice as many, to see how their time grows.
 LEAST, MOST = 200, 600
 
 
@@ -30,7 +30,7 @@ def estimated_seconds(
     n_splits: int,
     n_jobs: int,
 ) -> float:
-    """The seconds of all folds and of the fits to all rows, within a factor of about two or three."""
+    """The seconds of all folds and of the fits to all rows, right within a factor of about two or three."""
     rng = np.random.RandomState(0)
     order = rng.permutation(train)
     total = 0.0
@@ -52,7 +52,7 @@ def estimated_seconds(
 
 
 def _pilot(X: Array, labels: np.ndarray | None, train: np.ndarray, plans: dict[str, Plan]) -> dict[str, float]:
-    """Seconds of one fit of each method to a few rows."""
+    """The seconds of one fit of each method to a few rows."""
     fits, found = SharedFits(X[train], None if labels is None else labels[train]), {}
     for name, plan in plans.items():
         d = max((d for d in plan.dimensions if d < min(len(train) // 4, X.shape[1] + 1)), default=plan.dimensions[0])
@@ -61,14 +61,14 @@ def _pilot(X: Array, labels: np.ndarray | None, train: np.ndarray, plans: dict[s
             fits.fit(_within(plan, d, len(train))).transform(fits.X)
         except (
             Exception
-        ):  # of any kind: few rows may lack a class, or a rank; the comparison itself will say what is wrong
+        ):  # any error: few rows may lack a class or a rank, and the comparison itself will say what is wrong
             continue
         found[name] = perf_counter() - start
     return found
 
 
 def _judging(X: Array, labels: np.ndarray | None, train: np.ndarray, test: np.ndarray, dimensions: list[int]) -> float:
-    """Seconds of one judgement, of as many rows as there will be."""
+    """The seconds of judging one embedding of as many rows as there will be."""
     rng = np.random.RandomState(0)
     y_train, y_test = (None, None) if labels is None else (labels[train], labels[test])
     judge = Judge(X[test], y_train, y_test, 1, 0)
@@ -79,19 +79,22 @@ def _judging(X: Array, labels: np.ndarray | None, train: np.ndarray, test: np.nd
 
 
 def _n_fits(plan: Plan) -> int:
-    """How many fits score all dimensions of a fold, at most."""
+    """How many fits are needed, at most, to score all dimensions of a fold."""
     if is_automatic(reducer_of(plan.at(plan.dimensions[0]))):
         return len(plan.dimensions)
     return len(plan.groups(plan.dimensions))
 
 
 def _with_landmarks(X: Array, labels: np.ndarray | None, train: np.ndarray, plan: dict[str, Plan]) -> float:
-    """Seconds of one fit with all landmarks: fewer would say little, their number being what counts; the rows add to it."""
+    """The seconds of one fit with all landmarks.
+
+    The number of landmarks decides the time, so that fewer would say little. The rows add to it.
+    """
     return next(iter(_pilot(X, labels, train, plan).values()), 0.0)
 
 
 def _within(plan: Plan, d: int, n: int) -> Any:
-    """The estimator of d dimensions, with no more principal directions and landmarks than so few rows have."""
+    """The estimator of d dimensions, with no more principal directions and landmarks than so few rows allow."""
     model, directions = plan.at(d), plan.directions.get(d)
     if isinstance(directions, int) and directions >= n - 1:
         model.set_params(pca=max(d, n // 2))
@@ -100,7 +103,7 @@ def _within(plan: Plan, d: int, n: int) -> Any:
 
 
 def _grown(seconds: list[float], growth: float, steepest: float) -> float:
-    """The time for so many times the rows, by the power of growth that doubling the rows shows; it is at least 1."""
+    """The time for ``growth`` times the rows, by the power that doubling the rows shows, which is at least 1."""
     if len(seconds) < 2 or growth <= 1:
         return seconds[-1]
     power = log(max(seconds[1], 1e-6) / max(seconds[0], 1e-6)) / log(2)

@@ -14,7 +14,7 @@ from ..selection import takes_unknown_for_a_class
 
 
 class SharedFits:
-    """Fits methods to the same rows, which are validated; the linear ones share them, and so their neighbour searches."""
+    """Fits methods to the same validated rows. Linear methods share these rows, and so their neighbour searches."""
 
     def __init__(self, X: Array, y: np.ndarray | None):
         self.X, self.y, self.rows = X, y, Rows(X, y)
@@ -29,10 +29,10 @@ class SharedFits:
 
 
 def shares_rows(model: Any) -> bool:
-    """Whether it is a linear method with the one ``fit``, which takes rows that others are fitted to as well."""
+    """Whether it is a linear method with lapwing's own ``fit``, which can take rows that other methods are fitted to as well."""
     return isinstance(model, LinearReducer) and getattr_static(model, "fit") is getattr_static(Reducer, "fit")
 
 
 def why_it_failed(error: Exception) -> str:
-    """The message; of errors that are not meant for the caller the kind too."""
+    """The message of an error. Where the error is not meant for the caller, its class too."""
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""One fold: fit every method to its training rows, judge it by the rows held out."""
+"""One fold: every method is fitted to its training rows and judged by the rows held out."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ._fits import SharedFits, why_it_failed
 from ._plan import Plan
 from ._scores import Judge
 
-SHOWN = 8  # classes that an error names
+SHOWN = 8  # an error names this many classes
 
 
 def checked_splitter(
     cv: Any, labels: np.ndarray | None, classes: np.ndarray | None, seed: int, groups: Any, time: Any
 ) -> tuple[Any, np.ndarray | None]:
-    """The splitter, and what it is told beside the labels: the group or the time of each row."""
+    """The splitter, and what it is given beside the labels: the group or the time of each row."""
     if groups is not None and time is not None:
         raise ValueError("groups and time are both given; rows are kept together, or kept in order: give one of them")
     if hasattr(cv, "split"):
@@ -55,7 +55,7 @@ def checked_splitter(
 
 
 def _check_groups(groups: np.ndarray, n_splits: int, labels: np.ndarray | None, classes: np.ndarray | None) -> None:
-    """Raise where there are too few groups to hold some out, or where a class is held out whole."""
+    """Raise where there are too few groups to hold some out, or where all rows of a class are held out together."""
     if (found := len(np.unique(groups))) < n_splits:
         raise ValueError(
             f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
@@ -73,7 +73,7 @@ def _check_groups(groups: np.ndarray, n_splits: int, labels: np.ndarray | None, 
 
 
 def checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
-    """``groups=`` or ``time=``: one value per row, none of them missing."""
+    """``groups=`` or ``time=``: one value per row, with none missing."""
     if values is None:
         return None
     values = column_or_1d(values)
@@ -98,7 +98,7 @@ class Fold(NamedTuple):
     warnings: dict[str, list[str]]
 
     def kept(self) -> dict[str, Any]:
-        """As arrays: the predictions, and all else in one text."""
+        """The fold as arrays: the predictions, and all else as one text."""
         measures = [(*setting, found) for setting, found in self.measures.items()]
         others = [measures, list(self.predictions), self.baseline, self.majority, self.failures, self.warnings]
         return {"text": text(others)} | {str(i): array for i, array in enumerate(self.predictions.values())}
@@ -121,7 +121,8 @@ def score_fold(
     retrieval: bool = False,
 ) -> Fold:
     y_train, y_test = (None, None) if labels is None else (labels[train], labels[test])
-    with threadpool_limits(1):  # one thread per fold: as fast on many folds, and the same bits whatever n_jobs
+    # One thread per fold: as fast where there are many folds, and the same bits whatever n_jobs is.
+    with threadpool_limits(1):
         X_train, X_test = given.divided(train, test)
         judge = Judge(X_test, y_train, y_test, n_neighbors, seed, retrieval)
         fold = Fold({}, {}, judge(X_train, X_test)[0], judge.majority(), {}, {})
@@ -133,15 +134,15 @@ def score_fold(
                     try:
                         for d, Z_train, Z_test in _projections(plan, group, fits, X_test):
                             fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
-                    except Exception as error:  # of any kind: other dimensions and the other methods go on
+                    except Exception as error:  # any error: other dimensions and other methods go on
                         fold.failures.setdefault(name, why_it_failed(error))
-            # A warning about units is said once, by the result, for all methods.
+            # Warnings about units are left out here. The result gives one for all methods.
             fold.warnings[name] = [str(w.message) for w in caught if not issubclass(w.category, UnitsWarning)]
     return fold
 
 
 def joined(parts: list[Fold]) -> Fold:
-    """One fold of several, which differ in their methods."""
+    """One fold from several parts, which differ in their methods."""
     return Fold(*({key: value for part in same for key, value in part.items()} for same in zip(*parts, strict=True)))
 
 

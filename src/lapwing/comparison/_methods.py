@@ -1,4 +1,4 @@
-"""The methods that are compared, and which of them is simpler than another."""
+"""The methods that are compared, and which of them are simpler than others."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ TRIED_ON: dict[str, tuple[str, ...]] = {
     "NPE": ("unlabelled", "sparse"),
     UMAP: ("dense",),
 }
-# The numbers of rows up to which slow methods are tried by default.
+# Slow methods are tried by default up to these numbers of rows.
 MOST_ROWS = {"NCA": 2_000, "kernel PCA + LDA": 2_500, UMAP: 5_000}
-LANDMARKS = 1_000  # landmarks of a kernel method, on more than twice as many rows
+LANDMARKS = 1_000  # on more than twice as many rows, a kernel method gets this many landmarks
 
 
 def default_methods(X: Any, y: Any = None) -> dict[str, Any]:
@@ -120,11 +120,12 @@ def _known(name: str, X: Array, y: Any) -> Any:
         return require("umap", "reproduce").UMAP(random_state=0, n_jobs=1)
     method = clone(METHODS[name])
     if name == "PCA" and X.shape[0] > X.shape[1]:
-        method.set_params(svd_solver="covariance_eigh")  # as nested as "full", and many times faster
+        # Its components are nested too, and it is many times faster than "full".
+        method.set_params(svd_solver="covariance_eigh")
     if isinstance(method, KernelReducer) and X.shape[0] > 2 * LANDMARKS:
         method.set_params(landmarks=LANDMARKS, random_state=0)
     if y is not None and getattr(method, "graph", None) == "supervised" and not known_labels(y).all():
-        method.set_params(graph="semi")  # rows without a label take part by their neighbours
+        method.set_params(graph="semi")  # rows without a label take part through their neighbours
     return method
 
 
@@ -174,12 +175,12 @@ def checked_methods(methods: Any, X: Array, labels: np.ndarray | None) -> dict[s
 
 
 def is_recommendable(estimator: Any) -> bool:
-    """Whether a model of it can be kept in a file without pickle, which UMAP's cannot."""
+    """Whether a model of it can be kept in a file without pickle. That of UMAP cannot."""
     return not type(reducer_of(estimator)).__module__.startswith("umap")
 
 
 def is_curved(estimator: Any) -> bool:
-    """Whether its map is no matrix, so that it needs training rows to place new ones."""
+    """Whether its map is not a matrix, so that it needs the training rows to place new ones."""
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     return any(
         isinstance(step, KernelReducer | FreeReducer | KernelPCA) or not is_recommendable(step) for step in steps
@@ -187,7 +188,7 @@ def is_curved(estimator: Any) -> bool:
 
 
 def simplicity(estimator: Any) -> int:
-    """0 for principal components, 1 for scatters of classes, 2 for all that have a graph or iterate."""
+    """How simple a method is: 0 for principal components, 1 for scatters of classes, 2 for all that have a graph or iterate."""
     reducer = reducer_of(estimator)
     if isinstance(reducer, PCA | TruncatedSVD):
         return 0

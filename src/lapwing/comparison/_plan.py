@@ -21,13 +21,13 @@ from ..rows import Rows
 from ..selection import is_automatic, reducer_of, serving, why_not_nested
 from ._data import Given
 
-GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # dimensions=None, as far as the rank goes
-SHOWN = (2, 3)  # dimensions of the pictures
-FEW = 3  # numbers of dimensions that are tried for methods that need a slow fit for each of them
+GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
+SHOWN = (2, 3)  # the numbers of dimensions of the pictures
+FEW = 3  # Methods that need a slow fit per number of dimensions are tried with this many numbers.
 
 
 class Plan(NamedTuple):
-    """A method with everything settled: which dimensions, and for each of them which pre-projection."""
+    """A method with its numbers of dimensions, and with the pre-projection for each of them."""
 
     estimator: Any
     dimensions: tuple[int, ...]
@@ -35,16 +35,16 @@ class Plan(NamedTuple):
     directions: dict[int, int | str | None]  # the value of pca= for each number of dimensions, where all folds share it
 
     def at(self, dimension: int) -> Any:
-        """The unfitted estimator of so many dimensions."""
+        """The unfitted estimator with so many dimensions."""
         model = clone(self.estimator)
         reducer_of(model).set_params(n_components=dimension)
         return model.set_params(pca=self.directions[dimension]) if dimension in self.directions else model
 
     def groups(self, dimensions: Iterable[int]) -> list[list[int]]:
-        """Groups of numbers of dimensions that one fit serves, the fit of the largest."""
+        """Groups of numbers of dimensions. One fit, with the largest number, serves a group."""
         reducer = reducer_of(self.at(self.dimensions[0]))
         if is_automatic(reducer):
-            return [list(dimensions)]  # fitting will show how many fits are needed
+            return [list(dimensions)]  # the fits themselves will show how many are needed
         if why_not_nested(reducer):
             return [[d] for d in dimensions]
         by_pca: dict[Any, list[int]] = {}
@@ -53,19 +53,19 @@ class Plan(NamedTuple):
         return list(by_pca.values())
 
     def fitted(self, group: list[int], fit: Callable[[Any], Any]) -> dict[int, Any]:
-        """For each of the dimensions of a group a fitted model whose first components are its own."""
+        """For each number of dimensions of a group, a fitted model whose first components are those of that number."""
         return serving(lambda d: fit(self.at(d)), group, is_automatic(reducer_of(self.at(group[-1]))))
 
     @property
     def shown(self) -> list[int]:
-        """Dimensions of its pictures."""
+        """The numbers of dimensions of its pictures."""
         return [d for d in SHOWN if d <= self.most] or [1]
 
 
 def planned(
     estimators: dict[str, Any], dimensions: Any, given: Given, X: Array, labels: np.ndarray | None, splits: list
 ) -> dict[str, Plan]:
-    with threadpool_limits(1):  # as the folds: small matrices, and the same bits whatever the machine
+    with threadpool_limits(1):  # as in the folds: matrices are small, and the bits are the same on any machine
         room = _room(given, X, splits)
     wanted = _checked_dimensions(dimensions, room.most)
     data = Rows(X, labels)
@@ -75,17 +75,17 @@ def planned(
 
 
 class _Room(NamedTuple):
-    """How many dimensions every training fold has, and what ``pca="auto"`` looks at."""
+    """How many dimensions every training fold allows, and what ``pca="auto"`` looks at."""
 
     most: int
-    spectrum: tuple[np.ndarray, float] | None  # None where X is too large for it
-    is_settled: bool  # whether all folds take the same way as X
+    spectrum: tuple[np.ndarray, float] | None  # None where X is too large
+    is_settled: bool  # whether all folds are solved in the same way as X
 
 
 def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: bool) -> Plan:
     most = room.most
     if data.y is not None and _counts_classes(reducer_of(estimator)):
-        most = min(most, int(data.y.max()))  # one fewer than there are classes
+        most = min(most, int(data.y.max()))  # one fewer than the number of classes
     dimensions = [d for d in wanted if d <= most]
     if most < wanted[-1] and most not in wanted:
         dimensions.append(most)
@@ -99,7 +99,7 @@ def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: boo
 
 
 def _counts_classes(reducer: Any) -> bool:
-    """Whether classes alone say what it finds, so that there is nothing beyond one direction less than classes."""
+    """Whether classes alone determine what it finds, so that there are no more directions than classes minus one."""
     graph = getattr(reducer, "graph", None)
     graph = SameClass() if isinstance(graph, str) and graph == "supervised" else graph
     by_classes = isinstance(graph, Graph) and graph.is_of_classes and len(graph.attracting()) == len(graph.signed())
@@ -108,7 +108,7 @@ def _counts_classes(reducer: Any) -> bool:
 
 
 def _is_slow(estimator: Any) -> bool:
-    """Whether it is of another library, and is fitted anew for each number of dimensions."""
+    """Whether it is of another library, and needs a new fit for each number of dimensions."""
     reducer = reducer_of(estimator)
     return not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
 
@@ -116,12 +116,12 @@ def _is_slow(estimator: Any) -> bool:
 def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> dict[int, int | str | None]:
     try:
         return {d: _directions(estimator, d, data, room) for d in dimensions}
-    except ValueError:  # such as a method that needs labels: the folds will say so, and go on with the others
+    except ValueError:  # such as a method that needs labels; the folds will report it, and go on with the others
         return {}
 
 
 def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | str | None:
-    """How many directions are kept; "auto" where all are, because a ridge takes the place of truncation."""
+    """How many directions are kept; "auto" where all are kept, because a ridge takes the place of truncation."""
     method = clone(estimator).set_params(n_components=d)
     preprojection = method.preprojection(data)
     if room.spectrum is None:
@@ -136,7 +136,8 @@ def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | str | 
 def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
     if dimensions is None:
         below = [d for d in GRID if d < most]
-        between = [(below[-1] + most + 1) // 2] if below and most - below[-1] > 2 else []  # all but all may do
+        # Nearly all dimensions may be enough.
+        between = [(below[-1] + most + 1) // 2] if below and most - below[-1] > 2 else []
         return below + ([*between, most] if most <= GRID[-1] else [])
     found = [check_count("dimensions", d) for d in np.atleast_1d(np.asarray(dimensions, dtype=object))]
     if not found or any(b <= a for a, b in pairwise(found)):

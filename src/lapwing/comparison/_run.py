@@ -23,8 +23,9 @@ from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
 from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, one_standard_error, tolerance
 from ._whole import Whole, distinct_graphs, fit_whole
 
-SMALL = 1_000_000  # entries of X times methods: about as long on one core as two processes take to start (4 s)
-FEW_ROWS = 500  # rows up to which a kernel method is quick
+# Up to this many entries of X times methods, one core takes about as long as two processes take to start (4 s).
+SMALL = 1_000_000
+FEW_ROWS = 500  # up to this many rows a kernel method is quick
 
 
 def compare(
@@ -134,7 +135,7 @@ def compare(
     report = _Progress(progress, len(splits) * len(units) + n_parts)
     if progress is not None:
         progress(0, report.total, _forecast(X, labels, splits, plans, effective_n_jobs(n_jobs)))
-    # Within ``with`` both runs share X on disk; two runs outside it would give that file up twice.
+    # Inside the ``with`` both runs share X on disk. Two runs outside of it would delete that file twice.
     with Parallel(n_jobs=n_jobs, return_as="generator") as run:
         settings = n_neighbors, seed, criterion in RETRIEVAL
         tasks = [(train, test, unit, *settings) for train, test in splits for unit in units]
@@ -172,7 +173,7 @@ def compare(
 
 
 def _scores(run: Parallel, given: Given, labels: np.ndarray | None, tasks: list[tuple]) -> Iterator[Fold]:
-    """What each task gives, in their order; what a checkpoint holds is read from there."""
+    """The result of each task, in the order of the tasks. Those that a checkpoint holds are read from there."""
     begun = works("fold", (given, labels), tasks)
     kept = [work.last() for work in begun]
     left = (task for task, last in zip(tasks, kept, strict=True) if last is None)
@@ -187,7 +188,7 @@ def _scores(run: Parallel, given: Given, labels: np.ndarray | None, tasks: list[
 
 
 def _units(plans: dict[str, Plan]) -> list[dict[str, Plan]]:
-    """Methods that are scored in one go: the linear ones of lapwing share their neighbour searches; the others go alone."""
+    """Methods that are scored together. The linear methods of lapwing share their neighbour searches; each other one is alone."""
     quick = (PCA, TruncatedSVD, LinearDiscriminantAnalysis)
     together = {
         name: plan for name, plan in plans.items() if shares_rows(plan.estimator) or isinstance(plan.estimator, quick)
@@ -224,18 +225,18 @@ def _forecast(X: Any, labels: np.ndarray | None, splits: list, plans: dict[str, 
 
 
 def _is_slow(estimator: Any, X: Any) -> bool:
-    """Whether it may take long though X is small: UMAP always, kernels where there are many rows."""
+    """Whether it may take long although X is small: UMAP always does, and kernels do where there are many rows."""
     return not is_recommendable(estimator) or (is_curved(estimator) and X.shape[0] > FEW_ROWS)
 
 
 def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
-    """``n_jobs``, but one where it leaves the choice to the machine and the work is small."""
+    """``n_jobs``, or one job where the machine may choose and the work is small."""
     small = X.shape[0] * X.shape[1] * n_methods < SMALL
     return 1 if small and n_jobs is not None and n_jobs < 0 else n_jobs
 
 
 def _scored(plans: dict[str, Plan], folds: list[Fold], n_features: int, classes: np.ndarray | None) -> dict[str, Any]:
-    """What the folds gave, by method."""
+    """The results of the folds, by method."""
     return {
         "records": [
             {"method": name, "dimension": d, "fold": i, **fold.measures[name, d]}
@@ -262,7 +263,7 @@ def _predicted(plans: dict[str, Plan], folds: list[Fold]) -> dict[tuple[str, int
 
 
 def _described(fits: dict[str, Whole]) -> dict[str, Any]:
-    """What all data gave, by method."""
+    """The results of the fits to all data, by method."""
     return {
         "models": {name: fit.model for name, fit in fits.items()},
         "embeddings": {name: fit.embeddings for name, fit in fits.items()},
@@ -273,7 +274,7 @@ def _described(fits: dict[str, Whole]) -> dict[str, Any]:
 
 
 def _with_scores(plans: dict[str, Plan], folds: list[Fold]) -> tuple[dict[str, Plan], list[dict[str, str]]]:
-    """The methods with the dimensions that every fold could score, and why those failed that have none."""
+    """The methods with the dimensions that every fold could score, and the reasons why methods without any failed."""
     reasons = {name: why for fold in folds for name, why in fold.failures.items()}
     settled: dict[str, Plan] = {}
     failures: dict[str, str] = {}
@@ -289,7 +290,7 @@ def _with_scores(plans: dict[str, Plan], folds: list[Fold]) -> tuple[dict[str, P
 
 
 def _fitted(plans: dict[str, Plan], found: list[dict[str, str]]) -> tuple[dict[str, Plan], dict[str, str]]:
-    """The methods that could be fitted everywhere, and why others could not."""
+    """The methods that could be fitted everywhere, and the reasons why others could not."""
     failures = {name: why for part in found for name, why in part.items()}
     fitted = {name: plan for name, plan in plans.items() if name not in failures}
     if not fitted:
@@ -298,7 +299,7 @@ def _fitted(plans: dict[str, Plan], found: list[dict[str, str]]) -> tuple[dict[s
 
 
 def _chosen(plans: dict[str, Plan], folds: list[Fold], criterion: str, n_features: int) -> dict[str, int]:
-    """The number of dimensions of each method that is fitted to all data."""
+    """The number of dimensions with which each method is fitted to all data."""
     scores = {
         name: np.array([[fold.measures[name, d][criterion] for d in plan.dimensions] for fold in folds])
         for name, plan in plans.items()
@@ -308,7 +309,7 @@ def _chosen(plans: dict[str, Plan], folds: list[Fold], criterion: str, n_feature
 
 
 class _Progress:
-    """Counts tasks as they come in."""
+    """Counts tasks as they are done."""
 
     def __init__(self, call: Callable[[int, int, str], Any] | None, total: int):
         self.call, self.done, self.total = call, 0, total

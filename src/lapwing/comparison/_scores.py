@@ -18,7 +18,7 @@ from ..metrics import clustering_accuracy, neighbor_ranks, rank_agreement, retri
 from ..operators import Array
 from ..rows import spread_rows
 
-RECALL_AT = 5  # nearest rows among which a row of the same class must be
+RECALL_AT = 5  # a row of the same class must be among this many nearest rows
 CLASSIFICATION = ("accuracy", "balanced_accuracy", "f1")  # measures of the nearest neighbour as a classifier
 CLUSTERING = ("clustering", "nmi")
 RETRIEVAL = ("map", f"recall@{RECALL_AT}")
@@ -26,10 +26,10 @@ NEIGHBORHOOD = ("trustworthiness", "continuity", "recall")
 MEASURES = CLASSIFICATION + RETRIEVAL + CLUSTERING + NEIGHBORHOOD
 #: What a goal is judged by; None leaves it to how equal the classes are.
 GOALS = {"classification": None, "retrieval": "map", "clustering": "clustering", "neighbours": "recall"}
-N_NEIGHBORS, MOST_ROWS = 10, 500  # nearest rows and queries of the measures of neighbourhoods
+N_NEIGHBORS, MOST_ROWS = 10, 500  # how many nearest rows, and how many queries, the measures of neighbourhoods take
 UNEQUAL = 2.0  # where the largest class is this many times the smallest, the accuracy says little
-LEVEL = 0.001  # scores that differ by less print alike, and count as equal whatever the standard error
-LEVEL_NEIGHBORHOOD = 0.1  # the same for neighbourhoods, which keep getting better with every further dimension
+LEVEL = 0.001  # scores that differ by less are printed alike, and count as equal whatever the standard error
+LEVEL_NEIGHBORHOOD = 0.1  # the same for measures of neighbourhoods, which get better with every further dimension
 
 
 def checked_criterion(scoring: str | None, labels: np.ndarray | None) -> str:
@@ -47,7 +47,7 @@ def checked_criterion(scoring: str | None, labels: np.ndarray | None) -> str:
 
 
 def are_unequal(labels: np.ndarray) -> bool:
-    """Whether always naming the largest class would seem to do well."""
+    """Whether always predicting the largest class would seem to do well."""
     counts = np.bincount(labels[labels >= 0])
     return bool(counts.max() > UNEQUAL * counts.min())
 
@@ -57,7 +57,7 @@ def tolerance(criterion: str) -> float:
 
 
 class Judge:
-    """The measures of an embedding, by the rows held out."""
+    """Computes the measures of an embedding on the rows held out."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Judge:
         self.ranks = neighbor_ranks(X[self.rows])
 
     def __call__(self, Z_train: Array, Z_test: Array) -> tuple[dict[str, float], np.ndarray]:
-        """The measures, and the classes of the rows held out as their nearest neighbours tell."""
+        """The measures, and the classes that nearest neighbours predict for the rows held out."""
         kept = rank_agreement(self.ranks, neighbor_ranks(Z_test[self.rows]), self.n_neighbors)
         measures = dict(zip(NEIGHBORHOOD, kept, strict=True))
         if self.y_train is None or self.y_test is None:
@@ -98,20 +98,20 @@ class Judge:
         return {name: found[name] for name in MEASURES if name in found} | measures, predicted
 
     def majority(self) -> dict[str, float]:
-        """What always naming the largest class of the training rows comes to."""
+        """The scores of always predicting the largest class of the training rows."""
         if self.y_train is None or self.y_test is None:
             return {}
         true = self.y_test[self.y_test >= 0]
         return classification(true, np.full(len(true), np.argmax(np.bincount(self.y_train[self.y_train >= 0]))))
 
     def _clusters(self, rows: Array, n_clusters: int) -> np.ndarray:
-        with warnings.catch_warnings():  # of fewer distinct rows than clusters
+        with warnings.catch_warnings():  # about fewer distinct rows than clusters
             warnings.simplefilter("ignore", ConvergenceWarning)
             return KMeans(n_clusters, n_init=4, random_state=self.seed).fit_predict(rows)
 
 
 def classification(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
-    with warnings.catch_warnings():  # of classes that are predicted, but not held out
+    with warnings.catch_warnings():  # about classes that are predicted, but not held out
         warnings.simplefilter("ignore", UserWarning)
         return {
             "accuracy": float(np.mean(predicted == true)),
@@ -159,12 +159,12 @@ def neighborhood_preservation(
 
 
 def one_standard_error(scores: np.ndarray, level: float = LEVEL) -> int:
-    """The first dimension whose mean over the folds, in rows, is within one standard error of the best, or within ``level``."""
+    """The first dimension whose mean over folds (rows) is within one standard error of the best, or within ``level``."""
     means = scores.mean(axis=0)
     best = int(np.argmax(means))
     return int(np.argmax(reaches(means, means[best] - max(level, standard_error(scores[:, best])))))
 
 
 def reaches(means: np.ndarray, least: float) -> np.ndarray:
-    """Which of them are at least so good, as they are printed: to a tenth of a percent."""
+    """Which means are at least as good as ``least`` when they are printed, to a tenth of a percent."""
     return np.round(means, 3) >= np.round(least, 3)

@@ -1,4 +1,4 @@
-"""All data: the models, pictures, spectra and graphs."""
+"""The fits to all data: models, pictures, spectra and graphs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ._plan import Plan
 
 
 class Whole(NamedTuple):
-    """A method on all data."""
+    """What one method gives on all data."""
 
     model: Any
     embeddings: dict[int, np.ndarray]
-    space: np.ndarray  # all rows in all chosen dimensions
+    space: np.ndarray  # all rows, in all chosen dimensions
     spectrum: np.ndarray
     graph: dict[str, Any] | None
 
 
 class Part(NamedTuple):
-    """Some methods on all data, and why others could not be fitted."""
+    """What some methods give on all data, and why others could not be fitted."""
 
     fits: dict[str, Whole]
     failures: dict[str, str]
@@ -36,11 +36,11 @@ class Part(NamedTuple):
 def fit_whole(X: Array, labels: np.ndarray | None, plans: dict[str, Plan], chosen: dict[str, int]) -> Part:
     fits, part = SharedFits(X, labels), Part({}, {})
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the folds have said it
+        warnings.simplefilter("ignore")  # the folds have given these warnings
         for name, plan in plans.items():
             try:
                 part.fits[name] = _whole(plan, chosen[name], fits)
-            except Exception as error:  # of any kind: the other methods go on
+            except Exception as error:  # any error: the other methods go on
                 part.failures[name] = why_it_failed(error)
     return part
 
@@ -48,7 +48,7 @@ def fit_whole(X: Array, labels: np.ndarray | None, plans: dict[str, Plan], chose
 def _whole(plan: Plan, chosen: int, fits: SharedFits) -> Whole:
     largest = {d: group[-1] for group in plan.groups(sorted({*plan.dimensions, *plan.shown})) for d in group}
     if is_automatic(reducer_of(plan.at(chosen))):
-        largest = {d: d for d in largest}  # which of them share their directions is not known
+        largest = {d: d for d in largest}  # it is not known which of them share their directions
     models = {d: fits.fit(plan.at(d)) for d in {chosen, *(largest[d] for d in (chosen, *plan.shown))}}
     embeddings = {d: np.asarray(models[largest[d]].transform(fits.X))[:, :d] for d in plan.shown}
     space = np.asarray(models[chosen].transform(fits.X))
@@ -64,7 +64,7 @@ def _spectrum(model: Any) -> np.ndarray:
 
 
 def _neighbor_graph(model: Any, fits: SharedFits) -> dict[str, Any] | None:
-    """The first graph of neighbours that attracts: its edges, as found in the fit."""
+    """The edges of the first graph of neighbours that attracts, as the fit found them."""
     if not shares_rows(model):
         return None
     rows = model.rows(fits.rows)

@@ -1,4 +1,7 @@
-"""Who pulls whom: graphs as parameter objects, combined by ``+ - * & |``."""
+"""Graphs, which say which rows attract or repel each other: objects with parameters, combined by ``+ - * &
+
+``.
+"""
 
 from ._base import Combination, Graph, Intersection, Scaled, Union
 from ._classes import Complete, LocalClass, OtherClass, SameClass

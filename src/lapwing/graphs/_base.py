@@ -19,7 +19,7 @@ from ..operators import laplacian
 from ..problem import Term
 from ..rows import Rows
 
-LONGEST = 200  # characters up to which a parameter is printed in full
+LONGEST = 200  # a parameter is printed in full up to this many characters
 
 SIGNATURES: dict[
     type, Mapping[str, Parameter]
@@ -76,13 +76,13 @@ class Graph(Documented):
     reads_features: Any = True  # whether it looks at X
     reads_kernel: Any = False  # whether it takes X for a kernel matrix
     counts_pairs: Any = False  # whether its weights are a user's counts, which no estimator may scale
-    indexes_rows: Any = False  # whether it knows rows by their place, and so fits one data set and no fold of it
+    indexes_rows: Any = False  # whether it knows rows by their place, so that it fits one data set and no fold of it
     is_laplacian: Any = True  # whether the rows of its matrix add up to 0, so that moving all samples costs nothing
     is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
     learns: Any = False  # whether it learns something from the rows, as a transformer does, that new rows need
-    __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
-    _unnamed = 1  # parameters that print without their names
-    _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
+    __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` calls __rmul__
+    _unnamed = 1  # how many parameters are printed without their names
+    _parts: Any = None  # for a sum, a method that gives one level of :meth:`signed`
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
         """The graph on the rows of X, as signed terms ``(coefficient, laplacian, degrees)``.
@@ -107,7 +107,7 @@ class Graph(Documented):
         return [self.term(W)]
 
     def adjacency(self, data: Rows) -> Any:
-        """The weights as a sparse matrix; None where the graph is too dense to list its edges."""
+        """The weights as a sparse matrix; None where the graph has too many edges to list."""
         return None
 
     def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -124,7 +124,7 @@ class Graph(Documented):
         return Term(1.0, *laplacian(W))
 
     def signed(self) -> Signed:
-        """The graphs that this one adds up, with their coefficients. Sums may be as long as they like."""
+        """The graphs that add up to this one, with their coefficients. Sums may be of any length."""
         found: Signed = []
         open_: Signed = [(1.0, self)]
         while open_:
@@ -137,21 +137,21 @@ class Graph(Documented):
         return found
 
     def attracting(self) -> list[Any]:
-        """Those of the graphs that this one adds up that attract."""
+        """Those graphs that attract, of the graphs that add up to this one."""
         return [leaf for coefficient, leaf in self.signed() if coefficient > 0]
 
     @property
     def is_of_classes(self) -> bool:
-        """Whether the labels alone say what attracts, so that samples of a class are all alike to it."""
+        """Whether labels alone say what attracts, so that the samples of a class are all alike to the graph."""
         leaves = self.attracting() or [Graph()]
         return all(leaf.reads_labels and not (leaf.reads_features or leaf.reads_targets) for leaf in leaves)
 
     def searches(self) -> list[Search]:
-        """The neighbour searches that building it takes."""
+        """The neighbour searches that are needed to build the graph."""
         return []
 
     def require_blocks(self, n: int) -> None:
-        """Raise where it needs all rows at once, and so cannot be built on rows that are read a block at a time."""
+        """Raise where the graph needs all rows at once, and so cannot be built on rows that are read in blocks."""
         if "queries" not in self.get_params(deep=False):
             raise ValueError(
                 f"{type(self).__name__} needs all rows of X in memory, and X is read in blocks; use graphs of classes "
@@ -161,7 +161,7 @@ class Graph(Documented):
             _require_queries(type(self).__name__, search)
 
     def resolved(self, data: Rows) -> Graph:
-        """The graph with the parameters that it takes from the data written out, for :meth:`links`."""
+        """The graph with the parameters that it takes from the data written out, as :meth:`links` needs them."""
         return self
 
     def fitted(self, data: Rows) -> Graph:
@@ -169,13 +169,15 @@ class Graph(Documented):
         return self
 
     def beside_columns(self, data: Rows) -> np.ndarray:
-        """The places of the columns of X that the graph alone reads, and the map does not."""
+        """The places of the columns of X that only the graph reads, and the map does not."""
         return np.empty(0, dtype=np.intp)
 
     def links(self, both: Rows) -> sparse.csr_array:
-        """How new samples are tied to fitted ones: weights from the rows of ``both`` behind ``both.n_fitted`` to those before.
+        """The weights that link new samples to fitted ones.
 
-        Only graphs that attract count, and neither labels nor pairs, which new rows do not have.
+        The first ``both.n_fitted`` rows of ``both`` are fitted, and the others are new.
+
+        Only graphs that attract count. Labels and pairs do not, since new rows have none.
         """
         found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both)) is not None]
         if not found:
@@ -186,7 +188,7 @@ class Graph(Documented):
         return sum(found[1:], start=found[0])
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """:meth:`links` of a graph that is no sum; None where it knows none."""
+        """:meth:`links` of a graph that is not a sum; None where it has no rule for new rows."""
         return None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -200,7 +202,8 @@ class Graph(Documented):
     def set_params(self, **params: Any) -> Graph:
         """Set parameters by the names of :meth:`get_params`."""
         names = list(_parameters(type(self)))
-        for key in sorted(params, key=lambda key: "__" in key):  # a part first, then what is in it
+        # A part is set first, and then the parameters inside it.
+        for key in sorted(params, key=lambda key: "__" in key):
             name, _, inner = key.partition("__")
             if name not in names:
                 raise ValueError(
@@ -257,7 +260,7 @@ class Graph(Documented):
 
 
 def _parameters(kind: type) -> Mapping[str, Parameter]:
-    """The parameters of a class. They are kept, because looking at a signature is slow."""
+    """The parameters of a class. They are kept, because reading a signature is slow."""
     if kind not in SIGNATURES:
         SIGNATURES[kind] = signature(kind).parameters
     return SIGNATURES[kind]
@@ -278,13 +281,13 @@ def _of_any_leaf(name: str) -> Any:
 
 
 class Operation(Graph):
-    """A graph made of others. Its properties follow from those of its leaves, the graphs that are no operations."""
+    """A graph made of others. Its properties follow from those of its leaves, which are the graphs that are not operations."""
 
     def _operands(self) -> list[Graph]:
         return [part for part in vars(self).values() if isinstance(part, Graph)]
 
     def _leaves(self) -> Iterator[Graph]:
-        """The graphs that are no operations, from left to right, on both sides of ``&`` as well."""
+        """The graphs that are not operations, from left to right, including both sides of ``&``."""
         open_: list[Graph] = [self]
         while open_:
             graph = open_.pop()
@@ -305,7 +308,7 @@ class Operation(Graph):
 
     @property
     def is_semidefinite(self) -> bool:
-        """Whether all parts are semi-definite and none repels. A part that is no sum is the Laplacian of weights."""
+        """Whether all parts are semi-definite and none repels. A part that is not a sum is the Laplacian of weights."""
         return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
 
     def searches(self) -> list[Search]:
@@ -365,14 +368,14 @@ class Combination(Operation):
         return [(1.0, _graph("left", self.left)), (_finite(self.scale), _graph("right", self.right))]
 
     def _chain(self) -> list[Combination]:
-        """The sum, the sum on its left, and so on. A loop takes sums of any length, which recursion does not."""
+        """The sum, the sum on its left, and so on. A loop handles sums of any length, which recursion cannot."""
         chain = [self]
         while isinstance(chain[-1].left, Combination):
             chain.append(chain[-1].left)
         return chain
 
     def _flat(self) -> tuple[Any, list[tuple[Any, Any]]]:
-        """The first graph, and what is added to it, one after the other: each graph and its scale."""
+        """The first graph, and a list of the graphs that are added to it, each with its scale."""
         chain = self._chain()
         return chain[-1].left, [(part.right, part.scale) for part in reversed(chain)]
 
@@ -382,7 +385,7 @@ class Combination(Operation):
         return _summed(clone(first, safe=False), copies)
 
     def __reduce__(self) -> tuple:
-        """For ``pickle`` and ``copy``."""
+        """Let ``pickle`` and ``copy`` take the sum as a flat list, so that it may be of any length."""
         return _summed, self._flat()
 
     def __repr__(self) -> str:
@@ -448,7 +451,7 @@ class Intersection(Operation):
         return common
 
     def _edges(self, filters: list[Graph], data: Rows) -> sparse.csr_array:
-        """The edges of the right side, with the weights of the left, where the left side is too dense to list its edges."""
+        """The edges of the right side with the weights of the left side, where the left side has too many edges to list."""
         found = [_listed(leaf, data) for leaf in filters]
         if any(W is None for W in found):
             raise ValueError(
@@ -460,7 +463,7 @@ class Intersection(Operation):
         return edges
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """The links of the left side. What filters it reads labels or pairs, which new rows do not have."""
+        """The links of the left side. The right side reads labels or pairs, which new rows do not have."""
         return self.left.new_links(both)
 
     def __repr__(self) -> str:
@@ -487,10 +490,10 @@ class Union(Operation):
         return sparse.csr_array(left.maximum(right))
 
     def require_blocks(self, n: int) -> None:
-        Graph.require_blocks(self, n)  # the larger of two weights is unknown where only a sample of links is
+        Graph.require_blocks(self, n)  # the larger of two weights is unknown where only a sample of the links is known
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """The larger of both links; those of one side where the other knows none."""
+        """The larger of both links, or those of one side where the other has no rule for new rows."""
         found = [total_links(side, both) for side in (self.left, self.right)]
         known = [W for W in found if W is not None]
         return sparse.csr_array(known[0].maximum(known[-1])) if known else None
@@ -501,7 +504,7 @@ class Union(Operation):
 
 
 def total_weights(whole: Graph, graph: Graph, data: Rows) -> sparse.csr_array:
-    """The weights of a graph, or the sum of those of its graphs; raise where ``whole`` cannot be made of them."""
+    """The weights of a graph, or the sum of the weights of its parts. Raise where ``whole`` cannot be made from them."""
     found = sparse.csr_array((data.n, data.n))
     for coefficient, leaf in graph.signed():
         if coefficient < 0:
@@ -527,7 +530,7 @@ def total_weights(whole: Graph, graph: Graph, data: Rows) -> sparse.csr_array:
 
 
 def total_links(graph: Graph, both: Rows) -> sparse.csr_array | None:
-    """The links of new rows, added up; None where no graph knows any."""
+    """The sum of the links of new rows; None where no graph has a rule for them."""
     known = [c * W for c, leaf in graph.signed() if (W := leaf.new_links(both)) is not None]
     return sum(known[1:], start=known[0]) if known else None
 
@@ -541,7 +544,7 @@ def _listed(graph: Graph, data: Rows, on_device: bool = False) -> Any:
 
 
 def _require_queries(name: str, search: Search) -> None:
-    """Raise where the search is not for a sample: rows that are read in blocks have neighbours of a few rows only."""
+    """Raise where the search is not for a sample, since for rows in blocks only the neighbours of a few rows are searched for."""
     require_samplable(search)
     if search.queries is None:
         raise ValueError(

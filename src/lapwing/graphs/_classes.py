@@ -1,4 +1,4 @@
-"""Graphs of all pairs of a class, or of all rows. They have too many edges to list, and are kept as low-rank factors."""
+"""Graphs of all pairs of a class, or of all rows. They have too many edges to list, so they are kept as low-rank factors."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SameClass(Graph):
         return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
 
     def _shares(self, totals: np.ndarray) -> np.ndarray:
-        """What the weights of each class are multiplied by, given its total degree."""
+        """The factors by which the weights of each class are multiplied, given the total degree of each class."""
         if not check_choice("balance", self.balance, (True, False)):
             return np.ones(totals.size)
         linked = totals > 0
@@ -167,7 +167,7 @@ class LocalClass(Graph):
 
 
 def _local_weights(squared: np.ndarray, k: int) -> np.ndarray:
-    """Weights from the squared distances within a class. The weight of i = j, which a Laplacian does not see, is 0."""
+    """Weights from the squared distances within a class. The weight of i = j is 0, since a Laplacian does not depend on it."""
     scales = np.sqrt(np.sort(squared, axis=1)[:, min(k, len(squared) - 1)])
     products = np.outer(scales, scales)
     ratios = np.divide(squared, products, out=np.where(squared > 0, np.inf, 0.0), where=products > 0)
@@ -193,7 +193,7 @@ class OtherClass(Graph):
     reads_labels, reads_features = True, False
 
     def require_blocks(self, n: int) -> None:
-        """Never raises: classes are enough."""
+        """Do nothing, since classes are enough for this graph."""
 
     def terms(self, data: Rows) -> list[Term]:
         Z = _indicators(data.classes)

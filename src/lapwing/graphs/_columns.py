@@ -48,7 +48,7 @@ def _place(what: str, one: Any, names: list[str] | None, d: int) -> int:
 
 
 def taken(data: Rows, columns: np.ndarray) -> Any:
-    """The columns as they were passed, whatever estimators divide them by."""
+    """The columns as they were passed, before an estimator divides them."""
     if not data.has_features:
         raise ValueError('columns are read from X, and with kernel="precomputed" X has none; use a kernel of features')
     X = data.given[:, columns]
@@ -56,7 +56,7 @@ def taken(data: Rows, columns: np.ndarray) -> Any:
 
 
 def column(data: Rows, what: str, chosen: Any) -> np.ndarray:
-    """One column, dense."""
+    """One column, as a dense array."""
     found = places(data, what, chosen)
     if found.size != 1:
         raise ValueError(f"{what}={chosen!r} must be one column of X, and is {found.size}")

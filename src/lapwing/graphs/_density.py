@@ -57,7 +57,7 @@ class DensityCorrected(OfOne):
         return sparse.csr_array(share @ W @ share)
 
     def _share(self, W: sparse.csr_array) -> sparse.dia_array:
-        """What rows are multiplied by; 0 for those without links."""
+        """The factors by which rows are multiplied; 0 for rows without links."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
         alpha = check_not_negative("alpha", self.alpha)
         return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))

@@ -96,7 +96,7 @@ class Precomputed(Graph):
         return np.array([places[name] for name in names], dtype=np.intp)
 
     def _weights(self, n: int) -> sparse.csr_array:
-        """W as it was given, for n samples or, with ids, for more of them."""
+        """W as it was given. It is for n samples, or for more of them where there are ids."""
         given = check_array(self.W, accept_sparse="csr", input_name="W")
         W = sparse.csr_array(given, dtype=np.float64)
         if W.shape != (n, n) and self.ids is None:
@@ -151,7 +151,7 @@ class _Links(Graph):
         return _pair_matrix(self.name, pairs, data.n)
 
     def _present(self, data: Rows) -> np.ndarray:
-        """The places of the pairs of which both rows are present."""
+        """The places of those pairs whose two rows are both present."""
         places: dict[Any, list[int]] = {}
         for place, name in enumerate(named_rows(data, "Pairs(by_id=True)")):
             places.setdefault(name, []).append(place)

@@ -52,7 +52,10 @@ def require_mean(search: Search, symmetry: str, n: int) -> None:
 
 
 def directed(edges: Edges, values: np.ndarray, data: Rows, search: Search, symmetry: str) -> sparse.csr_array:
-    """The weights of links as a symmetric matrix. Where a sample of rows was searched for, its links are scaled up to all."""
+    """The weights of links as a symmetric matrix.
+
+    Where a sample of rows was searched for, its links are scaled up to all rows.
+    """
     if not search.is_sampled(data.n_samples):
         return symmetric(edges, values, data.n, "or" if symmetry == "auto" else symmetry)
     require_mean(search, symmetry, data.n_samples)
@@ -246,7 +249,10 @@ class KNN(_Weighted):
         return self._linked(both, find_fitted(both, self._search))
 
     def _links_there(self, data: DeviceRows) -> Links | None:
-        """The graph of rows on a device, as links that stay there; None where weights or a sample of rows do not allow it."""
+        """The graph of rows on a device, as links that stay there.
+
+        None where the weights, or a search for a sample of rows, do not allow it.
+        """
         if self.weights not in ("heat", "binary"):
             return None
         found = timed(data, lambda: nearest_there(data, self._search))
@@ -259,7 +265,7 @@ class KNN(_Weighted):
         links = Links.joined(data.n, cols, weights, "or" if self.symmetry == "auto" else self.symmetry)
         return (
             links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None
-        )  # with None, the search on the CPU says what is wrong
+        )  # where it is None, the search on the CPU raises the error
 
     def adjacency(self, data: Rows) -> Any:
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))
@@ -270,7 +276,7 @@ class KNN(_Weighted):
         edges = find(data, search)
         values = edge_weights(self.weights, data, edges, self._heat_of(edges, data))
         W = directed(edges, values, data, search, self.symmetry)
-        if self.symmetry != "and":  # "and" leaves rows alone on purpose
+        if self.symmetry != "and":  # "and" leaves rows without links on purpose
             require_positive_degrees(self.weights, edges.rows, W)
         return W
 
@@ -428,7 +434,7 @@ class Repulsion(Graph):
         return directed(edges, values, data, self._search, "auto")
 
     def _inverse(self, data: Rows, edges: Edges) -> np.ndarray:
-        """Eq. 12; two zero vectors are at relative distance 0."""
+        """Eq. 12. Two zero vectors have the relative distance 0."""
         require_features(self.metric, 'weights="inverse"')
         squares = data.norms[edges.rows] ** 2 + data.norms[edges.cols] ** 2
         apart = squares - 2 * data.dots(edges.rows, edges.cols)
@@ -482,12 +488,14 @@ class ClosestPairs(Graph):
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
         n_pairs = check_count("n_pairs", self.n_pairs)
-        # The n closest pairs of a class hold a row at most n times, so that n neighbours of each row are enough candidates.
+        # Among the n closest pairs of a class, a row occurs at most n times, so that n neighbours per row are enough
+        # candidates.
         edges = find(data, Search(min(n_pairs, data.n - 1), self.metric, among="other_class"))
         own = data.classes[edges.rows]
         longest = np.zeros(own.max() + 1)
         np.maximum.at(longest, own, edges.distances)
-        lengths = np.round(edges.distances / np.where(longest > 0, longest, 1.0)[own], 10)  # rounding apart
+        # Lengths that differ only by rounding become equal.
+        lengths = np.round(edges.distances / np.where(longest > 0, longest, 1.0)[own], 10)
         order = np.lexsort((edges.cols, edges.rows, lengths, own))
         sizes = np.bincount(own)
         rank = np.arange(own.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)

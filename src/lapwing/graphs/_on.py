@@ -57,7 +57,7 @@ class On(Graph):
     21
     """
 
-    what: Any  # one of many types, told apart by what it can do
+    what: Any  # one of many types, which are told apart by what they can do
 
     def __init__(
         self, what: Hashable | slice | ArrayLike | Callable | BaseEstimator, graph: Graph, *, beside: bool = False
@@ -76,7 +76,7 @@ class On(Graph):
     _unnamed = 2
 
     def _parts(self) -> Signed | None:
-        """The graphs of a sum, each on the same columns; None where the graph is no sum."""
+        """The graphs of a sum, each on the same columns; None where the graph is not a sum."""
         signed = self._inner.signed()
         if signed == [(1.0, self.graph)]:
             return None
@@ -93,7 +93,7 @@ class On(Graph):
         return hasattr(self.what, "fit") and hasattr(self.what, "transform")
 
     def view(self, data: Rows) -> Rows:
-        """The rows that the graph is built on; one object for all graphs on them."""
+        """The rows that the graph is built on. All graphs on the same columns share one object."""
         found = data.once(("on", id(self.what)), lambda: self._viewed(data))[0]
         if data.half is None:
             return found
@@ -102,7 +102,10 @@ class On(Graph):
         return found
 
     def _viewed(self, data: Rows) -> tuple[Rows, Any, Any]:
-        """The rows that the graph sees, what made them, and what was asked for, kept so that its id is not used again."""
+        """The rows that the graph sees, what made them, and what was asked for.
+
+        The last is kept so that Python does not give its id to another object.
+        """
         if not data.has_features:
             raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
         if self._is_learnt:
@@ -169,7 +172,7 @@ class On(Graph):
 
 
 def _fitted(transformer: Any, data: Rows) -> Any:
-    """A copy, fitted to the rows as they were passed: a data frame has the names that a ColumnTransformer asks for."""
+    """A copy of the transformer, fitted to the rows as they were passed: a ColumnTransformer may ask for the names of columns."""
     steps = [step for _, step in transformer.steps] if isinstance(transformer, Pipeline) else [transformer]
     if any(get_tags(step).target_tags.required for step in steps if hasattr(step, "__sklearn_tags__")):
         raise ValueError(
@@ -183,7 +186,7 @@ def _fitted(transformer: Any, data: Rows) -> Any:
 
 
 def _as_fitted(transformer: Any, data: Rows) -> Any:
-    """The rows as the transformer was fitted to them: with names where it knows some."""
+    """The rows in the form that the transformer was fitted to: with names where it knows some."""
     names = getattr(transformer, "feature_names_in_", None)
     if data.frame is not None:
         return data.frame

@@ -1,4 +1,4 @@
-"""Local geometry: one patch per sample, one matrix per patch, and their alignment to one n x n matrix."""
+"""Local geometry: one patch per sample, one matrix per patch, and the sum of these as one n x n matrix."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from ..problem import Term
 from ..rows import Rows, gathered
 from ._base import Graph
 
-ENTRIES = 1 << 22  # entries of the local matrices that are added up at a time
-LARGE = 1e9  # patches this many times larger than the distortion lose digits, and go by Gram matrices
+ENTRIES = 1 << 22  # at most this many entries of local matrices are added up at a time
+# Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
+LARGE = 1e9
 WEIGHTS = ("coding_length", "distance", "uniform")
 
 
 class Patches(NamedTuple):
-    """Rows of X by patch, and their weights: both (n_patches, n_points)."""
+    """The rows of X in each patch, and their weights. Both arrays are (n_patches, n_points)."""
 
     rows: np.ndarray
     weights: np.ndarray
@@ -60,7 +61,7 @@ def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
 
 
 def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
-    """Add up one stack of local matrices, one part after the other so that the list of entries stays short."""
+    """Add up one stack of local matrices, some at a time, so that the list of entries stays short."""
     m = rows.shape[1]
     total = sparse.csr_array((n, n))
     for start in range(0, len(rows), max(1, ENTRIES // (m * m))):
@@ -73,7 +74,7 @@ def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
 
 
 def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Patches of the same size, with their matrices in float64 and the rounding that these may have."""
+    """Patches of the same size, with their matrices in float64 and a bound on the rounding of these."""
     if not hasattr(patches, "__len__") or not hasattr(matrices, "__len__"):
         raise ValueError("patches and matrices must be arrays or lists: the rows of each patch, and a matrix for each")
     if len(patches) != len(matrices):
@@ -147,14 +148,14 @@ class Alignment(Graph):
 
 
 def aligned_term(L: sparse.csr_array) -> Term:
-    """L with degrees of 1 for the rows that take part."""
+    """The term of L, with a degree of 1 for each row that takes part."""
     n = L.shape[0]
     taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
     return Term(1.0, Structured(n, sparse=L), diagonal(taking_part))
 
 
 class _Patched(Graph):
-    """A graph on the patches of each row and its nearest neighbours, with weights inside the patch."""
+    """A graph on patches, each of a row and its nearest neighbours, with weights inside the patch."""
 
     n_neighbors: int
     weights: str
@@ -193,7 +194,7 @@ class _Patched(Graph):
         return Patches(rows, weights)
 
     def rows(self, data: Rows) -> np.ndarray:
-        """Each row that is searched for first, then its neighbours, nearest first."""
+        """One patch per line: the row that is searched for, and then its neighbours, nearest first."""
         k = check_count("n_neighbors", self.n_neighbors)
         check_choice("kernel", self.kernel, (None, "precomputed"))
         if self._by_kernel(data):
@@ -216,7 +217,7 @@ class _Patched(Graph):
         return self.kernel is not None or not data.has_features
 
     def _has_few_dimensions(self, data: Rows, rows: np.ndarray) -> bool:
-        """Whether the scatter matrix of a patch is smaller than its Gram matrix."""
+        """Whether the scatter matrix of a patch is smaller than its Gram matrix, because there are few columns."""
         plain = not self._by_kernel(data) and not sparse.issparse(data.X)
         return plain and data.X.shape[1] < rows.shape[1] - 1
 
@@ -273,7 +274,7 @@ def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarra
 
 
 def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
-    r"""Weights by reductive coding length (eq. 22 to 25), from the Gram matrices of the patches alone.
+    r"""Weights by reductive coding length (eq. 22 to 25), from nothing but the Gram matrices of the patches.
 
     :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
     :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
@@ -291,9 +292,10 @@ def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: f
 
 
 def _log_determinants(M: np.ndarray) -> np.ndarray:
-    """``log det(I + M)`` of positive semidefinite matrices, however small: their part is not rounded off beside I.
+    """``log det(I + M)`` of positive semidefinite matrices. Small M are not rounded off when I is added.
 
-    Off its diagonal the Cholesky factor C of I + M is as accurate as M, and its pivots are 1 + (M_kk - sum of C_kj^2, j < k).
+    Off its diagonal, the Cholesky factor C of I + M is as accurate as M. Its pivots are 1 + (M_kk - sum of C_kj^2, j < k), of
+    which the part in brackets is kept.
     """
     below = np.tril(np.linalg.cholesky(np.eye(M.shape[1]) + M), -1)
     pivots = np.diagonal(M, axis1=1, axis2=2) - np.einsum("bij,bij->bi", below, below)
@@ -301,14 +303,15 @@ def _log_determinants(M: np.ndarray) -> np.ndarray:
 
 
 def _log_rest(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """``log(1 - u)`` by whichever of u and 1 - u did not cancel."""
+    """``log(1 - u)``, from whichever of u and 1 - u has kept its digits."""
     return np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
 
 
 def _determinants(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
-    """Logarithms of the determinants with all points and without each."""
+    """The logarithms of the determinants with all points, and without each point."""
     m = Gc.shape[1]
-    # e is an eigenvector of B of value 1; moved among the others, B^-1 - e e^T / m does not cancel.
+    # e is an eigenvector of B with the value 1. Adding a multiple of e e^T moves this value among the others, so that B^-1 -
+    # e e^T / m is computed without loss of digits.
     tau = a_less * np.trace(Gc, axis1=1, axis2=2) / m
     inverse = np.linalg.inv(np.eye(m) + a_less * Gc + tau[:, None, None] / m)
     u = a_less * np.einsum("bij,bij->bi", Gc, inverse)
@@ -318,10 +321,11 @@ def _determinants(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, 
 
 
 def _determinants_by_modes(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
-    """The same by eigenvectors: slower, and nothing cancels however large the patches are."""
+    """The same by eigenvectors. This is slower, but no digits are lost however large the patches are."""
     m = Gc.shape[1]
     trace = np.trace(Gc, axis1=1, axis2=2)
-    values, Q = np.linalg.eigh(Gc + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)  # so that e comes last
+    # The added term makes e the last eigenvector.
+    values, Q = np.linalg.eigh(Gc + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)
     values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
     values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
     inverse = 1 / (1 + a_less * values)
@@ -330,7 +334,7 @@ def _determinants_by_modes(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.
 
 
 def coding_length_weights_of_points(points: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
-    r"""The same by the smaller D x D scatter S of patches with more points than dimensions.
+    r"""The same from the D x D scatter S, which is the smaller matrix for patches with more points than dimensions.
 
     Here :math:`u_r = a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r`.
     """
@@ -352,12 +356,13 @@ def coding_length_weights_of_points(points: np.ndarray, dimension: float, square
 def _from_determinants(
     whole: np.ndarray, less: np.ndarray, total: np.ndarray, total_less: np.ndarray, D: float, squared_distortion: float
 ) -> np.ndarray:
-    """Eq. 22 and 23 from log-determinants and squared means, with all points and without each."""
+    """Eq. 22 and 23, from log-determinants and squared means, each with all points and without each point."""
     m = less.shape[1]
     length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
     length_less = (m - 1 + D) / 2 * less + D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
     change = np.abs(length[:, None] - length_less)
-    change /= np.maximum(change.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)  # squares must not vanish
+    # Divided by the largest, so that squares do not underflow.
+    change /= np.maximum(change.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     apart = change - change.mean(axis=1, keepdims=True)
     variance = np.mean(apart**2, axis=1, keepdims=True)
     equal = variance <= 1e-20
@@ -468,13 +473,13 @@ class CodingLength(_Patched):
 
 
 def _selection(rows: np.ndarray, values: np.ndarray, n: int) -> sparse.csr_array:
-    """Row i holds the values of patch i at its samples."""
+    """A matrix whose row i holds the values of patch i at the samples of the patch."""
     indptr = np.arange(len(rows) + 1) * rows.shape[1]
     return sparse.csr_array((values.ravel(), rows.ravel(), indptr), shape=(len(rows), n))
 
 
 class Local(NamedTuple):
-    """Local subspaces by Theorem 1: one per patch."""
+    """The local subspaces by Theorem 1, one per patch."""
 
     rows: np.ndarray  # (n, m)
     weights: np.ndarray  # (n, m)
@@ -605,7 +610,7 @@ class TangentAlignment(_Patched):
         return d
 
     def _local_matrices(self, data: Rows, rows: np.ndarray, weights: np.ndarray, d: int) -> Iterator[np.ndarray]:
-        """Z of Theorem 2, from whichever of the two scatter matrices of a patch is smaller."""
+        """Z of Theorem 2, from the smaller of the two scatter matrices of a patch."""
         if self._has_few_dimensions(data, rows):
             for part in row_blocks(len(rows), 2 * rows.shape[1] ** 2):
                 yield tangent_matrices(_coordinates_of_points(data.X[rows[part]], weights[part], d), weights[part])
@@ -615,7 +620,7 @@ class TangentAlignment(_Patched):
 
 
 def _coordinates_of_points(points: np.ndarray, weights: np.ndarray, d: int) -> np.ndarray:
-    """Tangent coordinates (patches, points, d) by the principal directions of the weighted patch."""
+    """Tangent coordinates (patches, points, d), from the principal directions of the weighted patch."""
     points = points.astype(np.float64)
     points -= (np.einsum("bi,bid->bd", weights, points) / weights.sum(axis=1, keepdims=True))[:, None, :]
     scatter = np.einsum("bi,bid,bie->bde", weights, points, points, optimize=True)
@@ -632,9 +637,10 @@ def _coordinates_of_grams(G: np.ndarray, weights: np.ndarray, d: int) -> np.ndar
 
 
 def tangent_matrices(coordinates: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What is left of a map on each patch when its best affine fit by the coordinates is taken away."""
+    """Matrices that measure what is left of a map on each patch after its best affine fit by the coordinates."""
     C, m = coordinates, weights.shape[1]
-    inverse = np.linalg.pinv(C.transpose(0, 2, 1) @ C, hermitian=True, rcond=1e-12)  # a patch may have fewer dimensions
+    # Pinv, since a patch may have fewer dimensions.
+    inverse = np.linalg.pinv(C.transpose(0, 2, 1) @ C, hermitian=True, rcond=1e-12)
     R = np.eye(m) - C @ inverse @ C.transpose(0, 2, 1)
     u = weights / weights.sum(axis=1, keepdims=True)
     sums = R.sum(axis=2)
@@ -643,7 +649,7 @@ def tangent_matrices(coordinates: np.ndarray, weights: np.ndarray) -> np.ndarray
 
 
 def affine_extension(X: Array, Y: np.ndarray, X_new: Array, neighbors: np.ndarray) -> np.ndarray:
-    """New rows placed by the affine map from tangent coordinates to Y on the patch of their neighbours."""
+    """The places of new rows, by the affine map from tangent coordinates to Y on the patch of their neighbours."""
     placed, d = np.empty((X_new.shape[0], Y.shape[1])), Y.shape[1]
     for part in row_blocks(X_new.shape[0], 4 * neighbors.shape[1] * X.shape[1]):
         patches, targets = gathered(X, neighbors[part]), Y[neighbors[part]]

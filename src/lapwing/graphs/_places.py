@@ -79,7 +79,7 @@ class Chain(Graph):
 
 
 class _AtPlaces(Graph):
-    """Graphs of places in space; rows at one place are linked to each other and to all rows at the neighbouring places."""
+    """Graphs of places in space. Rows at one place are linked to each other and to all rows at the neighbouring places."""
 
     def _repeated(self, X: Any) -> Repeated:
         raise NotImplementedError
@@ -97,7 +97,7 @@ class _AtPlaces(Graph):
 
 
 def _distinct(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The different places, and which of them each row has."""
+    """The distinct places, and for each row which of them it has."""
     if not 2 <= X.shape[1] <= most:
         raise ValueError(
             f"{name} takes places of 2 to {most} coordinates, and the rows have {X.shape[1]}; choose the coordinates by "
@@ -156,7 +156,8 @@ class Delaunay(_AtPlaces):
     def _edges(self, points: np.ndarray) -> Edges:
         triangles = self._triangulated(points)
         starts, ends = triangles.vertex_neighbor_vertices
-        near = triangles.coplanar  # places that rounding leaves out, each with the nearest place that is in
+        # Places that rounding leaves out of the triangulation, each with the nearest place in it.
+        near = triangles.coplanar
         rows = np.concatenate([np.repeat(np.arange(len(points)), np.diff(starts)), near[:, 0]])
         cols = np.concatenate([ends, near[:, 2]])
         edges = Edges(rows, cols, np.linalg.norm(points[rows] - points[cols], axis=1))
@@ -183,7 +184,7 @@ class Delaunay(_AtPlaces):
         return clone(self).set_params(t=self._heat().width(self._edges(points).distances ** 2, Rows(points)))
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """Links to the corners of the triangle that a new place is in; outside of all triangles, to the nearest place."""
+        """Links to the corners of the triangle that holds the new place; outside of all triangles, to the nearest place."""
         X = both.X.toarray() if sparse.issparse(both.X) else both.X
         points, place = _distinct(X[: both.n_fitted], 3, "Delaunay")
         new, triangles = X[both.n_fitted :].astype(np.float64), self._triangulated(points)
@@ -239,7 +240,7 @@ class Grid(_AtPlaces):
                 f"step={self.step!r} is not that of the places, which lie between the points of its grid; give their distance, "
                 "or use Delaunay"
             )
-        sides = cells.max(axis=0) + 3  # one cell more at both ends, so that a step from the border has a number
+        sides = cells.max(axis=0) + 3  # one more cell at both ends, so that a step across the border has a number too
         if np.prod(sides) >= 2**62:
             raise ValueError(f"step={self.step!r} makes a grid of more cells than can be numbered; give a larger one")
         numbers = np.ravel_multi_index(tuple(cells.astype(np.int64).T + 1), tuple(sides.astype(np.int64)))

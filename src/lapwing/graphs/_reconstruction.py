@@ -102,7 +102,7 @@ class Reconstruction(Graph):
         order = np.argsort(edges.rows, kind="stable")
         starts = np.cumsum(counts) - counts
         values = np.empty(edges.rows.size)
-        # Classes differ in size, so rows are taken together that have the same number of neighbours.
+        # Classes differ in size, so rows with the same number of neighbours are handled together.
         for k in np.unique(counts[counts > 0]):
             rows = np.flatnonzero(counts == k)
             place = starts[rows, None] + np.arange(k)
@@ -121,7 +121,7 @@ def _require_companions(classes: np.ndarray, counts: np.ndarray) -> None:
 
 
 def barycentric_weights(data: Rows, rows: np.ndarray, neighbors: np.ndarray, reg: float) -> np.ndarray:
-    """Weights (len(rows), k), each row summing to one, of the best affine combination of the neighbours."""
+    """The weights (len(rows), k) of the best affine combination of the neighbours. Each row of weights sums to 1."""
     k = neighbors.shape[1]
     weights = np.empty(neighbors.shape)
     for block in row_blocks(rows.size, k * (data.X.shape[1] if not sparse.issparse(data.X) else k)):
@@ -129,14 +129,14 @@ def barycentric_weights(data: Rows, rows: np.ndarray, neighbors: np.ndarray, reg
         trace = np.trace(G, axis1=1, axis2=2)
         ridge = np.where(
             trace > 0, reg * trace, 1.0
-        )  # where all neighbours equal the row, any weights do, and these give 1/k
+        )  # where all neighbours equal the row, any weights will do, and these give 1/k
         G[:, np.arange(k), np.arange(k)] += ridge[:, None]
         weights[block] = _affine(G, reg)
     return weights
 
 
 def _affine(G: np.ndarray, reg: float) -> np.ndarray:
-    """The w that minimise ``wᵀ G w`` with sum 1, one per Gram matrix."""
+    """The weights w of sum 1 that minimise ``wᵀ G w``, one vector per Gram matrix."""
     if reg == 0 and (np.linalg.matrix_rank(G, hermitian=True) < G.shape[1]).any():
         raise ValueError(
             "reg=0 leaves a local Gram matrix singular (more neighbours than dimensions, or equal rows); use reg > 0"
@@ -146,7 +146,7 @@ def _affine(G: np.ndarray, reg: float) -> np.ndarray:
 
 
 def _local_grams(data: Rows, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
-    """Gram matrices of ``x_j - x_i`` over the neighbours j of i."""
+    """The Gram matrices of the differences ``x_j - x_i``, over the neighbours j of i."""
     X, (b, k) = data.X, neighbors.shape
     if data.has_features and not sparse.issparse(X):
         apart = X[neighbors].astype(np.float64) - X[rows].astype(np.float64)[:, None, :]

@@ -10,13 +10,14 @@ from scipy import sparse
 from ..operators import Structured, diagonal
 from ..problem import Term
 
-LISTED = 100  # links per row up to which they are listed one by one; with more, rows of equal value share factors
+# Up to this many links per row, links are listed one by one. With more, rows of equal value share factors.
+LISTED = 100
 
 
 class Repeated(NamedTuple):
-    """:math:`W_{ij} = M_{u_i u_j}` for i other than j, with :math:`u_i` the value of row i."""
+    """:math:`W_{ij} = M_{u_i u_j}` for i other than j, where :math:`u_i` is the value of row i."""
 
-    M: sparse.csr_array  # symmetric; on the diagonal, the weight of rows of equal value
+    M: sparse.csr_array  # symmetric; the diagonal holds the weight between rows of equal value
     values: np.ndarray  # the value of each row, as a row of M; -1 where it has none
 
     @property
@@ -26,7 +27,7 @@ class Repeated(NamedTuple):
         return sparse.csr_array((np.ones(known.size), (known, self.values[known])), shape=shape)
 
     def listed(self) -> sparse.csr_array | None:
-        """W; None where it has too many entries."""
+        """W as a matrix; None where it has too many entries."""
         counts = np.bincount(self.values[self.values >= 0], minlength=self.M.shape[0])
         if counts @ ((self.M != 0) @ counts) > LISTED * self.values.size:
             return None
@@ -42,9 +43,10 @@ class Repeated(NamedTuple):
         return np.where(linked, np.asarray(self.M[np.maximum(u, 0), np.maximum(v, 0)]).ravel(), 0.0)
 
     def factored(self) -> Term:
-        """L and D with W as factors.
+        """L and D, with W in the form of factors.
 
-        A factor with the rows of values u and v has the weight of u and v, less what it has within each of them.
+        One factor joins the rows of the values u and v with their weight. What it adds within u and within v is subtracted
+        again.
         """
         Z, equal = self.indicators, self.M.diagonal()
         upper = sparse.coo_array(sparse.triu(self.M, 1))

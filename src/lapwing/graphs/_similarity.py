@@ -1,4 +1,4 @@
-"""Weights as similarities: A = -W, where a Laplacian would be D - W."""
+"""Weights as similarities: A is -W, where a Laplacian would be D - W."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._given import Precomputed
 
 
 class OfOne(Operation):
-    """Base of graphs that change the weights of one graph, or of a matrix of weights, which stands for ``Precomputed``."""
+    """Base of graphs that change the weights of one graph. A matrix of weights stands for ``Precomputed``."""
 
     graph: Any
 
@@ -28,7 +28,7 @@ class OfOne(Operation):
         raise NotImplementedError
 
     def _parts(self) -> Signed | None:
-        """The graphs of a sum, each changed alone; None where the graph is no sum."""
+        """The graphs of a sum, each changed on its own; None where the graph is not a sum."""
         (graph,) = self._operands()
         signed = graph.signed()
         return None if signed == [(1.0, graph)] else [(c, self._with(leaf)) for c, leaf in signed]

@@ -122,14 +122,14 @@ class Target(Graph):
 
 
 def targets(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Targets as a matrix of numbers, which of its rows are known, and whether they are sets of labels."""
+    """Targets as a matrix of numbers, which of its rows are known, and whether the rows are sets of labels."""
     if y is None:
         raise ValueError(
             "the graph Target requires y to be passed, but the target y is None; pass one number per sample, or a row of them, "
             "NaN where unknown"
         )
     y = host(y) if is_foreign(y) else y
-    if getattr(getattr(y, "dtype", None), "ordered", False):  # pandas's ordered categories
+    if getattr(getattr(y, "dtype", None), "ordered", False):  # ordered categories of pandas
         codes = np.asarray(getattr(y, "cat", y).codes)
         y = np.where(codes < 0, np.nan, codes)
     try:

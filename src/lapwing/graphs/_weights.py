@@ -22,8 +22,8 @@ class Heat(NamedTuple):
     t: Any = "auto"
     metric: Any = "euclidean"
     metric_params: dict | None = None
-    queries: int | None = None  # how many rows edges start from; None for all
-    exact: bool = False  # whether distances of edges are those of the metric, and not of some other search
+    queries: int | None = None  # how many rows the edges start from; None for all rows
+    exact: bool = False  # whether the distances of edges are those of the metric, and not those of another search
     reach: np.ndarray | None = None  # the distance of each row from its k-th neighbour, where that is known
 
     @property
@@ -31,10 +31,12 @@ class Heat(NamedTuple):
         return self.exact and isinstance(self.metric, str) and self.metric == "cosine" and not self.metric_params
 
     def width(self, squared: np.ndarray, data: Rows, rows: np.ndarray | None = None) -> float:
-        """``"auto"``: the mean squared distance over the (directed) edges, 1 if that is 0 up to rounding.
+        """The width t, given the squared distances of edges.
 
-        ``"half-median"``: t = 2 sigma^2 with sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and
-        Saad (2009, section 6.1); of a sample, of those that the edges start from.
+        ``"auto"`` is the mean squared distance over the directed edges, and 1 where that is 0 up to rounding.
+
+        ``"half-median"`` is t = 2 sigma^2 with sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and
+        Saad (2009, section 6.1). Where a sample of rows was searched for, these are rows of the sample.
         """
         if not isinstance(self.t, str):
             return check_positive("t", self.t)
@@ -44,7 +46,7 @@ class Heat(NamedTuple):
             rows = rows[np.sort(np.random.RandomState(0).permutation(rows.size)[:1000])]
             squared = np.median(distances_among(data, rows, self.metric, self.metric_params)) ** 2 / 2
         mean = float(np.mean(squared)) if np.size(squared) else 0.0
-        # Searches by products return about eps times the squared norms for equal rows.
+        # For equal rows, searches by products return about eps times the squared norms and not 0.
         named = self.metric if isinstance(self.metric, str) else ""
         size = float(np.mean(data.squared_norms)) if named in ("euclidean", "l2") else float(named == "cosine")
         return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
@@ -70,19 +72,19 @@ def local_squares(edges: Edges, heat: Heat) -> np.ndarray:
 
 
 def sees_reach(weights: Any) -> bool:
-    """Whether weights depend on the k-th distance of both rows, as ``"self-tuning"`` and functions of three arguments do."""
+    """Whether weights depend on the k-th distances of both rows, as ``"self-tuning"`` and functions of three arguments do."""
     if not callable(weights):
         return isinstance(weights, str) and weights == "self-tuning"
     try:
         parameters = signature(weights).parameters.values()
-    except (TypeError, ValueError):  # a compiled function
+    except (TypeError, ValueError):  # a compiled function has no signature
         return False
     places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     return sum(p.kind in places and p.default is Parameter.empty for p in parameters) == 3
 
 
 def require_reach(weights: Any, reach: np.ndarray | None) -> bool:
-    """Whether weights depend on the k-th distances; raise where they do and these are not known."""
+    """Whether weights depend on the k-th distances. Raise where they do and these distances are not known."""
     if sees_reach(weights) and reach is None:
         raise ValueError(
             f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and only "
@@ -92,7 +94,7 @@ def require_reach(weights: Any, reach: np.ndarray | None) -> bool:
 
 
 def reach_of(edges: Edges, n: int) -> np.ndarray:
-    """The longest edge from each row; where it has length 0, or there is none, the mean of the others."""
+    """The longest edge from each row. Where it has length 0, or there is none, the mean of the others takes its place."""
     reach = np.zeros(n)
     np.maximum.at(reach, edges.rows, edges.distances.astype(np.float64))
     far = reach > 0
@@ -115,7 +117,7 @@ def _cosine(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
 
 
 def _known_cosines(edges: Edges) -> np.ndarray:
-    """Cosines from distances, which are 1 minus the cosines; 0 where they differ from 0 by rounding alone."""
+    """Cosines from distances, which are 1 minus the cosines. A cosine that differs from 0 only by rounding is 0."""
     cosines = 1 - edges.distances.astype(np.float64)
     return np.where(np.abs(cosines) <= 1e-13, 0.0, cosines)
 
@@ -130,7 +132,10 @@ WEIGHTS: dict[str, Callable[[Rows, Edges, Heat], np.ndarray]] = {
 
 
 def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
-    """Weights of directed edges by name or by a function of their distances, and of the reach of their rows if it has three."""
+    """The weights of directed edges, by name or by a function of distances.
+
+    A function of three arguments is also given the k-th distances of both rows.
+    """
     reach = [heat.reach[ends] for ends in edges[:2]] if require_reach(weights, heat.reach) else []  # type: ignore[index]
     if callable(weights):
         values = np.asarray(weights(edges.distances, *reach), dtype=np.float64)
@@ -146,7 +151,7 @@ def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarr
 
 
 def require_nonnegative(weights: Any, values: np.ndarray, instead: str = 'weights="heat" or "binary"') -> None:
-    """Raise where weights are negative: the Laplacian would not be positive semi-definite."""
+    """Raise where weights are negative, since the Laplacian would not be positive semi-definite."""
     if values.size and values.min() < 0:
         refuse_negative(weights, (values < 0).mean(), instead)
 
@@ -160,7 +165,7 @@ def refuse_negative(weights: Any, share: float, instead: str) -> None:
 
 
 def require_positive_degrees(weights: Any, rows: np.ndarray, W: sparse.csr_array) -> None:
-    """Raise where a row has edges, and all their weights are 0."""
+    """Raise where a row has edges, but all their weights are 0."""
     linked = np.zeros(W.shape[0], dtype=bool)
     linked[rows] = True
     dead = linked & (np.asarray(W.sum(axis=1)).ravel() <= 0)

@@ -1,4 +1,4 @@
-"""The matrix of a fitted linear map, whatever steps it is made of."""
+"""The matrix of a fitted linear map, whatever steps the map is made of."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-SCALERS = (StandardScaler, RobustScaler, MaxAbsScaler)  # which divide features by scale_
+SCALERS = (StandardScaler, RobustScaler, MaxAbsScaler)  # scalers that divide features by scale_
 
 
 def steps(estimator: Any) -> list[Any]:
-    """What a pipeline does, one step after another; any other estimator is the one step."""
+    """The steps of a pipeline in their order; any other estimator is a single step."""
     if not isinstance(estimator, Pipeline):
         return [estimator]
     return [part for _, step in estimator.steps if step not in (None, "passthrough") for part in steps(step)]
 
 
 def directions(estimator: Any) -> np.ndarray:
-    """The rows of the linear map."""
+    """The rows of the matrix of the linear map."""
     if isinstance(estimator, Pipeline):
         maps = [_scaling(step) if isinstance(step, SCALERS) else directions(step) for step in steps(estimator)]
         if all(sparse.issparse(linear) for linear in maps):
@@ -63,7 +63,7 @@ def units(estimator: Any) -> np.ndarray:
 
 
 def split(estimator: Any) -> tuple[Any, Any]:
-    """A fitted pipeline as what makes features, which may be anything, or None, and the linear map of these."""
+    """A fitted pipeline in two parts: what makes the features, which may be anything or None, and the linear map of these."""
     parts = steps(estimator)
     first = len(parts)
     while first > 0 and (isinstance(parts[first - 1], SCALERS) or has_directions(parts[first - 1])):

@@ -234,6 +234,6 @@ def _feature_names(model: Any, making: Any, given: Any, d: int) -> list[str]:
 
 
 def _outputs(model: Any, k: int) -> Any:
-    """The names of the coordinates; a classifier at the end of discriminant analysis may name more than are shown."""
+    """The names of the coordinates. A discriminant analysis may give more names than there are components."""
     names = model.get_feature_names_out() if hasattr(model, "get_feature_names_out") else []
     return names if len(names) == k else [f"component {i}" for i in range(k)]

@@ -1,4 +1,4 @@
-"""Fits to half of the rows, and which of their components are which."""
+"""Fits to halves of the rows, and which of their components correspond to each other."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..rows import encode_labels
 
 
 def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -> Iterator[Any]:
-    """Copies of the estimator, each fitted to half of the rows (of each class, where y holds classes), drawn without replacement.
+    """Copies of the estimator, each fitted to half of the rows, drawn without replacement; by class where y holds classes.
 
-    What is estimated from half of the rows without replacement varies as much as from as many as there are with replacement: the
-    variance of a mean is s²/m (1 - m/n) in the one case, with m = n/2, and s²/n in the other. A row that is drawn twice would be
-    its own nearest neighbour.
+    Estimates from half of the rows without replacement vary as much as those from n rows with replacement. For a mean, the
+    variance is s²/m (1 - m/n) with m = n/2 in the first case, and s²/n in the second, which is the same. With replacement, a
+    row that is drawn twice would be its own nearest neighbour.
     """
     X, y = indexable(X, y)
     n, random = X.shape[0] if hasattr(X, "shape") else len(X), check_random_state(random_state)
@@ -30,7 +30,7 @@ def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -
 
 
 def _classes(y: Any, n: int) -> np.ndarray:
-    """Labels as numbers; all rows alike where y holds something else."""
+    """Labels as numbers. Where y holds something else, all rows have the same number."""
     try:
         return encode_labels(y, n)
     except ValueError:
@@ -49,7 +49,7 @@ def taken(A: Any, rows: np.ndarray) -> Any:
 
 
 def matched(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """The rows of ``found``, of unit length, in the order and with the signs that make them most like those expected."""
+    """The rows of ``found``, of unit length, in the order and with the signs that make them most similar to those expected."""
     cosines = expected @ found.T
     order = linear_sum_assignment(-np.abs(cosines))[1]
     signs = np.where(cosines[np.arange(len(expected)), order] < 0, -1.0, 1.0)

@@ -24,7 +24,7 @@ from ._directions import steps
 from ._resampling import half_fits, matched, taken
 
 FOLDS = 5
-NEIGHBORS = 10  # nearest rows that are compared before and after the projection, where there are no classes
+NEIGHBORS = 10  # where there are no classes, this many nearest rows are compared before and after the projection
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ def stability(
 
 
 def _coordinates(model: Any, X: Any) -> np.ndarray:
-    """One row of unit length per component: the coordinates of all samples about their mean."""
+    """One row of unit length per component: the coordinates of all samples, less their mean."""
     Z = _transformed(model, X).T
     Z = Z - Z.mean(axis=1, keepdims=True)
     lengths = np.linalg.norm(Z, axis=1, keepdims=True)
@@ -185,7 +185,7 @@ def _flat(X: Any) -> np.ndarray:
 
 
 def _principal(model: Any, X: Any, k: int) -> Any:
-    """As many principal components behind the same steps, of columns in the same units."""
+    """As many principal components, after the same steps and of columns in the same units."""
     *before, last = steps(model)
     solver = "arpack" if sparse.issparse(X) else "auto"
     scaled = [StandardScaler(with_mean=False)] if getattr(last, "scale_", None) is not None else []
@@ -194,11 +194,11 @@ def _principal(model: Any, X: Any, k: int) -> Any:
 
 
 def _held_out(estimator: Any, other: Any, X: Any, y: Any, random: Any) -> tuple[str, np.ndarray, np.ndarray]:
-    """For each row that can be judged, how well both methods do where it is held out."""
+    """For each row that can be judged, how well both methods do when it is held out."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     try:
         classes = None if y is None else encode_labels(y, n)
-    except ValueError:  # y holds no classes
+    except ValueError:  # y does not hold classes
         classes = None
     seed = random.randint(2**31 - 1)
     small = classes is None or np.bincount(classes[classes >= 0]).min() < FOLDS
@@ -234,7 +234,7 @@ def _recalls(X: Any, new: Any, Z: np.ndarray, Z_new: np.ndarray) -> np.ndarray:
 
 
 def _exchanged(differences: np.ndarray, n: int, random: Any) -> float:
-    """How often signs by chance make a sum as far from 0; the order found is one of them."""
+    """How often random signs make a sum as far from 0. The signs that were found count as one draw."""
     told = differences[differences != 0]
     least = abs(told.sum()) * (1 - 1e-12)
     as_far = sum(abs(told @ random.choice([-1.0, 1.0], told.size)) >= least for _ in range(n))

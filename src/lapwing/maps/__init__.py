@@ -1,9 +1,9 @@
-"""F: the rows as they come, their means, the forms FᵀMF, coordinates, and the way back.
+"""The map F: it reads rows and gives their means, the forms FᵀMF, coordinates, and the way back from coordinates.
 
-One class per kind of rows: :class:`DenseMap`, :class:`SparseMap`, :class:`SummaryMap` (rows in blocks) and :class:`KernelMap`
-share the protocol of :class:`Map`, as do :class:`DeviceMap`, of tensors, and what :func:`weighted` makes of rows that stand for
-several samples each; :class:`FreeMap` is the identity and :class:`TensorMap` takes images. Where rows are centred, where more
-columns than rows are handled, and where sparse rows stay sparse is decided here and nowhere else.
+There is one class per kind of rows. :class:`DenseMap`, :class:`SparseMap`, :class:`SummaryMap` (rows in blocks),
+:class:`KernelMap` and :class:`DeviceMap` (tensors) share the protocol of :class:`Map`. So do the maps that :func:`weighted`
+makes of rows that stand for several samples each. :class:`FreeMap` is the identity, and :class:`TensorMap` takes images. This
+package alone decides where rows are centred, how more columns than rows are handled, and where sparse rows stay sparse.
 """
 
 from __future__ import annotations

@@ -15,15 +15,16 @@ from ..devices import Links, host, is_tensor
 from ..operators import Structured
 from ._map import FEW_ROWS, Deviations, Map
 
-ENTRIES = {"cpu": 1 << 20}  # float64 numbers in a block on the CPU; MANY_ENTRIES on other devices
+ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
 MANY_ENTRIES = 1 << 25
-FEW = 256  # rows that are enough to see how far rows are from their mean
-FAR = 16.0  # the mean may be this many times as far from the origin as from rows, before products lose over a digit
-NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to here, as a share of its degrees, are 0
+FEW = 256  # this many rows are looked at, to see how far rows are from their mean
+# Where the mean is more than this many times as far from the origin as from the rows, products lose over one digit.
+FAR = 16.0
+NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
 
 
 class DeviceMap(Map):
-    """F = X, a tensor; with columns divided by ``scale`` as they are read."""
+    """F = X, a tensor. Where there is a ``scale``, columns are divided by it as they are read."""
 
     def __init__(self, X: Any, scale: np.ndarray | None = None):
         self.torch = sys.modules["torch"]
@@ -131,7 +132,7 @@ class DeviceMap(Map):
         return host(gram)
 
     def forms(self, matrices: Sequence[Structured], shift: np.ndarray | None = None) -> list[np.ndarray]:
-        """Add the form of the links by differences, which a shift does not change, and that of the row sums."""
+        """Sum the forms of the links, by differences, which a shift does not change, and the forms of the row sums."""
         about = None if shift is None else self._there(shift)
         totals = [self._square() for _ in matrices]
         weights = [self._row_sums(M) for M in matrices]
@@ -164,7 +165,7 @@ class DeviceMap(Map):
         return None if bool((total.abs() <= NEGLIGIBLE * diag.abs()).all()) else total
 
     def _add_links(self, total: Any, M: Structured) -> None:
-        """``-Σ S_ij (f_i - f_j)(f_i - f_j)ᵀ`` over pairs: nothing cancels where F is smooth."""
+        """Add ``-Σ S_ij (f_i - f_j)(f_i - f_j)ᵀ`` over pairs: differences lose no digits where F is smooth."""
         if M.sparse is None:
             return
         links = M.sparse if isinstance(M.sparse, Links) else self._links(M.sparse)
@@ -221,7 +222,7 @@ class DeviceMap(Map):
         return host(total)
 
     def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
-        """Products with NumPy arrays, made on the device."""
+        """``scale (F - 1 shiftᵀ)`` as an operator on NumPy arrays, whose products are made on the device."""
         about = self._there(shift)
 
         def times(V: np.ndarray) -> np.ndarray:
@@ -237,16 +238,18 @@ class DeviceMap(Map):
         )
 
     def projected(self, mean: Any, components: Any) -> Any:
-        """``(F - mean) componentsᵀ`` as a tensor: one product, and the mean's afterwards.
+        """``(F - mean) componentsᵀ`` as a tensor: one product of F, from which that of the mean is subtracted.
 
-        Where the mean is so far away that its product would drown the others, rows are moved first, some at a time.
+        Where the mean is so far away that the difference of the two products would lose digits, the mean is subtracted from
+        the rows first, some rows at a time.
         """
         torch, X, scale = self.torch, self.X, self.scale
         V, about = self._there(components), self._there(mean)
         if scale is not None:
             V, about = V / scale, about * scale
         V, offset = V.T.to(X.dtype), -(V @ about)
-        found = torch.addmm(offset.to(X.dtype), X, V)  # first, so that the device is busy while the mean is looked at
+        # The product comes first, so that the device is busy while the mean is looked at.
+        found = torch.addmm(offset.to(X.dtype), X, V)
         apart = X[:: max(1, len(X) // FEW)].double() - about
         if bool(about.square().sum() > FAR**2 * apart.square_().sum(1).mean()):
             about = about.to(X.dtype)

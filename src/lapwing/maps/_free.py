@@ -1,4 +1,4 @@
-"""The free map: every sample has coordinates of its own, and no formula gives them."""
+"""The free map: every sample has coordinates of its own, which no formula gives."""
 
 from __future__ import annotations
 

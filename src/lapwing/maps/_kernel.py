@@ -17,7 +17,8 @@ from ._map import Centre, Coordinates, DenseMap, Map, is_far, leading
 from ._preprojection import Preprojection
 from ._weighted import WeightedDenseMap
 
-ON_DEVICES = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")  # kernels of tensors
+# The kernels that are computed on tensors.
+ON_DEVICES = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Kernel:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def width(self, X: Array, share: float = 1.0, variance: float | None = None) -> float | None:
-        """``gamma`` as a number: "scale" is one over the number of features and their variance, "auto" a share of that."""
+        """``gamma`` as a number. "scale" is 1 / (number of features times their variance), and "auto" is a share of that."""
         if not isinstance(self.gamma, str):
             return None if self.gamma is None else check_positive("gamma", self.gamma)
         check_choice("gamma", self.gamma, ("auto", "scale"))
@@ -47,14 +48,15 @@ class Kernel:
 
     @property
     def options(self) -> dict:
-        """Parameters of a named kernel."""
+        """The parameters of a named kernel."""
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
 
     def __call__(self, X: Array, Y: Array | None = None) -> np.ndarray:
-        """The kernel between the rows of X and of Y; between those of X where Y is None."""
+        """The kernel between the rows of X and those of Y; None as Y is X."""
         if self.is_precomputed:
             return X
-        X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))  # float32 would lose digits here
+        # In float64, since float32 would lose digits here.
+        X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))
         X, Y = self.moved(X, Y)
         try:
             if callable(self.kernel):
@@ -68,9 +70,11 @@ class Kernel:
         return self.finite(K.toarray() if sparse.issparse(K) else np.asarray(K))
 
     def moved(self, X: Array, Y: Array | None = None) -> tuple[Array, Array | None]:
-        """Both with the same row subtracted, for a kernel of differences that is found by products of rows far from the origin.
+        """X and Y with the same row subtracted, for a kernel of differences whose rows are far from the origin.
 
-        Where rows are sparse, only columns without zeros can be far, and only these are moved.
+        Such a kernel is computed from products of rows, which would lose digits there.
+
+        Where rows are sparse, only columns without zeros can be far from the origin, and only these are moved.
         """
         near = X if Y is None else Y
         if not (isinstance(self.kernel, str) and self.kernel == "rbf" and is_far(near)):
@@ -91,7 +95,9 @@ class Kernel:
         gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
         kernel = self.kernel if isinstance(self.kernel, str) else ""
         if kernel == "rbf":
-            mean = Y.mean(0)  # where rows are far from the origin, distances found by products would lose their digits
+            # The mean is subtracted, since distances from products of rows that are far from the origin would lose their
+            # digits.
+            mean = Y.mean(0)
             X, Y = X - mean, Y - mean
             squared = X.square().sum(1)[:, None] + Y.square().sum(1) - 2 * (X @ Y.T)
             return (-gamma * squared.clamp_(min=0)).exp_()
@@ -126,10 +132,10 @@ def _variance(X: Array) -> float:
 
 
 class KernelMap(Map):
-    """F: the features that a kernel stands for, known by the kernel matrix K of the rows alone.
+    """The map F to the features that a kernel stands for. Only the kernel matrix K of the rows is known.
 
-    The centred kernel matrix U S Uᵀ is the Gram matrix of features whose principal coordinates are U S^½: the linear problem is
-    solved there, and a direction V is the function f(x) = k(x)ᵀ U S^-½ V.
+    The centred kernel matrix U S Uᵀ is the Gram matrix of features whose principal coordinates are U S^½. The linear problem
+    is solved in these coordinates. A direction V there is the function f(x) = k(x)ᵀ U S^-½ V.
 
     Parameters
     ----------
@@ -156,7 +162,7 @@ class KernelMap(Map):
         return self.K.mean(axis=0) if self.counts is None else self.counts @ self.K / self.n_samples
 
     def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
-        """The forms in principal coordinates, in which ``mean`` is as well."""
+        """The forms in principal coordinates. ``mean`` is in these coordinates too."""
         K, roots = self.K, self.roots
         about_origin = centre.at_origin and preprojection.is_whole and centre.is_seen
         means = np.zeros(len(K)) if about_origin else self._means()
@@ -166,7 +172,8 @@ class KernelMap(Map):
         gram = gram if self.counts is None else roots * gram * roots.T
         values, U, _ = leading(*np.linalg.eigh(gram), self._floor(gram), preprojection.count)
         F, dual = _like(U * np.sqrt(values) / roots, self.counts), roots * U / np.sqrt(values)
-        if not about_origin:  # as all would in exact arithmetic, those of directions near rounding too sum to 0
+        # In exact arithmetic all columns would sum to 0. Those of directions near rounding do not quite, and are corrected.
+        if not about_origin:
             dual -= dual.sum(axis=0) * (1.0 if self.counts is None else self.counts[:, None]) / self.n_samples
         shift = np.zeros(F.shape[1])
         if centre.at_origin:
@@ -176,7 +183,7 @@ class KernelMap(Map):
         return Coordinates(F.forms(matrices, shift), shift, lambda V: (dual @ V).T, F.shape[1], means)
 
     def spread(self, mean: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Over all features, which are not known one by one; about their plain mean."""
+        """The sum over all features, about their plain mean. The features are not known one by one."""
         means = self._means()
         squares = np.diagonal(self.K) - 2 * means + self.total(means) / self.n_samples
         return np.atleast_1d(self.total(weights * squares))

@@ -16,30 +16,32 @@ from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blo
 from ..solvers import LanczosError, Tridiagonal, numerical_rank, seeded_eigsh, solve
 from ._preprojection import Count, Preprojection
 
-PILOT = 1000  # rows whose mean is subtracted before sums are taken, so that digits are kept
-FAR = 100.0  # how many times its spread X may be away from the origin before products of its rows need it centred
-FEW_ROWS = 10_000  # rows whose deviations are enough to say whether columns are in different units
-LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in 20 directions are asked for
-LARGE = 1500  # rows of a Gram matrix from which on it pays to find no more eigenvectors than are wanted
-LEAST = {"float64": 1e-280, "float32": 1e-62}  # sums of squares above this have the usual relative rounding
-SHORT = 1e-4  # share of the longest direction, below which the squares of a direction have lost half of their digits
-MOST_LINKED = 0.75  # share of rows with links up to which the others are left out of the forms
+PILOT = 1000  # The mean of this many rows is subtracted before sums are taken, so that the sums keep their digits.
+# Where X is farther from the origin than this many times its spread, rows are centred before they are multiplied.
+FAR = 100.0
+FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
+LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in this many directions are asked for
+LARGE = 1500  # from this many rows of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
+# Sums of squares above this have the usual relative rounding, by the type of the rows.
+LEAST = {"float64": 1e-280, "float32": 1e-62}
+SHORT = 1e-4  # The squares of a direction shorter than this share of the longest one have lost half of their digits.
+MOST_LINKED = 0.75  # where up to this share of the rows has links, the other rows are left out of the forms
 
 
 def in_range(dtype: Any, squares: float) -> bool:
-    """Whether rows of this type, with this sum of squares, have all their digits, and so have differences of them."""
+    """Whether rows of this type and sum of squares keep all their digits, and their differences do as well."""
     return bool(LEAST[np.dtype(dtype).name] < squares < np.inf)
 
 
 def rounding(dtype: Any, squares: float) -> float:
-    """What the rounding of data with this sum of squares, before it is centred, can add to an eigenvalue of its scatter."""
+    """The most that the rounding of data with this sum of squares, before it is centred, adds to an eigenvalue of its scatter."""
     if not np.isfinite(squares) or (squares > 0 and not in_range(dtype, squares)):
         raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
     return float(np.finfo(dtype).eps) ** 2 * squares
 
 
 def is_far(X: Any) -> bool:
-    """Whether rows, of which some are looked at, are so far from the origin that their products drown their distances."""
+    """Whether rows are so far from the origin that products lose the digits of their distances. Only some rows are looked at."""
     few = X[:: max(1, X.shape[0] // PILOT)]
     total, squares = np.zeros(X.shape[1]), 0.0
     with np.errstate(over="ignore"):
@@ -51,9 +53,10 @@ def is_far(X: Any) -> bool:
 
 
 class Centre(NamedTuple):
-    """What is subtracted from the rows: the mean under ``weights``, the plain mean where these are None, or nothing.
+    """What is subtracted from the rows: their mean under ``weights``, their plain mean where these are None, or nothing.
 
-    ``is_seen`` says whether there is a constraint that changes with it: a diagonal matrix sees the origin, Laplacians do not.
+    ``is_seen`` says whether the constraint changes with what is subtracted. A diagonal constraint does, and a Laplacian does
+    not.
     """
 
     weights: np.ndarray | None = None
@@ -62,24 +65,24 @@ class Centre(NamedTuple):
 
 
 class Deviations(NamedTuple):
-    """The standard deviations of columns, exactly 0 for constant ones, and which columns hold a number in most of their rows."""
+    """The standard deviations of the columns, exactly 0 for constant ones; and which columns have a number in most rows."""
 
     values: np.ndarray
     filled: np.ndarray
 
 
 class Spectrum(NamedTuple):
-    """Sums of squares along all principal directions, descending, without those that are rounding, and their total."""
+    """The sums of squares along all principal directions, descending, without those that are rounding; and their total."""
 
     values: np.ndarray
     total: float
 
     def needed(self, share: float) -> int:
-        """How many of the leading directions hold this share."""
+        """How many of the leading directions hold this share of the total."""
         return 1 + int(np.searchsorted(np.cumsum(self.values), share * self.total))
 
     def share(self, count: int) -> float:
-        """What so many leading directions hold."""
+        """The share of the total that so many leading directions hold."""
         return float(self.values[:count].sum() / self.total)
 
 
@@ -87,7 +90,7 @@ Leading = tuple[np.ndarray, np.ndarray, Spectrum]
 
 
 class Principal(NamedTuple):
-    """Coordinates of the rows on principal directions, the way back to features, and where the origin of the features is."""
+    """Coordinates of the rows on principal directions, the way back to features, and the place of the features' origin."""
 
     coordinates: Map
     back: Callable[[np.ndarray], np.ndarray]  # (p, k) in coordinates -> (k, n_features)
@@ -96,7 +99,7 @@ class Principal(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """The problem in coordinates: the forms FᵀMF, what was subtracted, the way back to features, and how many were kept."""
+    """The problem in coordinates: the forms FᵀMF, what was subtracted, the way back to features, and how many are kept."""
 
     forms: list[Any]
     mean: np.ndarray
@@ -107,10 +110,10 @@ class Coordinates(NamedTuple):
 
 
 class Map:
-    """F: rows of numbers, as forms and projections read them.
+    """The map F: rows of numbers, as forms and projections read them.
 
-    A kind of rows writes :meth:`block` and :meth:`columns`, which is how all sums below read it, and overrides what it can do
-    better. Sums are in float64 whatever the rows are.
+    Each kind of rows writes :meth:`block` and :meth:`columns`, by which all sums below read it, and overrides what it can
+    compute in a better way. Sums are in float64, whatever the type of the rows.
 
     Attributes
     ----------
@@ -126,8 +129,9 @@ class Map:
     """
 
     is_large: bool = False
-    least_found: ClassVar[int] = 0  # directions from which rules see how the variance is spread; 0 where no rule looks
-    roots: Any = 1.0  # the roots of how many samples each row stands for, as a column
+    # How many directions a rule needs to see how the variance is spread; 0 where there is no such rule.
+    least_found: ClassVar[int] = 0
+    roots: Any = 1.0  # the square roots of how many samples each row stands for, as a column
     plain_scatter: np.ndarray | None = None  # the scatter about the mean, once something else has computed it
 
     def __init__(self, X: Any):
@@ -172,10 +176,10 @@ class Map:
         return float(values.sum())
 
     def forms(self, matrices: Sequence[Structured], shift: np.ndarray | None = None) -> list[np.ndarray]:
-        """``(F - shift)ᵀ M (F - shift)`` for each M.
+        """``(F - shift)ᵀ M (F - shift)`` for each matrix M.
 
-        One pass over blocks of rows serves the thin parts of all matrices, so that scatter matrices cost no more than a
-        covariance.
+        One pass over blocks of rows computes the forms of the thin parts of all matrices, so that several scatter matrices
+        cost no more than one covariance.
         """
         n, p = self.shape
         totals = [np.zeros((p, p)) for _ in matrices]
@@ -201,7 +205,11 @@ class Map:
         return [(total + total.T) / 2 for total in totals]
 
     def _add_wide(self, total: np.ndarray, M: Structured, shift: np.ndarray | None) -> None:
-        """Edges join far rows, so this takes all rows of a few columns; L F cancels where F is smooth, so not in float32."""
+        """Add the form of the wide part of M, a few columns of all rows at a time, in float64.
+
+        Links join distant rows, so all rows are read together. Where F is smooth, L F is a small difference of large numbers,
+        for which float32 has too few digits.
+        """
         M, (n, p) = M.wide, self.shape
         for columns in row_blocks(p, n // 4):
             product = M @ self.columns(columns, None if shift is None else shift[columns])
@@ -225,12 +233,12 @@ class Map:
         return total
 
     def deviations(self, few: bool = False) -> Deviations:
-        """The standard deviations of all columns; with ``few``, those of evenly spaced rows where there are many."""
+        """The standard deviations of all columns. With ``few``, only some evenly spaced rows are read where there are many."""
         return Deviations(np.sqrt(self.spread(self.plain_mean, np.ones(self.shape[0])) / self.n_samples), self.filled)
 
     @property
     def filled(self) -> np.ndarray:
-        """Which columns hold a number in more than half of their rows, and not mostly the zeros of a sparse array."""
+        """Which columns hold a number in more than half of their rows, and are not mostly zeros of a sparse array."""
         return np.ones(self.shape[1], dtype=bool)
 
     def variance_along(self, Q: np.ndarray) -> np.ndarray:
@@ -252,11 +260,14 @@ class Map:
 
     @cached_property
     def row_gram(self) -> np.ndarray:
-        """The Gram matrix of the centred rows, for F of fewer rows than columns; search and projection share it."""
+        """The Gram matrix of the centred rows, where there are fewer rows than columns.
+
+        The search and the projection share it.
+        """
         return self.gram_about(self.plain_mean)
 
     def gram_about(self, mean: np.ndarray) -> np.ndarray:
-        """``(F - mean)(F - mean)ᵀ``, centred before the product."""
+        """``(F - mean)(F - mean)ᵀ``. Rows are centred before they are multiplied."""
         raise NotImplementedError
 
     @property
@@ -273,7 +284,7 @@ class Map:
         return values[::-1][: min(rank, self.n_samples - 1)], float(np.maximum(values, 0).sum())
 
     def centred(self, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
-        """``scale (F - 1 shiftᵀ)`` as an operator, in the precision of what it multiplies."""
+        """``scale (F - 1 shiftᵀ)`` as an operator. Its products have the precision of what it is multiplied with."""
         raise NotImplementedError
 
     def projected(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
@@ -285,7 +296,7 @@ class Map:
         raise NotImplementedError
 
     def misfit(self, mean: np.ndarray, Q: np.ndarray, U: np.ndarray) -> float:
-        """How far ``Q U`` is from ``F - mean``, as a share of it."""
+        """The distance of ``Q U`` from ``F - mean``, as a share of the length of ``F - mean``."""
         total = left = 0.0
         for rows, block in self.blocks(mean):
             total += np.vdot(block, block)
@@ -296,7 +307,7 @@ class Map:
     def principal(self, preprojection: Preprojection, about: np.ndarray) -> Principal:
         """Coordinates of the rows on the leading directions of ``F - about``, from the smaller of the two Gram matrices.
 
-        By Lanczos on that matrix, as an operator, where few directions of many are asked for.
+        Where few of many directions are asked for, Lanczos finds them, and the Gram matrix stays an operator.
         """
         found = self._truncated(preprojection, about) if self._is_truncated(preprojection) else None
         if found is not None:
@@ -307,7 +318,7 @@ class Map:
         return Principal(self._like(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
 
     def _truncated(self, preprojection: Preprojection, about: np.ndarray) -> Principal | None:
-        """Twice as many directions until they are enough; None where a whole decomposition costs less."""
+        """Find twice as many directions each time until they are enough; None where a whole decomposition costs less."""
         n, d = self.shape
         if self.is_constant:
             preprojection.count(np.empty(0), 0.0)  # raises, and says what is wrong
@@ -332,18 +343,18 @@ class Map:
         return Principal(self._like(self._onto(about, N)), lambda V: (N @ V).T, lambda: -(N.T @ about), spectrum)
 
     def _too_many(self, size: int) -> bool:
-        """Whether more directions than these should be found by a whole decomposition."""
+        """Whether so many directions are better found by a whole decomposition."""
         return 2 * size * LANCZOS_SHARE > min(self.shape)
 
     def _rooted(self, about: np.ndarray) -> LinearOperator:
-        """The centred rows, each times the root of how many samples it stands for."""
+        """The centred rows, each multiplied by the square root of how many samples it stands for."""
         centred = self.centred(about)
         if np.ndim(self.roots) == 0:
             return centred
         return aslinearoperator(sparse.diags_array(self.roots.ravel())) @ centred
 
     def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
-        """The largest eigenvalues and their eigenvectors of the smaller Gram matrix; about the mean it is decomposed once."""
+        """The largest eigenpairs of the smaller Gram matrix. The one about the mean is decomposed only once."""
         if about is self.plain_mean and min(self.shape) >= LARGE and not preprojection.is_whole:
             reduced, floor = self._reduced
             return leading(reduced.values, reduced.vectors, floor, preprojection.count)
@@ -363,17 +374,17 @@ class Map:
 
     @cached_property
     def _reduced(self) -> tuple[Tridiagonal, float]:
-        """The same for a large matrix of which few eigenvectors are wanted."""
+        """As :meth:`_decomposed`, for a large matrix of which few eigenvectors are wanted."""
         gram = self.smaller_gram
         return Tridiagonal(gram), self._rounding(gram, self.plain_mean)
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
-        """Directions that are combinations U / sigma of the rows, written out only for the components.
+        """Directions that are combinations U / sigma of the rows. They are written out only for the components.
 
-        Where rows stand for several samples, U is of their Gram matrix with their roots on both sides.
+        Where rows stand for several samples, U belongs to their Gram matrix multiplied by their roots on both sides.
 
-        The Gram matrix holds squares, so that of directions far shorter than the longest it has few digits. These are made
-        orthonormal again by Cholesky's factor R of their own Gram matrix.
+        The Gram matrix holds squares, so it has few digits for directions that are far shorter than the longest. These are
+        made orthonormal again by the Cholesky factor R of their own Gram matrix.
         """
         C, F = self.roots * U / sigma, U * sigma / self.roots
         if sigma.size and sigma.min() < SHORT * sigma.max():
@@ -394,7 +405,7 @@ class Map:
         return total
 
     def _like(self, coordinates: Any) -> Map:
-        """Other coordinates of the same rows, where these are."""
+        """A map of other coordinates of the same rows, on the same device."""
         return DenseMap(coordinates)
 
     def _onto(self, about: np.ndarray, N: np.ndarray) -> Any:
@@ -414,10 +425,10 @@ class Map:
         return self.plain_mean if centre.weights is None else self.mean(centre.weights)
 
     def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
-        """The forms of the matrices, of which the constraint comes last, in the coordinates that the problem is solved in.
+        """The forms of the matrices, the last of which is the constraint, in the coordinates that the problem is solved in.
 
-        These are the columns of F, or, where directions are to be left out or the constraint does not reveal the rank of F,
-        its principal coordinates.
+        These are the columns of F. They are its principal coordinates where directions are to be left out, or where the
+        constraint does not reveal the rank of F.
         """
         whole = preprojection.share is None and centre.is_seen and not preprojection.principal
         mean = self.mean_at(centre)
@@ -448,20 +459,21 @@ class Map:
     def _passed_once(
         self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection, mean: np.ndarray
     ) -> Coordinates:
-        """Scatter and forms together, of matrices without a wide part and about one mean."""
+        """The scatter and the forms from one pass over the rows, for matrices without a wide part that share their mean."""
         plain = self.plain_mean
         C, *forms = self.forms([identity(self.shape[0]), *matrices], plain)
         self.plain_scatter = C
         _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
         forms = [N.T @ M @ N for M in forms]
-        if centre.weights is not None:  # the constraint, last, is about another mean; what attracts does not see it
+        # The last form, the constraint, is about another mean; the other forms do not depend on the mean.
+        if centre.weights is not None:
             offset = N.T @ (mean - plain)
             forms[-1] -= self.total(centre.weights) * np.outer(offset, offset)
         return Coordinates(forms, mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
 
 
 def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None:
-    """The rows that the matrices and the centre see; None where these are most rows."""
+    """The rows that the matrices and the centre depend on; None where these are most rows."""
     if any(M.factors or M.rest is not None for M in matrices):
         return None
     seen = np.zeros(matrices[0].n, dtype=bool) if centre.weights is None else centre.weights != 0
@@ -474,10 +486,10 @@ def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None
 
 
 def leading(values: np.ndarray, vectors: Any, floor: float, count: Count) -> Leading:
-    """The largest eigenvalues of a Gram matrix, descending, with their eigenvectors, as many as ``count`` says; and all.
+    """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors, as many as ``count`` says; and all values.
 
-    ``values`` are ascending; ``vectors`` are theirs, in columns, or a function that finds those of the p largest. ``count`` is
-    given the eigenvalues that are not rounding, those up to ``floor``, and the sum of all.
+    ``values`` are ascending. ``vectors`` are their eigenvectors in columns, or a function that finds those of the p largest.
+    ``count`` is given the eigenvalues above ``floor``, which are not rounding, and the sum of all eigenvalues.
     """
     spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     p = count(*spectrum)
@@ -492,7 +504,7 @@ class DenseMap(Map):
     limit: ClassVar[int] = 4000  # the largest Gram matrix that is formed where few of its eigenvectors are wanted
 
     def _is_truncated(self, preprojection: Preprojection) -> bool:
-        """Whether few directions of very many are wanted; an energy may turn out to be that of few."""
+        """Whether few of very many directions are wanted. A share of the variance may turn out to need only few."""
         few = preprojection.at_most or 0
         return not preprojection.is_whole and min(self.shape) > self.limit and few * LANCZOS_SHARE < min(self.shape)
 
@@ -501,7 +513,7 @@ class DenseMap(Map):
         return DenseMap(self.X[rows])
 
     def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
-        """As for every F; where many rows have no links, from the others alone, but for the principal directions."""
+        """As for every F. Where many rows have no links, only the others are read, except for the principal directions."""
         linked = None if self.is_wide else _linked(matrices, centre)
         if linked is None:
             return super().coordinates(matrices, centre, preprojection)
@@ -519,7 +531,7 @@ class DenseMap(Map):
         return Coordinates(F.forms(forms, shift), mean, lambda V: (N @ V).T, N.shape[1], spectrum=spectrum)
 
     def _directions(self, preprojection: Preprojection) -> tuple[np.ndarray, Spectrum | None]:
-        """The principal directions in columns, of X with fewer columns than rows."""
+        """The principal directions in columns, for X with fewer columns than rows."""
         about = self.plain_mean
         found = self._truncated(preprojection, about) if self._is_truncated(preprojection) else None
         if found is None:
@@ -529,7 +541,8 @@ class DenseMap(Map):
     def block(self, rows: slice, shift: np.ndarray | None = None) -> np.ndarray:
         if shift is None:
             return np.asarray(self.X[rows], dtype=np.float64)
-        block = self.X[rows].astype(np.float64)  # then in place: faster than a subtraction of mixed types
+        # The conversion and the subtraction in place are faster than a subtraction of mixed types.
+        block = self.X[rows].astype(np.float64)
         block -= shift
         return block
 
@@ -537,16 +550,16 @@ class DenseMap(Map):
         return np.subtract(self.X[:, columns], 0 if shift is None else shift, dtype=np.float64)
 
     def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """The mean of a constant column is that constant and not a rounding away from it."""
+        """The mean of the rows. For a constant column it is exactly that constant."""
         X, total = self.X, np.zeros(self.shape[1])
         size = float(len(X)) if weights is None else weights.sum()
         for rows, block in self.blocks():
-            # A plain sum wakes no BLAS threads, which would spin through a search that follows.
+            # ``sum`` starts no BLAS threads. These would go on spinning, and slow down a search that follows.
             total += block.sum(axis=0) if weights is None else weights[rows] @ block
         mean = total / size
         few = X[:: max(1, len(X) // 100)]
         flat = np.flatnonzero(np.ptp(few, axis=0) <= 1e-4 * np.abs(mean))
-        if flat.size:  # columns that are large beside their spread are summed about their first entry
+        if flat.size:  # columns that are large compared with their spread are summed about their first entry
             weights = np.ones(len(X)) if weights is None else weights
             total = np.zeros(flat.size)
             for rows, block in self.blocks():
@@ -555,7 +568,7 @@ class DenseMap(Map):
         return mean
 
     def deviations(self, few: bool = False) -> Deviations:
-        """In one pass, about a point near the mean."""
+        """The deviations from one pass over the rows, about a point near the mean."""
         if few and self.shape[0] > FEW_ROWS:
             return DenseMap(self.X[:: ceil(self.shape[0] / FEW_ROWS)]).deviations()
         n, pilot = self.shape[0], DenseMap(self.X[:: max(1, len(self.X) // PILOT)]).mean()
@@ -583,7 +596,10 @@ class DenseMap(Map):
         return centred_operator(self.X, shift, scale)
 
     def _rooted(self, about: np.ndarray) -> LinearOperator:
-        """Rows of single precision, or whose columns are divided, are read some at a time: no copy of X in double precision."""
+        """As for every F.
+
+        Rows in float32, or with divided columns, are read some at a time, so that X is not copied in float64.
+        """
         if type(self).block is DenseMap.block and self.dtype == np.float64:
             return super()._rooted(about)
 
@@ -647,8 +663,8 @@ class DividedMap(DenseMap):
 
 
 def centred_operator(F: Any, shift: np.ndarray, scale: float = 1.0) -> LinearOperator:
-    """Scale (F - 1 shiftᵀ), which is never formed."""
-    scale = float(scale)  # a NumPy scalar would turn products of single precision into double
+    """``scale (F - 1 shiftᵀ)``, which is never formed."""
+    scale = float(scale)  # a NumPy scalar would turn products in single precision into double precision
     return LinearOperator(
         F.shape,
         matvec=lambda v: (F @ np.ravel(v) - shift @ np.ravel(v)) * scale,
@@ -660,7 +676,7 @@ def centred_operator(F: Any, shift: np.ndarray, scale: float = 1.0) -> LinearOpe
 
 
 def _largest(gram: LinearOperator, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k largest eigenpairs, descending; where Lanczos fails, since eigenvalues repeat, by the solvers that do not."""
+    """The k largest eigenpairs, descending. Where Lanczos fails, since eigenvalues repeat, other solvers find them."""
     try:
         values, vectors = seeded_eigsh(gram, k, tol=1e-10)
         return values[::-1], vectors[:, ::-1]

@@ -14,9 +14,11 @@ from ._map import DenseMap, Deviations
 
 
 class Moments:
-    """Sums over rows about a point near their mean: how many, the rows, and their products; the first two for each class.
+    """Sums over rows about a point near their mean.
 
-    Classes are 0 ... c - 1; the last place, c, is for rows of unknown label.
+    For each class, the number of rows and their sum are kept. The products of rows are summed over all classes.
+
+    Classes are 0 ... c - 1. The last place, c, is for rows of unknown label.
     """
 
     def __init__(self, pilot: np.ndarray, n_classes: int):
@@ -27,7 +29,7 @@ class Moments:
         self.products = np.zeros((2, d, d))  # the products of the rows of known label, and of the others
 
     def add(self, block: np.ndarray, classes: np.ndarray | None, weights: np.ndarray | None = None) -> Moments:
-        """The rows of a block, each of which counts once, or as its weight says."""
+        """Add the rows of a block. Each row counts once, or as often as its weight says."""
         places = np.full(len(block), -1) if classes is None else classes.astype(np.intp)
         size = self.counts.size
         self.counts += np.bincount(places % size, weights, minlength=size)
@@ -72,8 +74,8 @@ class Moments:
 class ClassMoments:
     """The number of rows of each class, their mean and their scatter about it, for rows that come in batches.
 
-    Unlike :class:`Moments`, which are about a point that is chosen beforehand, these move with the rows [1]_, so that digits
-    are kept wherever a stream goes.
+    :class:`Moments` are about a point that is chosen beforehand. These are about the means so far, which move as rows come
+    [1]_, so that digits are kept wherever a stream of rows goes.
 
     Parameters
     ----------
@@ -102,7 +104,10 @@ class ClassMoments:
 
     @property
     def by_class(self) -> bool:
-        """Whether there is one scatter per class. With one class, that of all classes together is its scatter."""
+        """Whether there is one scatter matrix per class.
+
+        With one class, the scatter of all classes together is that of the class.
+        """
         return len(self.scatters) == self.counts.size
 
     def grown(self, n_classes: int, by_class: bool) -> ClassMoments:
@@ -120,7 +125,7 @@ class ClassMoments:
         )
 
     def add(self, X: Array, classes: np.ndarray, weights: np.ndarray) -> None:
-        """Rows of these classes, -1 where unknown, each of which counts as its weight says."""
+        """Add rows of these classes, -1 where unknown. Each row counts as often as its weight says."""
         size, places = self.counts.size, classes % self.counts.size
         seen = (X != 0).astype(np.float64).T @ weights if sparse.issparse(X) else weights.sum()
         self.stored += seen
@@ -177,7 +182,7 @@ class ClassMoments:
 
 
 class ColumnSums:
-    """Sums over sparse rows, whose products are too many: how many, and the rows."""
+    """Sums over sparse rows: how many there are, and their sum. Their products would be too many."""
 
     def __init__(self, n_features: int):
         self.count, self.sums, self.squares, self.stored = 0, *np.zeros((3, n_features))
@@ -214,14 +219,14 @@ class ColumnSums:
 
 
 def _deviations(squares: np.ndarray, means: np.ndarray, pilot: np.ndarray) -> np.ndarray:
-    """From means and mean squares about the pilot; 0 for columns that are constant up to rounding."""
+    """Standard deviations, from means and mean squares about the pilot; 0 for columns that are constant up to rounding."""
     variances = squares - means**2
     rounding = 1e-14 * squares + (1e-15 * pilot) ** 2
     return np.sqrt(np.where(variances > rounding, variances, 0.0))
 
 
 class Rest:
-    """What is left of the moments of each class when some rows are taken out of it."""
+    """The moments of each class without some rows that are taken out of it."""
 
     def __init__(
         self,
@@ -234,7 +239,8 @@ class Rest:
     ):
         taken = Moments(moments.pilot, moments.counts.size - 1).add(rows, classes)
         self.pilot = moments.pilot
-        counts = moments.counts - taken.counts  # whole numbers, where rows are taken out: weights go without searches
+        # Whole numbers where rows are taken out, since there are no weights with searches.
+        counts = moments.counts - taken.counts
         self.classes = np.flatnonzero(counts > 0)
         self.counts = counts[self.classes]
         self.sums = (moments.sums - taken.sums)[self.classes]
@@ -258,10 +264,11 @@ class Rest:
         return self._products(weights) - self.offsets.T @ ((weights * self.counts)[:, None] * self.offsets)
 
     def _products(self, weights: np.ndarray) -> np.ndarray:
-        """The products of the rows, with one weight per class.
+        """The sum of the products of the rows, with one weight per class.
 
-        The moments have those of equal weights; others take a pass, once: weights are split into parts that are known (equal
-        ones, then what passes were made for, orthogonal to one another) and a rest.
+        The moments give it for equal weights. Other weights need a pass over the rows, which is made once. Weights are split
+        into parts whose sums are known and a rest, for which a pass is made. The known parts are equal weights and those of
+        earlier passes, orthogonal to one another.
         """
         known = self.labels >= 0
         total = self.products[1] * weights[~known].sum()
@@ -300,7 +307,7 @@ def _weighted(
 def _weighted_products(
     pilot: np.ndarray, of_class: np.ndarray, classes: np.ndarray | None, weights: np.ndarray | None
 ) -> Fold:
-    """The products of the rows about the pilot, with a weight per class, and one per row where there are some."""
+    """The sum of the products of the rows about the pilot, with one weight per class, and one per row where these are given."""
     assert classes is not None
 
     def step(total: np.ndarray, block: np.ndarray, start: int) -> np.ndarray:

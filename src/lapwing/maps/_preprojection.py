@@ -23,14 +23,15 @@ class Preprojection:
     Parameters
     ----------
     share : None, int or float
-        None keeps the whole rank, a whole number that many directions, a fraction that share of the variance.
+        None keeps all directions of the rank, a whole number keeps that many, and a fraction keeps that share of the
+        variance.
     n_components : int, default=1
         How many directions the method asks for.
     least : int or None, default=None
         With ``pca="auto"``, keep at least this many directions, or all there are. None where the user chose ``share``: keeping
         fewer directions than components is then an error.
     principal : bool, default=False
-        Whether coordinates are along principal directions even where all are kept, as orthogonal directions need it.
+        Whether coordinates are along principal directions even where all are kept. Orthogonal directions need this.
     """
 
     share: Any = None
@@ -48,17 +49,17 @@ class Preprojection:
 
     @property
     def at_most(self) -> int | None:
-        """A bound that is known before the variances are: a truncated decomposition will do."""
+        """A bound on the number of directions, known before the variances are. It allows a truncated decomposition."""
         if isinstance(self.share, Integral):
             return int(self.share)
         return self.least if self.share == 0 else None
 
     def whole(self) -> Preprojection:
-        """The same without leaving directions out."""
+        """The same, but no directions are left out."""
         return replace(self, share=None)
 
     def count(self, values: np.ndarray, total: float) -> int:
-        """How many directions to keep, of variances ``values`` (descending, as many as the rank) that sum to ``total``."""
+        """How many directions to keep, given the variances of all directions of the rank, descending, and their ``total``."""
         rank = values.size
         if rank == 0:
             raise RankError(
@@ -68,7 +69,7 @@ class Preprojection:
             return rank
         if isinstance(self.share, Integral):
             kept = int(self.share)
-        else:  # of the descending values as many as hold this share of their total
+        else:  # the fewest leading directions that hold this share of the total
             kept = 1 + int(np.searchsorted(np.cumsum(values), self.share * total * (1 - 1e-12)))
         if self.least is not None:
             return min(max(kept, self.least), rank)

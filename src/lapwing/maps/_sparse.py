@@ -1,4 +1,4 @@
-"""Sparse rows, which stay sparse: what would fill them up is subtracted in sums, not in entries."""
+"""Sparse rows, which stay sparse: the mean, which would fill their zeros, is subtracted from sums and not from entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..operators import Structured, row_blocks
 from ._map import LANCZOS_SHARE, DenseMap, Map, centred_operator
 from ._preprojection import Preprojection
 
-MOST_DIRECTIONS = 1024  # an energy is searched for up to here by truncated decompositions
+MOST_DIRECTIONS = 1024  # a share of the variance is searched for by truncated decompositions up to this many directions
 
 
 class SparseMap(Map):
@@ -35,7 +35,7 @@ class SparseMap(Map):
         return 2 * np.bincount(self.X.indices, minlength=self.shape[1]) > self.shape[0]
 
     def _full(self) -> tuple[np.ndarray, DenseMap]:
-        """The columns that have no zeros, and what they hold as a dense map: only these can be far from the origin."""
+        """The columns that have no zeros, and their entries as a dense map. Only these columns can be far from the origin."""
         full = self.full_columns
         return full, DenseMap(self.X[:, full].toarray())
 
@@ -52,7 +52,7 @@ class SparseMap(Map):
     def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
         weights = np.ones(self.shape[0]) if weights is None else weights
         mean = np.asarray(self.X.T.astype(np.float64) @ weights).ravel() / weights.sum()
-        full, dense = self._full()  # others are about the zero row
+        full, dense = self._full()  # the other columns are about 0
         mean[full] = dense.mean(weights)
         return mean
 
@@ -61,7 +61,10 @@ class SparseMap(Map):
         return not (self.X.max(axis=0) != self.X.min(axis=0)).nnz
 
     def gram_about(self, mean: np.ndarray) -> np.ndarray:
-        """A column that is mostly its mean would cancel in the expanded product, so it is centred as a dense one."""
+        """As for every F.
+
+        A column that is mostly its mean would lose digits in the expanded product, so it is centred as a dense one.
+        """
         X = self.X.astype(np.float64)
         flat = self.shape[0] * mean**2 > 0.5 * np.asarray(X.power(2).sum(axis=0)).ravel()
         rest, m = X[:, np.flatnonzero(~flat)], mean[~flat]
@@ -73,12 +76,15 @@ class SparseMap(Map):
         return [self._operator(M, mean) for M in matrices] if self.is_large else self.forms(matrices, mean)
 
     def _operator(self, M: Structured, mean: np.ndarray) -> LinearOperator:
-        """The form as an operator, for columns too many for a matrix of them."""
+        """The form as an operator, where there are too many columns to form a matrix."""
         Fc = self.centred(mean)
         return Fc.T @ LinearOperator(M.shape, matvec=M.__matmul__, matmat=M.__matmul__, dtype=np.float64) @ Fc
 
     def form_diagonal(self, M: Structured, shift: np.ndarray) -> np.ndarray:
-        """xᵀMx - 2 m xᵀM1 + m² 1ᵀM1; columns that are mostly their mean, where this cancels, as dense ones."""
+        """xᵀMx - 2 m xᵀM1 + m² 1ᵀM1 for each column x of mean m.
+
+        Columns that are mostly their mean lose digits here and are dense.
+        """
         X, (n, d) = self.X.astype(np.float64, copy=False), self.shape
         squares, M1 = X.power(2), M @ np.ones(n)
         found = shift**2 * M1.sum() - 2 * shift * (M1 @ X)

@@ -1,4 +1,4 @@
-"""Rows that stand for many: all that sums over millions of samples need."""
+"""Rows that stand for many samples: they hold all that sums over millions of samples need."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ._preprojection import Preprojection
 
 
 class SummaryMap(Map):
-    """Some rows as they are, then for each class the mean of the rest of it, with how many and how they scatter about it.
+    """Some rows as they are, and for the others of each class their mean, their number and their scatter about the mean.
 
-    Sums over all samples come out as if every row were there.
+    Sums over all samples are the same as if every row were there.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class SummaryMap(Map):
     counts : ndarray of shape (n_classes,)
         How many samples each mean stands for.
     scatter : callable
-        From one weight per class to the weighted sum of the scatter matrices about the means.
+        Given one weight per class, it returns the weighted sum of the scatter matrices about the means.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class SummaryMap(Map):
         self.shape = (len(rows) + len(means), rows.shape[1])
         self.dtype = rows.dtype
         self.n_samples = int(self.counts.sum())
-        self.is_wide = False  # the scatter is known, the rows are not
+        self.is_wide = False  # the scatter is known and the rows are not, so that there is no Gram matrix of rows
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        """Rows by number, of those that are kept."""
+        """Rows by number, among those that are kept."""
         return self.rows[index]
 
     def total(self, values: np.ndarray) -> float:
@@ -80,7 +80,7 @@ class SummaryMap(Map):
         return np.einsum("ij,ij->j", Q, C @ Q) / np.trace(C)
 
     def coordinates(self, matrices: Sequence[Structured], centre: Centre, preprojection: Preprojection) -> Coordinates:
-        """In principal coordinates, of forms that are small beside what it took to make the summary."""
+        """As for every F, in principal coordinates. The forms are small compared with the passes that made the summary."""
         whole = preprojection.is_whole and centre.is_seen
         mean, plain = self.mean_at(centre), self.plain_mean
         (C,) = self.forms([identity(self.shape[0])], mean if centre.at_origin and whole else plain)

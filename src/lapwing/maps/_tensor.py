@@ -10,12 +10,12 @@ import numpy as np
 from ..operators import Structured, row_blocks
 from ._device import DeviceMap
 
-IMAGES = 1 << 24  # entries of samples that are projected at a time, on a device
+IMAGES = 1 << 24  # on a device, samples of this many entries together are projected at a time
 Modes = Sequence[np.ndarray | None]  # a matrix (l, n_m) for each mode, None for the identity
 
 
 class TensorMap:
-    """F: samples of shape n1 x n2 x ..., each mode multiplied by its matrix.
+    """The map F of samples of shape n1 x n2 x ...: each mode is multiplied by its matrix.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class TensorMap:
         r""":math:`\sum_{ij} M_{ij} Y_i^{(m)} Y_j^{(m)\top}` for each n x n matrix M, :math:`Y_i^{(m)}` being the projected
         sample i with mode m as its rows.
 
-        Seen from mode m a sample is a bundle of vectors, and M couples those in the same place of all samples: a product with
-        M along the samples, for as many places at a time as a block holds, is all it takes.
+        Seen from mode m, a sample is a bundle of vectors, and M couples the vectors in the same place of all samples. So all
+        that is needed is a product with M along the samples, for as many places at a time as fit in a block.
         """
         Y = self.projected(modes)
         n, size = len(Y), Y.shape[m + 1]
@@ -59,7 +59,7 @@ class TensorMap:
 
 
 class DeviceTensorMap(TensorMap):
-    """The same on a device: X is a tensor, the mean and the matrices are small and NumPy's."""
+    """The same on a device. X is a tensor, while the mean and the matrices are small NumPy arrays."""
 
     X: Any
 
@@ -68,7 +68,7 @@ class DeviceTensorMap(TensorMap):
         self.dtype = self.rows.dtype
 
     def projected(self, modes: Modes) -> Any:
-        """As a tensor in float64."""
+        """``X - mean``, projected, as a tensor in float64."""
         torch, X = self.rows.torch, self.X
         mean = torch.from_numpy(np.ascontiguousarray(self.mean, dtype=np.float64)).to(X.device)
         there = [
@@ -85,7 +85,7 @@ class DeviceTensorMap(TensorMap):
         return torch.cat(parts)
 
     def forms(self, matrices: Sequence[Structured], modes: Modes, m: int) -> list[np.ndarray]:
-        """The form of all entries of the projected samples, and of this its trace over the places outside mode m."""
+        """As on the CPU: the sum, over the places outside mode m, of the forms of the vectors in that place."""
         torch = self.rows.torch
         bundles = torch.movedim(self.projected(modes), m + 1, -1)
         n, size = len(bundles), bundles.shape[-1]
@@ -98,7 +98,7 @@ class DeviceTensorMap(TensorMap):
 
 
 def multiplied(T: np.ndarray, modes: Modes) -> np.ndarray:
-    """Each sample's modes multiplied by their matrices."""
+    """Each sample, with every mode multiplied by its matrix."""
     for axis, P in enumerate(modes, start=1):
         if P is not None:
             T = np.moveaxis(np.moveaxis(T, axis, -1) @ P.T, -1, axis)

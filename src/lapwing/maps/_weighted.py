@@ -1,4 +1,4 @@
-"""Rows that stand for several samples each, or for a part of one: what ``sample_weight`` makes of the rows of X."""
+"""Rows that stand for several samples each, or for a part of one: the maps of rows with ``sample_weight``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._sparse import SparseMap
 
 
 class _Weighted(Map):
-    """Sums over samples in which row i counts ``counts[i]`` times, all of them above 0."""
+    """Sums over samples in which row i counts ``counts[i]`` times. All counts are above 0."""
 
     def _weigh(self, counts: np.ndarray) -> None:
         self.counts, self.n_samples = counts, counts.sum()
@@ -81,7 +81,7 @@ class WeightedSparseMap(_Weighted, SparseMap):
 
 
 def weighted(F: Map, counts: np.ndarray) -> Map:
-    """The same rows, each of which stands for so many samples."""
+    """The map of the same rows, each of which stands for so many samples."""
     if isinstance(F, SparseMap):
         return WeightedSparseMap(F.X, counts)
     return WeightedDividedMap(F.X, F.scale, counts) if isinstance(F, DividedMap) else WeightedDenseMap(F.X, counts)

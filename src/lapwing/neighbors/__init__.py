@@ -1,4 +1,4 @@
-"""Who is near: one search with one rule for ties, over all rows, a sample of them, or rows in blocks."""
+"""The neighbour search: one search with one rule for ties, over all rows, a sample of them, or rows in blocks."""
 
 from ._approximate import NNDescent
 from ._blocks import BlockRows, ClassRows, require_room

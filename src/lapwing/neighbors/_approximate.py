@@ -20,7 +20,7 @@ from ._nearest import Nearest
 from ._requests import Edges, Search
 from ._spaces import paired
 
-METRICS = {  # the metrics it takes, by their other names too
+METRICS = {  # The metrics that NN-descent takes. One metric may have several names.
     "euclidean": "euclidean",
     "l2": "euclidean",
     "cosine": "cosine",
@@ -28,19 +28,22 @@ METRICS = {  # the metrics it takes, by their other names too
     "cityblock": "manhattan",
     "l1": "manhattan",
 }
-FEW = 16_384  # rows up to which comparing all pairs takes no longer, even where nothing need be compiled (measured)
+# Up to this many rows, comparing all pairs takes no longer than NN-descent, even where nothing need be compiled (measured).
+FEW = 16_384
 SAMPLE = 256  # rows whose neighbours are searched for exactly, to measure the recall
-# How many neighbours NN-descent looks for, as a multiple of k and at least: it goes from neighbour to neighbour, and few lead
-# nowhere. With each, up to which recall that is tried first; what it reached is measured on every fit, and more is looked for
-# where that was too little.
+# How many neighbours NN-descent looks for. It walks from neighbour to neighbour, so with few neighbours it gets stuck. Each
+# entry is (the largest recall that is asked for, the factor that k is multiplied by, the least number of neighbours). The
+# first entry whose recall is large enough is tried first. The recall that it reached is measured on every fit, and more
+# neighbours are looked for where it was too low.
 LOOKED_FOR = ((0.9, 1.1, 10), (0.96, 1.5, 15), (0.99, 2.5, 25), (1.0, 5.5, 50))
 
 
 class NNDescent(BaseEstimator):
-    """A neighbours transformer over pynndescent: more neighbours than are wanted, in float32, and of these the nearest.
+    """A neighbours transformer over pynndescent: it looks for more neighbours than are wanted, and keeps the nearest of them.
 
-    Distances are then measured in float64. Up to ``FEW`` rows, and for rows that NN-descent leaves without, the search is
-    exact. What is found is the same every time, on the same number of threads.
+    NN-descent searches in float32; the distances of what it found are then measured in float64. Up to ``FEW`` rows the search
+    is exact, and so is that for rows to which NN-descent gives no neighbours. On the same number of threads, the same
+    neighbours are found every time.
 
     Parameters
     ----------
@@ -74,7 +77,10 @@ class NNDescent(BaseEstimator):
         return sparse.csr_array((distances, cols.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
     def _aimed(self, X: Array) -> np.ndarray:
-        """Neighbours of every row, the aim met on a sample of rows, or missed three times."""
+        """The neighbours of every row.
+
+        The search ends when the recall is reached on a sample of rows, or was missed three times.
+        """
         n = min(SAMPLE, X.shape[0])
         some = np.sort(np.random.RandomState(0).choice(X.shape[0], n, replace=False))
         farthest = self._exact(X, some).distances.reshape(n, -1).max(axis=1)
@@ -102,12 +108,17 @@ class NNDescent(BaseEstimator):
         return Nearest(Search(self.n_neighbors, self.metric), X[rows], rows).update(X, 0).edges()
 
     def _descended(self, X: Array, asked: int) -> np.ndarray:
-        """The k nearest of as many as NN-descent looks for, of equally distant ones the first; -1 where it found fewer."""
-        metric = "manhattan" if METRICS[self.metric] == "manhattan" else "euclidean"  # of unit rows, for angles
+        """The k nearest of those that NN-descent finds; of equally distant rows the first.
+
+        Where it finds fewer, the rest is -1.
+        """
+        # Angles are searched for as Euclidean distances of unit rows.
+        metric = "manhattan" if METRICS[self.metric] == "manhattan" else "euclidean"
         with warnings.catch_warnings(), compiling(metric, sparse.issparse(X)):
             # Fewer neighbours than asked for may still be enough.
             warnings.filterwarnings("ignore", "Failed to correctly find n_neighbors", UserWarning)
-            warnings.filterwarnings("ignore", "Cannot cache compiled function")  # older Numba, of the outermost one
+            # Older Numba says so of the outermost function.
+            warnings.filterwarnings("ignore", "Cannot cache compiled function")
             index = require("pynndescent", "approximate").NNDescent(
                 prepared(X, self.metric),
                 metric=metric,
@@ -121,7 +132,7 @@ class NNDescent(BaseEstimator):
 
 
 def prepared(X: Array, metric: str) -> Array:
-    """X in float32, moved and scaled so that its distances survive that."""
+    """X in float32, moved and scaled first so that the distances keep their digits."""
     X = unit_rows(X) if metric == "cosine" else X
     if sparse.issparse(X):
         return sparse.csr_matrix(

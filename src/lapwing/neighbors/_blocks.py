@@ -1,8 +1,8 @@
-"""Rows in blocks, as graphs see them: the rows that have links, and for the rest of each class its moments.
+"""Rows in blocks, as graphs see them: the rows that have links, and the moments of the other rows of each class.
 
-A linear map and a score read the samples in sums alone: over links, which join the rows searched for and their neighbours, and
-over classes, for which counts, means and scatter are enough. Two passes find them: one takes moments and the rows that are
-searched for, one searches.
+A linear map and a score read the samples only through sums. The sums over links need the rows that are searched for and their
+neighbours. The sums over classes need only the count, the mean and the scatter of each class. Two passes over the blocks find
+all of this: the first takes the moments and the rows that are searched for, and the second searches.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..rows import Rows, Units, divided, encode_labels, lengths
 from ._nearest import Nearest
 from ._requests import Edges, Search, is_named
 
-PILOT = 1000  # rows whose mean is subtracted before sums are taken, so that digits are kept
+PILOT = 1000  # The mean of this many rows is subtracted before sums are taken, so that the sums keep their digits.
 
 
 class BlockRows(Rows):
-    """Rows in blocks, in the place of a :class:`Rows`: two passes when it is made, none for the graphs built on it.
+    """Rows in blocks, used like a :class:`Rows`: it makes two passes when it is created, and none for the graphs built on it.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class BlockRows(Rows):
     searches : sequence of Search
         All that the graphs will ask for.
     units : callable, default=None
-        From the deviations of the columns, which the first pass finds, to what the columns are divided by.
+        Given the standard deviations of the columns, which the first pass finds, it returns what the columns are divided by.
     weights : ndarray of shape (n_samples,), default=None
         How many samples each row stands for, where there are no searches.
     """
@@ -56,7 +56,8 @@ class BlockRows(Rows):
         wanted = {search.key: search for search in (given.checked(n) for given in searches)}
         labels = None if y is None else blocks.labels(y)
         if labels is not None and weights is not None and len(labels) == n:
-            labels = np.where(weights > 0, np.asarray(labels), -1)  # a row that is not there has no class
+            # A row of weight 0 counts as absent and has no class.
+            labels = np.where(weights > 0, np.asarray(labels), -1)
         self._of_all = None if y is None else _small(encode_labels(labels, n))
         queried = [search.queried(n) for search in wanted.values()]
         numbers = np.unique(np.concatenate([*queried, np.empty(0, np.intp)]))
@@ -74,7 +75,7 @@ class BlockRows(Rows):
         super().__init__(self._summary(blocks, rows, weights), self._of_all)
         self.scale = scale
         self.n_samples = self.F.n_samples = n if weights is None else weights.sum()
-        self.F.plain_mean = self._moments.mean  # of all rows, not of those with links
+        self.F.plain_mean = self._moments.mean  # the mean of all rows, not only of those with links
         self.counts = np.ceil(self.X.counts) if isinstance(self.X, SummaryMap) else None
         for key, passed in zip(wanted, found, strict=True):
             edges = passed.edges()
@@ -115,26 +116,26 @@ class BlockRows(Rows):
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        """About the mean, where rows far from the origin are."""
+        """Squared lengths about the mean, where the rows lie far from the origin."""
         return (self._lengths(self.mean) if isinstance(self.X, SummaryMap) else self.norms) ** 2
 
     def _lengths(self, shift: np.ndarray | None) -> np.ndarray:
         return np.concatenate([lengths(self.X.block(rows, shift)) for rows in row_blocks(*self.X.shape)])
 
     def require_nonzero_rows(self, why: str) -> None:
-        """All were looked at in the first pass where a metric needs it; here those with links."""
+        """Check the rows with links; where a metric needs nonzero rows, the first pass has looked at all of them already."""
         zero = np.flatnonzero(self.norms[: self._numbers.size] == 0)
         if zero.size:
             raise ValueError(_zero_row(why, int(self._numbers[zero[0]])))
 
     @cached_property
     def linked(self) -> Rows:
-        """The rows with links, as a sample of their own."""
+        """The rows with links, as a :class:`Rows` of their own."""
         return Rows(self.X.rows if isinstance(self.X, SummaryMap) else self.X)
 
 
 class ClassRows(BlockRows):
-    """Rows that came and went, of which graphs see the classes alone: each class is its moments.
+    """Rows that are no longer there: graphs see only the classes, each of which is given by its moments.
 
     Parameters
     ----------
@@ -144,7 +145,8 @@ class ClassRows(BlockRows):
     dtype : numpy.dtype
         The type of the rows.
     units : callable, default=None
-        From the deviations of columns to what columns are divided by; None leaves them as they are.
+        Given the standard deviations of the columns, it returns what the columns are divided by. None leaves them as they
+        are.
     """
 
     def __init__(self, moments: ClassMoments, labelled: bool, dtype: Any, units: Units | None = None):
@@ -170,7 +172,7 @@ class ClassRows(BlockRows):
 def _first_pass(
     blocks: Blocks, numbers: np.ndarray, classes: np.ndarray | None, nonzero: bool, weights: np.ndarray | None
 ) -> tuple[Moments | ColumnSums, Array]:
-    """The moments, and the rows of these numbers."""
+    """The moments of all rows, and those rows whose numbers are given."""
     take, n_classes = taking(numbers), 0 if classes is None else int(classes.max()) + 1
     pilot = None if blocks.is_sparse else weighted_mean(blocks.head(PILOT))
     d = blocks.shape[1]
@@ -196,7 +198,7 @@ def _first_pass(
 def _second_pass(
     blocks: Blocks, wanted: list[tuple[Search, Array, np.ndarray]], classes: np.ndarray | None
 ) -> list[Nearest]:
-    """The nearest of all rows to those that are searched for, for each search."""
+    """For each search, the nearest of all rows to the rows that are searched for."""
     options: dict[str, Any] = {"n_threads": 1} if blocks.is_distributed else {"keep_rows": True}
     begun = Work() if blocks.is_distributed else work("blocks", iter(blocks), wanted, classes)
     last = begun.last() or {"seen": np.array(0)}
@@ -227,7 +229,7 @@ def _kept(passes: list[Nearest], seen: int) -> dict[str, Any]:
 
 
 def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Nearest]) -> tuple[np.ndarray, Array]:
-    """The numbers of all rows that have links, ascending, and the rows."""
+    """The numbers of all rows that have links, in ascending order, and the rows themselves."""
     if blocks.is_distributed:
         touched = np.unique(np.concatenate([numbers, *(near.edges().cols for near in found)]))
         others = np.setdiff1d(touched, numbers)
@@ -240,7 +242,7 @@ def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Nearest]
 
 
 def _in_order(touched: np.ndarray, parts: Iterable[tuple[np.ndarray, Array]], is_sparse: bool) -> Array:
-    """The rows of these numbers, from parts that may have some of them twice; dense ones a part at a time."""
+    """The rows of these numbers, from parts that may overlap. Dense parts are copied one at a time."""
     if is_sparse:
         given = list(parts)
         first = np.unique(np.concatenate([which for which, _ in given]), return_index=True)[1]
@@ -253,7 +255,7 @@ def _in_order(touched: np.ndarray, parts: Iterable[tuple[np.ndarray, Array]], is
 
 
 def _small(classes: np.ndarray) -> np.ndarray:
-    """The same whole numbers in fewer bytes."""
+    """The same whole numbers in a type of fewer bytes."""
     return classes.astype(np.min_scalar_type(-int(classes.max()) - 1))
 
 
@@ -272,7 +274,7 @@ def _zero_row(why: str, row: int) -> str:
 
 
 def require_room(blocks: Blocks, searches: Sequence[Search]) -> None:
-    """The rows with links, and the sums of products, are held, and must not be more than half of the working memory."""
+    """Raise where the rows with links and the sums of products, which are held, need over half of the working memory."""
     n, d = blocks.shape
     wanted = {search.key: search for search in searches}.values()
     rows = sum(min(search.queries or n, n) * (1 + search.n_neighbors) for search in wanted)

@@ -1,4 +1,4 @@
-"""Lower bounds of distances, from a few principal coordinates: most pairs of rows need no more."""
+"""Lower bounds of distances, from a few principal coordinates. For most pairs of rows the bound says enough."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from ._tiles import TILE, Operand
 
 # Set by benchmarks/screening.py (docs/speed.md).
-DIRECTIONS = 31  # coordinates of a row that bounds are made of, beside the length of the rest of the row
-SAMPLE = 2000  # rows whose principal directions are taken
-WIDE = 128  # columns from which on bounds may pay
-MANY = 8_000  # rows from which on bounds may pay
+DIRECTIONS = 31  # the bound uses this many coordinates of a row, and the length of what they leave of the row
+SAMPLE = 2000  # the principal directions are those of this many rows
+WIDE = 128  # bounds may save time from this many columns on
+MANY = 8_000  # bounds may save time from this many rows on
 
 
 def may_pay(n: int, d: int) -> bool:
-    """Whether rows are so many and so long that bounds are worth a trial, which decomposes a d x d matrix."""
+    """Whether rows are so many and so long that bounds are worth a trial. The trial decomposes a d x d matrix."""
     return n >= max(MANY, 20 * d) and d >= WIDE
 
 
@@ -23,7 +23,7 @@ def sampled(rows: np.ndarray) -> np.ndarray:
 
 
 def directions(operand: Operand) -> np.ndarray:
-    """Leading principal directions of rows, one per column."""
+    """The leading principal directions of the rows, one direction per column."""
     moved = np.concatenate([block for _, block in operand.blocks()])
     moved -= moved.mean(axis=0)
     return np.linalg.eigh(moved.T @ moved)[1][:, : -DIRECTIONS - 1 : -1]
@@ -36,7 +36,7 @@ def coordinates(operand: Operand, V: np.ndarray) -> np.ndarray:
 
 
 def arranged(coordinates: np.ndarray) -> np.ndarray:
-    """An order in which near rows are near: strips along the first direction, each along the second."""
+    """An order in which near rows stand close together: strips along the first direction, each sorted along the second."""
     n = len(coordinates)
     strips = max(1, round(np.sqrt(n / TILE)))
     rank = np.empty(n, dtype=np.intp)
@@ -45,10 +45,10 @@ def arranged(coordinates: np.ndarray) -> np.ndarray:
 
 
 class Bounds:
-    """Rows as (coordinates on p directions, length of the rest), whose distances never exceed those of the rows.
+    """Rows as (coordinates on p directions, length of the rest); their distances never exceed those of the whole rows.
 
-    The rests of two rows differ at least by the difference of their lengths. An operand of p + 1 columns, with the same
-    lengths.
+    This holds because the rests of two rows differ by at least the difference of their lengths. The object is an operand of p
+    + 1 columns, and its rows are as long as the whole rows.
     """
 
     def __init__(self, operand: Operand, V: np.ndarray):

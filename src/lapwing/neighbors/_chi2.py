@@ -16,8 +16,8 @@ from ..operators import row_blocks
 from ._choice import TIE, choose
 
 TILE = 256  # rows per tile of distances
-INNER_BYTES = 1 << 18  # bytes of the rows that one row is compared with at a time, so that they stay in cache
-MORE = 8  # neighbours beyond k that a search in float32 keeps
+INNER_BYTES = 1 << 18  # One row is compared with this many bytes of rows at a time, so that these stay in the cache.
+MORE = 8  # a search in float32 keeps this many neighbours beyond k
 TINY = 1e-30  # added to denominators, so that 0 / 0 is 0
 
 
@@ -63,15 +63,15 @@ def chi2_distances(X: Any, Y: Any = None) -> np.ndarray:
 
 
 def chi2_neighbors(X: np.ndarray, Y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and indices of the k rows of Y nearest to each row of X, nearest first, of equally distant ones the first.
+    """The distances and indices of the k rows of Y nearest to each row of X, nearest first; of equally distant rows the first.
 
-    Where X is Y a row is not its own neighbour, and each pair is compared once. The search is in float32 and keeps a few more
-    than k, the distances of those are in float64, and rows whose k nearest that does not settle are compared with all again.
-    Memory is n x k and a few tiles.
+    Where X is Y, a row is not its own neighbour, and each pair is compared once. The search is in float32 and keeps a few
+    more than k rows, whose distances are then found in float64. Where these do not settle which k rows are the nearest, the
+    row is compared with all rows again. Memory is n x k and a few tiles.
     """
     itself = X is Y
     m = min(k + MORE, len(Y) - itself)
-    scale = max(X.max(), Y.max(), TINY)  # float32 has a small range
+    scale = max(X.max(), Y.max(), TINY)  # rows are scaled to at most 1, since float32 has a small range
     single = (X / scale).astype(np.float32)
     rough, indices = _rough_neighbors(single, single if itself else (Y / scale).astype(np.float32), m)
     rough *= scale
@@ -93,7 +93,7 @@ def chi2_neighbors(X: np.ndarray, Y: np.ndarray, k: int) -> tuple[np.ndarray, np
 
 
 def chi2_paired(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Distances of rows of x from those of y, in float64."""
+    """The distance of each row of x from the row of y in the same place, in float64."""
     return np.sum((x - y) ** 2 / np.maximum(x + y, TINY), axis=-1)
 
 
@@ -123,7 +123,7 @@ def _rough_neighbors(X: np.ndarray, Y: np.ndarray, k: int) -> tuple[np.ndarray, 
 
 
 def check_histograms(X: Any) -> np.ndarray:
-    """X in floating point, without negative entries."""
+    """X in floating point. Negative entries raise an error."""
     X = check_array(X, dtype=[np.float64, np.float32])
     if X.min() < 0:
         raise ValueError(
@@ -134,7 +134,7 @@ def check_histograms(X: Any) -> np.ndarray:
 
 
 def _tiles(X: np.ndarray, Y: np.ndarray) -> Iterator[tuple[slice, slice, np.ndarray]]:
-    """Tiles of the distances, in a fixed order, a few at a time on all cores; the upper half where X is Y."""
+    """Tiles of the distances in a fixed order, computed a few at a time on all cores. Where X is Y, only the upper half."""
     blocks = [
         (slice(i, min(i + TILE, len(X))), slice(j, min(j + TILE, len(Y))))
         for i in range(0, len(X), TILE)
@@ -155,7 +155,7 @@ def _tiles(X: np.ndarray, Y: np.ndarray) -> Iterator[tuple[slice, slice, np.ndar
 
 
 def _tile_function(X: np.ndarray, Y: np.ndarray) -> Callable[[tuple[slice, slice]], np.ndarray]:
-    r"""One tile, by :math:`\chi^2 = \sum y - 3 \sum x + 4 \sum x^2 / (x + y)`: two passes and a product a pair."""
+    r"""One tile, by :math:`\chi^2 = \sum y - 3 \sum x + 4 \sum x^2 / (x + y)`: two passes and one product per pair."""
     dtype = np.result_type(X, Y)
     tiny = np.asarray(TINY, dtype=dtype)
     sums_x, sums_y = X.sum(axis=1, dtype=np.float64), Y.sum(axis=1, dtype=np.float64)

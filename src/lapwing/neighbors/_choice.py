@@ -1,15 +1,16 @@
-"""The one rule that chooses the k nearest of several candidates, whoever proposed them.
+"""The one rule that chooses the k nearest of several candidates, whichever search proposed them.
 
-The boundary is the k-th smallest distance. Candidates nearer than that by more than ``TIE`` of it are chosen; of those that are
-as far as the boundary, up to ``TIE`` of it, the lowest numbers fill the rest. So the choice depends on the distances and the
-numbers alone: not on blocks, threads, the order in which rows are met, or which other rows are searched for.
+The boundary of a row is its k-th smallest distance. Candidates that are nearer than the boundary, by more than the share
+``TIE`` of it, are all chosen. Candidates that are as far as the boundary, up to that share, are tied, and those of the lowest
+numbers fill the remaining places. So the choice depends only on the distances and the numbers: not on blocks, threads, the
+order in which rows are met, or which other rows are searched for.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-TIE = 1e-9  # distances that differ by no more than this share of them are equal
+TIE = 1e-9  # distances count as equal where they differ by no more than this share
 
 
 def choose(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray, k: int) -> np.ndarray:
@@ -18,7 +19,7 @@ def choose(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray, k: int) -> np.n
     Parameters
     ----------
     rows, numbers, d : ndarray of shape (n_candidates,)
-        Whose candidates they are, which rows they are, and how far.
+        The row that each candidate belongs to, the number of the candidate, and its distance from that row.
     k : int
     """
     order, rank, boundary = _near(rows, numbers, d, k)
@@ -30,7 +31,7 @@ def choose(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray, k: int) -> np.n
 
 
 def _near(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places of the candidates up to the boundary of their row, nearest first; their ranks there, and the boundary."""
+    """The places of the candidates up to the boundary of their row, nearest first, their ranks there, and the boundaries."""
     order = _nearest_first(rows, numbers, d)
     r, e = rows[order], d[order]
     new = np.ones(r.size, dtype=bool)
@@ -43,7 +44,7 @@ def _near(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray, k: int) -> tuple
 
 
 def _nearest_first(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """The order by rows, distances, and numbers: these are looked at only where they matter, which is much faster."""
+    """The order by rows, then distances, then numbers. Numbers are sorted only where distances tie, which is much faster."""
     order = np.argsort(d)
     order = order[np.argsort(rows[order].astype(np.min_scalar_type(rows.max(initial=0))), kind="stable")]
     r, e = rows[order], d[order]
@@ -53,17 +54,20 @@ def _nearest_first(rows: np.ndarray, numbers: np.ndarray, d: np.ndarray) -> np.n
 
 
 class Candidates:
-    """What may be among the k nearest of some queries, while rows are still coming.
+    """The rows that may still be among the k nearest of some queries, while more rows are coming.
 
-    The boundary can only fall. A candidate is out for good when it is beyond the boundary, or when k others are before it
-    wherever the boundary ends: those of lower number that are no farther, and those nearer by more than two ``TIE``.
+    The boundary can only get smaller. So a candidate is dropped for good when it is beyond the boundary. It is also dropped
+    when k others come before it wherever the boundary ends: those of lower number that are no farther, and those that are
+    nearer by more than twice ``TIE``.
 
     Attributes
     ----------
     queries, boundary : ndarray of shape (n_queries,)
-        Who they are, for the caller; and the k-th distance so far, or what was known before, or infinity.
+        ``queries`` are numbers by which the caller knows the queries. ``boundary`` is the k-th distance so far, or a bound
+        that was known before, or infinity.
     rows, numbers, distances, slots : ndarray of shape (n_candidates,)
-        The place of each candidate's query, the candidate, how far it is, and where the caller keeps it: -1 for a new one.
+        The place of each candidate's query, the number of the candidate, its distance, and the slot where the caller keeps
+        its row, which is -1 for a new candidate.
     """
 
     def __init__(self, queries: np.ndarray, boundary: np.ndarray, k: int):
@@ -89,12 +93,12 @@ class Candidates:
         )
 
     def chosen(self) -> np.ndarray:
-        """Places of those that are chosen if no more rows come."""
+        """The places of the candidates that would be chosen if no more rows came."""
         return choose(self.rows, self.numbers, self.distances, self.k)
 
 
 def _possible(numbers: np.ndarray, rank: np.ndarray, k: int) -> np.ndarray:
-    """Which candidates, nearest first, have fewer than k of lower number before them."""
+    """Which candidates, listed nearest first, have fewer than k candidates of lower number before them."""
     possible = np.ones(numbers.size, dtype=bool)
     first = np.flatnonzero(rank == 0)
     counts = np.diff(first, append=numbers.size)

@@ -1,10 +1,11 @@
-"""What pynndescent compiles: kept on disk between processes, and said while it lasts.
+"""The code that pynndescent compiles: it is kept on disk between processes, and a message says so while it is compiled.
 
-Numba keeps compiled functions on disk, but pynndescent does not ask for it where that is of no use: functions that are given
-the distance, as a function, are never found again, since Numba knows a function by a number that is drawn in every process.
-Here distances have the same number in every process, and all that NN-descent calls is kept. The two outermost functions
-cannot be, since they hold the address of Numba's count of threads; they compile in seconds. What is kept depends on the
-source of all of pynndescent, of which Numba looks at one file only, so each version has a folder of its own.
+Numba can keep compiled functions on disk. For functions that are given a distance function as an argument this is of no use,
+and pynndescent does not ask for it: Numba knows a function by a number that is drawn anew in every process, so that such code
+is never found again. Here the distance functions get the same number in every process, and all functions that NN-descent
+calls are kept. The two outermost functions cannot be kept, since they hold the address of Numba's count of threads; they
+compile in seconds. The compiled code depends on all source files of pynndescent, of which Numba looks at one only, so each
+version of pynndescent has a folder of its own.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ def folder() -> Path:
 
 @contextmanager
 def compiling(metric: str, is_sparse: bool) -> Iterator[None]:
-    """A context in which NN-descent may compile: it says so when that takes long, and keeps the compiled code."""
+    """A context in which NN-descent may compile. It keeps the compiled code, and prints a message where compiling takes long."""
     require("numba", "approximate")
     event = require("numba.core.event", "approximate")
 
     class Said(event.Listener):  # type: ignore[name-defined]
-        kept: tuple | None = None  # whose compilation is said, all of them where this is None
+        kept: tuple | None = None  # The functions whose compilation is announced; None is all functions.
         is_said = False
 
         def on_start(self, event: Any) -> None:
@@ -53,7 +54,7 @@ def compiling(metric: str, is_sparse: bool) -> Iterator[None]:
                 say(f"compiling the approximate search, {once}: half a minute or more")
 
         def on_end(self, event: Any) -> None:
-            """Nothing is left to say."""
+            """Do nothing: the message was given when the compilation began."""
 
     said = Said()
     with event.install_listener("numba:compile", said):
@@ -62,7 +63,7 @@ def compiling(metric: str, is_sparse: bool) -> Iterator[None]:
 
 
 def keep(metric: str, is_sparse: bool) -> tuple:
-    """Have NN-descent with this distance kept on disk; which functions are, none where nothing can be written."""
+    """Have NN-descent with this distance kept on disk. Returns the functions that are kept: none where nothing can be written."""
     descent, distance = _functions(metric, is_sparse)
     called = tuple(f for f in _called(descent) if "get_num_threads" not in f.py_func.__code__.co_names)
     if distance in _numbered:
@@ -83,7 +84,7 @@ _numbered: set[Any] = set()  # distances that have the same number in every proc
 
 
 def _functions(metric: str, is_sparse: bool) -> tuple[Any, Any]:
-    """NN-descent, and the distance that it is given."""
+    """NN-descent itself, and the distance function that it is given."""
     if is_sparse:
         sparse = require("pynndescent.sparse", "approximate")
         descent = require("pynndescent.sparse_nndescent", "approximate").nn_descent
@@ -106,7 +107,7 @@ def _called(function: Any) -> list[Any]:
 
 
 def _number(function: Any) -> bool:
-    """Give a compiled function a number that depends on its name alone; not where it has one, or Numba has no such numbers."""
+    """Give a compiled function a number that depends only on its name, unless it has one or Numba has no such numbers."""
     name = f"lapwing {function.__module__}.{function.__qualname__}"
     try:
         function._set_uuid(str(uuid5(NAMESPACE_URL, name)))

@@ -1,4 +1,4 @@
-"""Equal rows: found first, and searched for once."""
+"""Equal rows: they are found first, and each is searched for only once."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from ._choice import choose
 from ._device import equal_rows as equal_tensors
 from ._requests import Edges
 
-DISTINCT = 0.9  # where at least this share of rows is distinct, the few repeated ones are searched for like all others
+DISTINCT = 0.9  # Where at least this share of the rows is distinct, repeated rows are searched for like all others.
 
 
 def equal_rows(X: Array) -> np.ndarray | None:
-    """For each row a number that equal rows share, from 0; None where no two rows are equal."""
+    """One number per row, from 0, that equal rows share; None where no two rows are equal."""
     _, inverse = np.unique(_digests(X), return_inverse=True)
     if inverse.max() + 1 == X.shape[0]:
         return None
     order = np.argsort(inverse, kind="stable")
     again = np.flatnonzero(inverse[order[1:]] == inverse[order[:-1]])
-    if _differ(X, order[again], order[again + 1]):  # rows of equal digests that are not equal: one in very many
+    # Rows may have the same digest without being equal, which is very rare.
+    if _differ(X, order[again], order[again + 1]):
         _, inverse = np.unique(np.array(row_bytes(X), dtype=object), return_inverse=True)
         return None if inverse.max() + 1 == X.shape[0] else inverse
     return inverse
@@ -36,7 +37,7 @@ def _differ(X: Array, rows: np.ndarray, others: np.ndarray) -> bool:
 
 
 def _digests(X: Array) -> np.ndarray:
-    """Hashes of rows, equal for equal rows and rarely for others. They are exact sums, so that the order does not matter."""
+    """Hashes of rows, which are equal for equal rows and rarely for others. They are exact sums, which no order changes."""
     factors = np.random.RandomState(0).randint(0, 2**63, size=X.shape[1], dtype=np.uint64) | np.uint64(1)
     if sparse.issparse(X):
         terms = _folded(X.data) * factors[X.indices]
@@ -48,7 +49,7 @@ def _digests(X: Array) -> np.ndarray:
 
 
 def _folded(values: np.ndarray) -> np.ndarray:
-    """The bits of numbers, those that differ between whole numbers among the lower ones; 0 for 0 and for -0."""
+    """The bits of numbers, with those in which whole numbers differ moved to the lower places; 0 and -0 both give 0."""
     values = np.ascontiguousarray(values + 0.0)
     if values.dtype == np.float32:
         return values.view(np.uint32).astype(np.uint64)
@@ -57,23 +58,23 @@ def _folded(values: np.ndarray) -> np.ndarray:
 
 
 class Copies:
-    """Rows in groups of equal ones; where classes are read, of one class.
+    """Rows in groups of equal rows. Where the search reads classes, the rows of a group also share their class.
 
     Parameters
     ----------
     members : ndarray
-        Numbers of rows, ascending.
+        The numbers of the rows, in ascending order.
     groups : ndarray of shape (n_members,)
-        From 0.
+        The group of each row, from 0.
     k : int
-        No more than the first k + 1 of equal rows can be neighbours.
+        How many neighbours are searched for. Of each group only the first k + 1 rows can be neighbours.
     """
 
     def __init__(self, members: np.ndarray, groups: np.ndarray, k: int):
         order = np.argsort(groups, kind="stable")
         counts = np.bincount(groups)
         start = np.cumsum(counts) - counts
-        self.first = members[order[start]]  # of each group
+        self.first = members[order[start]]  # the first row of each group
         self.k, self._kept = k, np.minimum(counts, k + 1)
         rank = np.arange(order.size) - np.repeat(start, counts)
         self._copies = members[order[rank <= k]]
@@ -98,14 +99,17 @@ class Copies:
         return cls(members, groups, k), groups
 
     def of(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All rows that count of some groups, and the place of each one's group."""
+        """The rows of some groups that can be neighbours, and for each row the place of its group."""
         counts = self._kept[groups]
         place = np.repeat(np.arange(groups.size), counts)
         rank = np.arange(place.size) - np.repeat(np.cumsum(counts) - counts, counts)
         return self._copies[self._start[groups][place] + rank], place
 
     def neighbors(self, edges: Edges, asked: np.ndarray, itself: bool) -> Edges:
-        """From edges between first rows of groups, which may have more than k: the k nearest rows of those asked for."""
+        """The k nearest rows of those asked for, from edges between the first rows of groups.
+
+        These may be more than k per row.
+        """
         first = np.argsort(self.first)
         number = first[np.searchsorted(self.first[first], edges.cols)]
         cols, place = self.of(number)
@@ -119,10 +123,10 @@ class Copies:
         return found.where(choose(*found, self.k))
 
     def spread(self, edges: Edges, queries: np.ndarray, groups: np.ndarray, itself: bool) -> Edges:
-        """The neighbours of the first row of a group, as those of all queries of the group.
+        """Give the neighbours of the first row of each group to all queries of the group.
 
-        A row that is among the k nearest of the first one has that one in its place; one that is not has the same neighbours,
-        the first row among them where it is as near and comes before.
+        A query that is among the k nearest of the first row has that first row in its own place. A query that is not has the
+        same neighbours as the first row. The first row is among them where it is as near as the others and comes before them.
         """
         if itself:
             asked = np.unique(edges.rows)

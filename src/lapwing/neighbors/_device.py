@@ -1,7 +1,8 @@
-"""Exact neighbours on a device: a screen proposes candidates, and differences in float64 decide.
+"""Exact neighbours on a device: a screen in low precision proposes candidates, and distances in float64 decide.
 
-Candidates are measured by differences in float64. Where what the screen left out could matter, the row is compared with all
-rows in float64. So the result does not depend on the screening: it is that of the search on the CPU.
+The distances of the candidates are found by differences in float64. Where a row that the screen left out could be a
+neighbour, the query is compared with all rows in float64. So the result does not depend on the screen: it is that of the
+search on the CPU.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from ._choice import TIE, choose
 from ._screen import Frame, Screen
 from ._spaces import PARALLEL, ROUNDING
 
-MORE_GROUPS = 5  # groups looked at beyond the k + 1 that can hold the nearest rows and the query itself
-MORE = 12  # candidates measured beyond k, for ties and for what rounding puts in a wrong order
-FEW = 4096  # rows up to which all are compared in float64
-CHUNK_BYTES = 1 << 29  # bytes of the minima over groups that are held at a time
-MOST_QUERIES = 1 << 15  # queries that are searched for at a time
-TRIED = 512  # queries searched for first: 1.5 times their k-th distance is a closer screen for the others
-SOME = 1 << 17  # rows that queries without an answer yet are compared with at a time
-PAIRS = 1 << 26  # entries of products in float64 that are held at a time
+# The k + 1 groups of smallest bound can hold the k nearest rows and the query itself. This many more are looked at.
+MORE_GROUPS = 5
+# Distances are found for this many candidates beyond k, for ties and for rows that rounding puts in the wrong order.
+MORE = 12
+FEW = 4096  # up to this many rows, all pairs are compared in float64
+CHUNK_BYTES = 1 << 29  # at most this many bytes of minima over groups are held at a time
+MOST_QUERIES = 1 << 15  # at most this many queries are searched for at a time
+# This many queries are searched for first. The others are then screened up to 1.5 times the k-th distance of these.
+TRIED = 512
+SOME = 1 << 17  # queries that the screen left open are compared with this many rows at a time
+PAIRS = 1 << 26  # at most this many products in float64 are held at a time
 
 Open = tuple[
     Any, Any
@@ -33,7 +37,7 @@ Listed = tuple[np.ndarray, np.ndarray, np.ndarray]  # places of queries, numbers
 
 
 class Finder:
-    """The rows that are searched, prepared for it; :meth:`nearest` gives the k nearest of each query.
+    """The rows that are searched, prepared for the search; :meth:`nearest` gives the k nearest rows of each query.
 
     Parameters
     ----------
@@ -41,7 +45,7 @@ class Finder:
         In float32 or float64.
     metric : {"euclidean", "cosine"}
     fused : bool, default=None
-        Whether Triton kernels are used; None is where the device has them.
+        Whether Triton kernels are used. None uses them where the device has them.
     """
 
     def __init__(self, X: Any, metric: str = "euclidean", fused: bool | None = None):
@@ -50,8 +54,8 @@ class Finder:
         self.frame = Frame(self.X, metric)
         self.kernels = _kernels(X.device) if fused is not False else None
         if not 2.0**-120 < self.frame.scale < 2.0**120:
-            self.kernels = None  # they take the scale in float32
-        self.doubtful = 0  # how many of the rows that were searched for the screening left open
+            self.kernels = None  # the kernels take the scale in float32
+        self.doubtful = 0  # how many queries the screen left open
         self.screen: Screen | None = None
 
     def nearest(self, Q: Any, own: Any, k: int) -> tuple[Any, Any]:
@@ -61,7 +65,8 @@ class Finder:
         ----------
         Q : torch.Tensor of shape (n_queries, n_features)
         own : torch.Tensor of shape (n_queries,) or None
-            The number of each query among the rows, which is left out, -1 where it is none of them; None where none is.
+            The number of each query among the rows, -1 where it is not one of them. A row is not its own neighbour. None
+            where no query is among the rows.
         k : int
         """
         torch, q = self.torch, len(Q)
@@ -78,7 +83,10 @@ class Finder:
         return cols, d
 
     def near(self, Q: Any, own: Any, k: int) -> Iterator[Listed]:
-        """All that may be among the k nearest when other rows are searched as well: places of queries, numbers, distances."""
+        """All rows that may be among the k nearest when other rows are searched as well.
+
+        It yields places of queries, numbers and distances.
+        """
         open_: list[Open] = []
         for rows, (cols, d) in self._screenings(Q, own, k, open_):
             i, j = self.torch.nonzero((d <= d[:, k - 1 : k] * (1 + 2 * TIE)) & d.isfinite(), as_tuple=True)
@@ -86,7 +94,10 @@ class Finder:
         yield from self._settled(Q, own, k, open_)
 
     def _screenings(self, Q: Any, own: Any, k: int, open_: list[Open]) -> Iterator[tuple[slice, tuple[Any, Any]]]:
-        """Candidates and their distances, nearest first, for some queries at a time; what stays open is put into the list."""
+        """Candidates and their distances, nearest first, for some queries at a time.
+
+        Queries that stay open are put into the list.
+        """
         torch = self.torch
         if self.n <= max(FEW, 8 * k):
             every = torch.arange(len(Q), device=Q.device)
@@ -111,7 +122,7 @@ class Finder:
             yield rows, (cols, d)
 
     def _screened(self, screen: Screen, Q: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
-        """Candidates, nearest first, and which queries may have other neighbours than these."""
+        """Candidates, nearest first, and which queries may have neighbours that are not among their candidates."""
         torch, frame = self.torch, self.frame
         lengths = frame.of_queries(Q)
         Y, squares, e, fits = screen.rounded(Q, lengths)
@@ -132,7 +143,7 @@ class Finder:
         return cols.gather(1, order), d, ~safe
 
     def _settled(self, Q: Any, own: Any, k: int, open_: list[Open]) -> Iterator[Listed]:
-        """What may be among the k nearest of the queries that stayed open."""
+        """The rows that may be among the k nearest of the queries that stayed open."""
         if not open_:
             return
         rows, limit = (self.torch.cat(parts) for parts in zip(*open_, strict=True))
@@ -145,14 +156,15 @@ class Finder:
                 yield host(at)[i], numbers, far
 
     def _compared(self, Q: Any, own: Any, k: int, limit: Any) -> Listed:
-        """All rows that may be among the k nearest: by products in float64, then by differences.
+        """All rows that may be among the k nearest: products in float64 find them, and differences give the distances.
 
-        ``limit`` is a distance within which k rows are known to be; where there is none, all distances are found first.
+        ``limit`` is a distance within which each query has k rows. Where it is None, all distances are found first.
         """
         torch, frame, found = self.torch, self.frame, []
         lengths = frame.of_queries(Q)
         queries = frame.read(Q, lengths)
-        rounding = 4 * ROUNDING + 2.0**-51 * self.d  # of a product, as a share of the squared lengths of both rows
+        # Rounding of a product, as a share of the squared lengths of both rows.
+        rounding = 4 * ROUNDING + 2.0**-51 * self.d
         own_squares, step = queries.square().sum(1), self.n if limit is None else SOME
         within = None if limit is None else (self._chord(limit) * frame.scale) ** 2
         for start in range(0, self.n, step):
@@ -177,7 +189,10 @@ class Finder:
         return host(i), host(j), host(self._measured(squares))
 
     def _products(self, queries: Any, start: int, stop: int, rounding: float) -> tuple[Any, Any]:
-        """What is at most the squared distances from some rows, but for the squares of the queries; and those of the rows."""
+        """Lower bounds of the squared distances from some rows, and the squares of these rows.
+
+        The squares of the queries are not yet in the bounds.
+        """
         torch = self.torch
         low = torch.empty((len(queries), stop - start), dtype=torch.float64, device=queries.device)
         squares = torch.empty(stop - start, dtype=torch.float64, device=queries.device)
@@ -189,13 +204,13 @@ class Finder:
         return low, squares
 
     def _chord(self, d: Any) -> Any:
-        """Up to which Euclidean distance rows may be as near as d, or as near up to a tie."""
+        """The largest Euclidean distance of rows that may be as near as d, ties included. For angles d is a cosine distance."""
         if self.metric == "cosine":
             return (2 * (d * (1 + 2 * TIE) + PARALLEL)).sqrt()
         return d * (1 + 2 * TIE)
 
     def distances(self, Q: Any, cols: Any, lengths: Any) -> Any:
-        """The distances of each query from its listed rows, by differences in float64; angles need the lengths of the queries."""
+        """The distance of each query from its listed rows, by differences in float64. Angles need the lengths of the queries."""
         torch, frame = self.torch, self.frame
         squares = torch.empty(cols.shape, dtype=torch.float64, device=Q.device)
         if self.kernels is not None:
@@ -219,7 +234,7 @@ class Finder:
 
 
 def chosen(torch: Any, cols: Any, d: Any, k: int) -> tuple[Any, Any]:
-    """The k of candidates, nearest first, that :func:`choose` takes; of rows without candidates any."""
+    """The k candidates that :func:`choose` takes, nearest first. Rows without candidates get arbitrary ones."""
     edge = d[:, k - 1 : k]
     equal = (d[:, 1:k] == d[:, : k - 1]).any(1)
     more = d[:, k] <= edge[:, 0] * (1 + TIE) if d.shape[1] > k else torch.zeros_like(equal)
@@ -247,13 +262,13 @@ def _kernels(device: Any) -> Any:
 
 
 def equal_rows(X: Any) -> np.ndarray | None:
-    """For each row a number that equal rows share, from 0; None where no two rows are equal."""
+    """One number per row, from 0, that equal rows share; None where no two rows are equal."""
     torch = require("torch", "gpu")
     factors = torch.from_numpy(np.random.RandomState(0).randint(1, 2**62, size=X.shape[1]) | 1).to(X.device)
     kind = torch.int32 if X.dtype == torch.float32 else torch.int64
     step, parts = max(1, (1 << 24) // X.shape[1]), []
     for start in range(0, len(X), step):
-        bits = (X[start : start + step] + 0.0).contiguous().view(kind).to(torch.int64)  # + 0.0: -0 is 0
+        bits = (X[start : start + step] + 0.0).contiguous().view(kind).to(torch.int64)  # adding 0.0 turns -0 into 0
         if kind is torch.int64:
             bits ^= bits >> 32
         parts.append((bits * factors).sum(1))
@@ -265,7 +280,7 @@ def equal_rows(X: Any) -> np.ndarray | None:
     for start in range(0, len(again), step):
         part = again[start : start + step]
         unequal = (X[order[part]] != X[order[part + 1]]).any(1)
-        same[part[unequal]] = False  # rows of equal digests that are not equal: one in very many
+        same[part[unequal]] = False  # rows may have the same digest without being equal, which is very rare
     numbers = torch.zeros(len(X), dtype=torch.int64, device=X.device)
     numbers[1:] = (~same).cumsum(0)
     found = torch.empty_like(numbers)

@@ -1,4 +1,4 @@
-"""Rows on a device, as graphs see them: searched and measured there, and brought to the CPU where a graph asks for X."""
+"""Rows on a device, as graphs see them: searched and measured there, and copied to the CPU only where a graph asks for X."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._screen import lengths_of
 from ._spaces import TREE_DIMENSIONS
 from ._streamed import streamed
 
-PAIRS = 1 << 25  # entries of the rows of pairs that are held at a time
+PAIRS = 1 << 25  # at most this many numbers, in the rows of pairs, are held at a time
 NONE = np.empty(0, dtype=np.intp)
 
 
@@ -39,7 +39,7 @@ class DeviceRows(Rows):
         self.torch = require("torch", "gpu")
 
     def __getattr__(self, name: str) -> Any:
-        """X, which takes a copy, when it is asked for."""
+        """Make ``X``, which is a copy on the CPU, when it is first asked for."""
         if name != "X":
             raise AttributeError(f"rows have no {name!r}")
         self.X = host(self.tensor)
@@ -61,7 +61,7 @@ class DeviceRows(Rows):
 
     @cached_property
     def finder(self) -> Finder:
-        """For Euclidean distances."""
+        """The search for Euclidean distances."""
         return Finder(self.tensor)
 
     @cached_property
@@ -70,7 +70,7 @@ class DeviceRows(Rows):
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        """About the mean."""
+        """Squared lengths about the mean."""
         mean = self.torch.from_numpy(self.mean).to(self.tensor.device)
         steps = range(0, self.n, max(1, PAIRS // self.tensor.shape[1]))
         parts = [(self.tensor[start : start + steps.step].double() - mean).square_().sum(1) for start in steps]
@@ -104,14 +104,15 @@ class DeviceRows(Rows):
 
 
 class DeviceClassRows(BlockRows):
-    """Rows on a device of which graphs see the classes alone: each class is its mean, with how many and how they scatter.
+    """Rows on a device of which graphs see only the classes: the mean of each class, its number of rows and its scatter.
 
     Parameters
     ----------
     tensor : torch.Tensor of shape (n_samples, n_features)
     y : labels or None
     units : callable, default=None
-        From the deviations of columns to what columns are divided by; None leaves them as they are.
+        Given the standard deviations of the columns, it returns what the columns are divided by. None leaves them as they
+        are.
     """
 
     def __init__(self, tensor: Any, y: Any, units: Units | None = None):
@@ -137,7 +138,7 @@ class DeviceClassRows(BlockRows):
 
 
 class DeviceRest(Rest):
-    """The moments of each class, all of its rows being left; passes with other weights are made on the device."""
+    """The moments of each class, with no rows taken out; passes with other weights are made on the device."""
 
     def __init__(self, moments: Moments, tensor: Any, labels: Any, scale: np.ndarray | None = None):
         self.pilot, self.n_classes = moments.pilot, moments.counts.size - 1
@@ -152,12 +153,13 @@ class DeviceRest(Rest):
         of_class[classes] = weights
         F = DeviceMap(self._tensor, self._scale)
         torch = F.torch
-        of_rows = torch.from_numpy(of_class).to(self._labels.device)[self._labels]  # -1 is the last: 0
+        # The label -1 reads the last place, which is 0.
+        of_rows = torch.from_numpy(of_class).to(self._labels.device)[self._labels]
         return F.weighted_scatter(self.pilot, of_rows)
 
 
 def moments_of(torch: Any, X: Any, labels: Any) -> Moments:
-    """Counts and sums of each class, and products of the rows of known and of unknown label, about a point near the mean."""
+    """The counts and sums of each class, and the products of rows with and without a label, about a point near the mean."""
     F, n_classes = DeviceMap(X), 0 if labels is None else int(labels.max()) + 1
     pilot = DeviceMap(X[:: max(1, len(X) // 1000)]).plain_mean
     moments = Moments(pilot, n_classes)
@@ -183,7 +185,7 @@ def moments_of(torch: Any, X: Any, labels: Any) -> Moments:
 
 
 def class_sums(torch: Any, block: Any, places: Any, size: int) -> Any:
-    """The sums of the rows of each class: by one product where there are few classes."""
+    """The sums of the rows of each class. Where there are few classes, one product gives them."""
     if size <= 64:
         member = torch.zeros((len(block), size), dtype=torch.float64, device=block.device)
         return member.scatter_(1, places[:, None], 1.0).T @ block
@@ -191,7 +193,7 @@ def class_sums(torch: Any, block: Any, places: Any, size: int) -> Any:
 
 
 def device_labels(y: Any, n: int, like: Any) -> Any:
-    """Labels as 0 ... c - 1, and -1 where unknown, on the device of ``like``."""
+    """Labels as 0 ... c - 1, and -1 where unknown, on the same device as ``like``."""
     torch = require("torch", "gpu")
     given: Any = y if is_tensor(y) else np.asarray(host(y)) if y is not None else None
     whole = given is not None and given.ndim == 1 and len(given) == n
@@ -201,12 +203,12 @@ def device_labels(y: Any, n: int, like: Any) -> Any:
         codes = encode_labels(host(given) if is_tensor(given) else y, n)
         return torch.from_numpy(codes).to(like.device)
     names, inverse = torch.unique(given.to(like.device), return_inverse=True)
-    codes = encode_labels(host(names), len(names))  # raises where labels are wrong
+    codes = encode_labels(host(names), len(names))  # raises where labels are not valid
     return torch.from_numpy(codes).to(like.device)[inverse]
 
 
 def is_searched_there(data: Any, search: Search) -> bool:
-    """Whether neighbours are found on a device: by products, in more dimensions than a tree on the CPU is faster in."""
+    """Whether neighbours are found on the device: by products, in more dimensions than those in which a tree is faster."""
     there = isinstance(data, DeviceRows) or is_named(search.search, "torch")
     if not there or search.metric_params or not is_exact(search.search) or not data.has_features:
         return False
@@ -215,7 +217,7 @@ def is_searched_there(data: Any, search: Search) -> bool:
 
 
 def require_there(data: Rows) -> None:
-    """``search="torch"`` takes dense rows."""
+    """Raise where the rows are not dense, since ``search="torch"`` takes dense rows only."""
     require("torch", "gpu")
     if not data.has_features or sparse.issparse(data.F.X):
         what = "is sparse" if data.has_features else "holds a kernel"
@@ -223,7 +225,7 @@ def require_there(data: Rows) -> None:
 
 
 def nearest_there(data: DeviceRows, search: Search) -> tuple[Any, Any] | None:
-    """The nearest rows of all rows among all, as tensors; None where the search is another one."""
+    """The nearest rows of every row among all rows, as tensors; None where the search asks for something else."""
     search = search.checked(data.n)
     if not is_searched_there(data, search) or search.among != "all" or search.is_sampled(data.n) or data.is_half:
         return None
@@ -253,7 +255,7 @@ def candidates_there(
     classes: np.ndarray | None,
     whole: bool = False,
 ) -> tuple[Edges, np.ndarray, np.ndarray]:
-    """The members nearest to each query, all of them settled. With ``whole``, all that are as near as the k-th are given."""
+    """The members nearest to each query, with nothing left open. With ``whole``, all that are as near as the k-th are given."""
     parts = [
         _among(data, search, queries[some], members if which is None else members[which], whole)
         for some, which in groups(
@@ -284,7 +286,7 @@ def _among(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray,
 def _here(
     data: DeviceRows, search: Search, queries: np.ndarray, members: np.ndarray, own: np.ndarray, k: int, whole: bool
 ) -> Edges:
-    """Places of queries and of members, where all of them are on the device."""
+    """The edges between places of queries and places of members, where the rows are all on the device."""
     torch, device = data.torch, data.tensor.device
     all_rows = members.size == data.n
     rows = data.tensor if all_rows else data.tensor[torch.from_numpy(members).to(device)]

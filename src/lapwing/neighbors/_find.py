@@ -1,4 +1,4 @@
-"""The neighbour search: exact unless another program was asked for, and the same on any number of threads."""
+"""The neighbour search. It is exact unless another program is asked for, and the same on any number of threads."""
 
 from __future__ import annotations
 
@@ -26,17 +26,21 @@ from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplabl
 from ._spaces import AT_ONCE, PARALLEL, Space, in_parts, paired, space
 from ._tiled import by_tiles, tiled
 
-SMALL_CLASS = 64  # rows, all pairs of which are compared where a search per class would take longer
+# In classes of up to this many rows all pairs are compared, since a search per class would take longer.
+SMALL_CLASS = 64
 
 
 class NoPlaceError(ValueError):
-    """A graph by which no new row can be placed among the fitted ones."""
+    """Raised by a graph that has no rule for placing a new row among the fitted ones."""
 
 
 def find(data: Rows, search: Search) -> Edges:
-    """The nearest rows of each row that is searched for, itself left out, nearest first; of equally distant ones the first.
+    """The nearest rows of each row that is searched for, nearest first and without the row itself.
 
-    Equal searches of one sample run once. Of half a sample, the edges of every other row that was searched for.
+    Of equally distant rows the first are taken.
+
+    Equal searches of one sample run once. Where ``data.half`` is set and a sample of rows is searched for, only the edges of
+    one random half of that sample are given.
     """
     search = search.checked(data.n_samples)
     if is_named(search.search, "approximate") and search.recall is None:
@@ -50,7 +54,7 @@ def find(data: Rows, search: Search) -> Edges:
 
 
 def timed(data: Rows, found: Callable[[], Any]) -> Any:
-    """What is found, its time counted as that of the search."""
+    """Call ``found`` and return its result; the time it takes is counted as time of the search."""
     start = now()
     result = found()
     data.times["search"] = data.times.get("search", 0.0) + now() - start
@@ -58,7 +62,7 @@ def timed(data: Rows, found: Callable[[], Any]) -> Any:
 
 
 def find_fitted(both: Rows, search: Search) -> Edges:
-    """The nearest fitted rows of each new row. Classes do not matter, since new rows have none."""
+    """The nearest fitted rows of each new row. Classes are not read, since new rows have none."""
     if search.n_neighbors > both.n_fitted:
         raise NoPlaceError(
             f"n_neighbors={search.n_neighbors} is more than the {both.n_fitted} fitted rows that new ones are placed among; use "
@@ -75,7 +79,7 @@ def find_fitted(both: Rows, search: Search) -> Edges:
 
 
 def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: dict | None = None) -> Edges:
-    """All pairs of rows up to a distance; where there are new rows, theirs with the fitted ones."""
+    """All pairs of rows up to a distance; where there are new rows, all pairs of a new row and a fitted one."""
     radius, fitted = check_positive("radius", radius), np.arange(data.n_fitted)
     require_square(metric, data.X)
     new, searched = np.arange(data.n_fitted, data.n), space(data, metric, metric_params)
@@ -89,7 +93,7 @@ def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: 
 
 
 def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: dict | None = None) -> np.ndarray:
-    """The distances of each of some rows from the others of them."""
+    """The distance of each of some rows from each other one of them."""
     if is_named(metric, "chi2"):
         return chi2_distances(data.X[rows])[~np.eye(rows.size, dtype=bool)]
     if is_named(metric, "precomputed") and sparse.issparse(data.X):
@@ -100,7 +104,7 @@ def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: di
 def _found(data: Rows, search: Search) -> Edges:
     if data.in_blocks:
         raise AssertionError(f"{search} was not announced")
-    require_square(search.metric, data.F.X)  # X of rows on a device would be a copy
+    require_square(search.metric, data.F.X)  # F.X, since asking rows on a device for X makes a copy
     if is_named(search.metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
     if is_named(search.search, "torch"):
@@ -119,7 +123,7 @@ def _found(data: Rows, search: Search) -> Edges:
 
 
 def is_by_features(data: Rows, search: Search) -> bool:
-    """Whether distances come from features, pair by pair: not from a matrix of all of them, and not by chi-square."""
+    """Whether distances are computed from features, pair by pair: not read from a matrix, and not chi-square distances."""
     if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
         return False
     if is_searched_there(data, search):
@@ -134,7 +138,7 @@ def _in_groups(
     members: np.ndarray,
     classes: np.ndarray | None,
 ) -> Edges:
-    """What is found for each class, or for all queries together, by query."""
+    """Call the search for each class, or once for all queries, and put what it finds in the order of the queries."""
     if classes is None:
         return find(queries, members)
     parts = groups(among, queries.size, classes[queries], classes[members])
@@ -142,7 +146,7 @@ def _in_groups(
 
 
 def _given(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray) -> Edges:
-    """The k nearest of members to each query, from distances that are given, or found whole."""
+    """The k nearest members of each query, from a given matrix of distances, or from one that is computed first."""
     X, itself = data.X, bool(np.isin(queries, members).any())
     k = min(search.n_neighbors, members.size - int(itself))
     if k == 0:
@@ -162,7 +166,7 @@ def _given(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray)
 def _nearest(
     data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None = None
 ) -> Edges:
-    """The k nearest of members to each query, by features; equal rows are searched for once."""
+    """The k nearest members of each query, from features. Equal rows are searched for once."""
     k, itself = search.n_neighbors, search.among != "other_class"
     found = Copies.among(data, members, classes, k)
     if found is None:
@@ -186,7 +190,7 @@ def _with_open(
     members: np.ndarray,
     classes: np.ndarray | None,
 ) -> Edges:
-    """With the edges of queries that have more than k rows within reach, which is ``near``."""
+    """Add the edges of the queries that stayed open, whose k nearest are among the rows within ``near``."""
     if not open_.size:
         return edges
     searched = space(data, search.metric, search.metric_params)
@@ -204,7 +208,7 @@ def _with_open(
 
 
 def _settled(data: Rows, searched: Space, k: int, reach: np.ndarray, queries: np.ndarray, members: np.ndarray) -> Edges:
-    """The k nearest of queries that have more within reach: those by products, in float64, and of these by differences."""
+    """The k nearest of open queries: products in float64 find the rows within reach, and differences decide among them."""
     X, n, squares, parts = searched.X, members.size, data.squared_norms, []
     limit = reach[queries] ** 2 + 2 * np.broadcast_to(searched.rounding, X.shape[0]).max()
     for some in row_blocks(queries.size, n):
@@ -232,9 +236,9 @@ def _candidates(
     classes: np.ndarray | None,
     whole: bool = False,
 ) -> Proposed:
-    """Edges of the queries whose k nearest are clear, the other queries, and within which distance those have k.
+    """The edges of queries whose k nearest are settled; the open queries; and for each of these a distance with k rows within.
 
-    Where ``whole``, edges may have more rows than the k nearest.
+    With ``whole``, a query may have more edges than its k nearest rows.
     """
     if is_searched_there(data, search):
         return candidates_there(data, search, queries, members, classes, whole)
@@ -262,7 +266,10 @@ def _candidates(
 def _inside(
     data: Rows, queries: np.ndarray, members: np.ndarray, classes: np.ndarray, k: int | None, metric: str
 ) -> Edges:
-    """The k nearest rows of the same class, or all of a smaller one. In small classes all pairs are compared, in one pass."""
+    """The k nearest rows of the same class, or all of a smaller class.
+
+    Small classes are handled together: all pairs are compared.
+    """
     order = members[np.argsort(classes[members], kind="stable")]
     sizes = np.bincount(classes[members])
     start, own = np.cumsum(sizes) - sizes, classes[queries]
@@ -279,10 +286,10 @@ def _inside(
 
 
 def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int) -> Proposed:
-    """By scikit-learn, which finds one more than k.
+    """The neighbours that scikit-learn proposes; it is asked for one more than k.
 
-    It returns equally distant rows in an order that depends on the number of threads, and distances that come from products are
-    rounded, so that all is clear only where that one is farther than the k-th.
+    scikit-learn returns equally distant rows in an order that depends on the number of threads, and its distances may come
+    from products, which are rounded. So a query is settled only where the row after the k-th is clearly farther.
     """
     itself = np.array_equal(queries, members)
     inside = itself or bool(np.isin(queries, members).any())
@@ -297,7 +304,8 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
 
     def asked(part: slice) -> tuple[np.ndarray, np.ndarray]:
         rows = None if whole else searched.of(queries[part], members)
-        with config_context(working_memory=128):  # of a sparse search, in MiB; the default of 1,024 is more than most X
+        # In MiB, for a sparse search. The default of 1,024 MiB is more than most X need.
+        with config_context(working_memory=128):
             return index.kneighbors(rows, k + 1 + (inside and not whole))
 
     parts = [asked(slice(None))] if whole else in_parts(asked, queries.size)
@@ -312,7 +320,7 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
-    if searched.X.dtype == np.float32 and searched.is_measurable:  # scikit-learn's distances are, too
+    if searched.X.dtype == np.float32 and searched.is_measurable:  # then scikit-learn's distances are in float32 too
         d[:, :k] = searched.measured(rows, found[:, :k].ravel()).reshape(-1, k)
     found, d = found[clear, :k], d[clear, :k]
     some = np.flatnonzero((d[:, 1:] <= d[:, :-1]).any(axis=1))
@@ -323,7 +331,10 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
 
 
 def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:
-    """From distances that are all known; those of features are taken again where they leave more than k."""
+    """The neighbours from distances that are all known.
+
+    Where rounding leaves more than k, distances are taken again from features.
+    """
     D = searched.X[queries] if members.size == searched.X.shape[0] else searched.X[np.ix_(queries, members)]
     D[queries[:, None] == members] = np.inf
     near = searched.reach(np.partition(D, k - 1, axis=1)[:, k - 1].astype(np.float64), queries)
@@ -338,7 +349,7 @@ def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int
 
 
 def _all_entries(X: sparse.csr_array) -> np.ndarray:
-    """What a sparse matrix of distances has off its diagonal, which may be stored or not; all pairs have to be there."""
+    """The entries of a sparse matrix of distances off its diagonal, which may be stored or not. All pairs must be there."""
     entries = sparse.coo_array(X)
     d, wanted = entries.data[entries.row != entries.col], X.shape[0] * (X.shape[0] - 1)
     if d.size < wanted:
@@ -350,7 +361,7 @@ def _all_entries(X: sparse.csr_array) -> np.ndarray:
 
 
 def _among_entries(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:
-    """From a sparse matrix of distances, which holds those of near rows only."""
+    """The neighbours from a sparse matrix of distances that holds only those of near rows."""
     entries = sparse.coo_array(X[queries])
     rows, cols = entries.coords
     kept = np.isin(cols, members) & (queries[rows] != cols)
@@ -377,7 +388,7 @@ def _by_transformer(data: Rows, search: Search) -> Edges:
 
 
 def _approximate(data: Rows, search: Search) -> Edges:
-    """``search="approximate"``; of few rows the exact neighbours. What recall was measured is kept with the rows."""
+    """``search="approximate"``, which is exact where there are few rows. The measured recall is kept with the rows."""
     if not is_named(search.search, "approximate"):
         raise ValueError(f'search={search.search!r} must be None, "approximate", "torch", or a neighbours transformer')
     if not is_named(search.metric, *METRICS) or search.metric_params:

@@ -1,4 +1,4 @@
-"""scikit-learn's search, in metrics of all kinds: its errors name the metric, and its distances are numbers."""
+"""The search of scikit-learn, in any metric. Errors name the metric, and distances that are not numbers raise one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from ..operators import Array
 from ._requests import is_named
 
 KNOWN = sorted({*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"], "chi2"} - {"pyfunc"})
-# By scikit-learn for all rows of finite numbers; others are SciPy's or a user's, or have parameters that divide.
+# The metrics that scikit-learn defines for all rows of finite numbers. The others may give NaN: they are SciPy's or a user's,
+# or have parameters that divide.
 DEFINED = {*VALID_METRICS["ball_tree"], "cosine", "precomputed"} - {"mahalanobis", "seuclidean", "pyfunc"}
-TOGETHER = 16  # rows whose distances from themselves are found together
+TOGETHER = 16  # the distances of this many rows from themselves are found in one call
 
 
 class Index:
-    """Rows, to be searched in a metric.
+    """Rows that can be searched in a metric.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class Index:
 
 
 def sklearn_is_exact() -> bool:
-    """Whether scikit-learn searches in float64, as it does unless another program has taken its place."""
+    """Whether scikit-learn searches in float64. It does, unless another program has replaced its search."""
     return _is_exact(NearestNeighbors)
 
 
@@ -81,7 +82,7 @@ def _is_exact(search: type) -> bool:
 
 
 def require_numbers(d: np.ndarray, what: str) -> None:
-    """Whatever is compared with NaN is neither nearer nor farther, so that neighbours would be arbitrary."""
+    """Raise where a distance is NaN: it is neither nearer nor farther than any other, so that neighbours would be arbitrary."""
     if np.isnan(d).any():
         raise ValueError(
             f'{what} gives NaN as a distance, as "correlation" does for constant rows; remove such rows, or use another metric'
@@ -94,6 +95,7 @@ def _from_themselves(X: Array, metric: Any, params: dict) -> np.ndarray:
         rows = X.toarray() if sparse.issparse(X) else X
         return np.array([metric(row, row, **params) for row in rows], dtype=np.float64)
     parts = [X[start : start + TOGETHER] for start in range(0, X.shape[0], TOGETHER)]
-    # SciPy takes for granted that the distance of a row from itself is 0.
+    # Rows are copied since SciPy, given the same array twice, does not compute the distance of a row from itself: it returns
+    # 0.
     found = [pairwise_distances(part, part.copy(), metric=metric, **params) for part in parts]
     return np.concatenate([np.diagonal(D) for D in found])

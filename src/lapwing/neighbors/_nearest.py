@@ -1,4 +1,4 @@
-"""Search for the nearest rows of some queries while rows come in blocks, in any order."""
+"""The search for the nearest rows of some queries while rows come in blocks, in any order."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ._requests import Edges, Search, groups, is_named
 from ._spaces import PARALLEL, TREE_DIMENSIONS, in_double, in_parts, is_by_products, is_euclidean, paired, progressing
 from ._streamed import near_on_device
 
-FIRST = 64  # rows compared in full, to get a first k-th distance that later rows are screened by
+FIRST = 64  # This many rows are compared in full. They give a first k-th distance, by which later rows are screened.
 PARTS = ("rows", "numbers", "distances", "boundary")  # the attributes of candidates that a checkpoint keeps
-FOUND = 1 << 20  # the most neighbours that scikit-learn is asked for at a time
+FOUND = 1 << 20  # scikit-learn is asked for at most this many neighbours at a time
 
 
 class Nearest:
-    """The nearest rows of each query so far, exactly and by the one rule for ties.
+    """The nearest rows of each query so far, found exactly and by the one rule for ties.
 
-    Euclidean distances and cosines are screened by products, and what passes is measured by differences. In other metrics, and
-    in few dimensions, scikit-learn searches each block.
+    For Euclidean distances and cosines, products of rows screen the pairs, and the distances of the pairs that pass are found
+    by differences. In other metrics, and in few dimensions, scikit-learn searches each block.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Nearest:
     classes : ndarray of shape (n_rows,), default=None
         The classes of all rows, where the search reads them.
     within : ndarray of shape (n_queries,), default=None
-        Distances within which more rows are known to be than are wanted.
+        For each query a distance within which more rows are known to be than are wanted.
     keep_rows : bool, default=False
         Whether the neighbours themselves are kept, beside their numbers.
     n_threads : int, default=None
-        None is as many as BLAS has.
+        How many threads there are; None is as many as BLAS has.
     shows : bool, default=False
         Whether a long search shows how far it is; rows in blocks show that themselves.
     """
@@ -81,11 +81,14 @@ class Nearest:
         return [queries] if whole else np.split(queries, range(QUERIES, queries.size, QUERIES))
 
     def __getstate__(self) -> dict:
-        """What was found: results travel between processes, and the queries are known where they arrive."""
+        """The findings without the queries: results travel between processes, and the receiver knows the queries."""
         return {"own": self.own, "groups": self.groups}
 
     def kept(self, name: str) -> dict[str, np.ndarray]:
-        """What was found, as arrays whose names begin so; of the rows themselves, which can be read again, nothing."""
+        """What was found, as arrays whose names begin with ``name``.
+
+        The rows themselves are not kept, since they can be read again.
+        """
         return {f"{name}.{i}.{part}": getattr(found, part) for i, found in enumerate(self.found) for part in PARTS}
 
     def resume(self, name: str, kept: dict[str, np.ndarray]) -> Nearest:
@@ -106,7 +109,7 @@ class Nearest:
         return [found for group in self.groups for found in group]
 
     def update(self, block: Array, numbers: Any) -> Nearest:
-        """Take in rows of these numbers; one number is that of the first of consecutive ones."""
+        """Take in the rows of a block. One number means that the rows are numbered consecutively from it."""
         block, numbers = canonical(block), numbers + np.arange(block.shape[0]) if np.isscalar(numbers) else numbers
         classes = None if self.classes is None else self.classes[numbers]
         pairs = groups(self.search.among, self.own.size, self.of_queries, classes)
@@ -121,7 +124,7 @@ class Nearest:
         return self
 
     def merge(self, other: Nearest) -> Nearest:
-        """The nearest of both."""
+        """Take in what another search of the same queries found in other rows."""
         for one, more in zip(self.found, other.found, strict=True):
             one.add(more.rows, more.numbers, more.distances)
         return self
@@ -140,7 +143,7 @@ class Nearest:
         return numbers, self._all("slots", places)[first]
 
     def _all(self, what: str, places: list[np.ndarray]) -> np.ndarray:
-        """The numbers or slots of the candidates of all queries at some places."""
+        """The numbers or the slots, as ``what`` says, of the candidates of all queries at some places."""
         parts = (getattr(found, what)[some] for found, some in zip(self.found, places, strict=True))
         return np.concatenate([np.empty(0, dtype=np.intp), *parts])
 
@@ -149,21 +152,23 @@ class Nearest:
         found.add(rows[other], numbers[other], distances[other])
 
     def _by_device(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
-        """On the device of this process: one more than k, since a row may find itself."""
+        """Search the block on the device of this process. One more than k is asked for, since a row may find itself."""
         (found,), k = group, min(self.search.n_neighbors + 1, block.shape[0])
         for rows, places, d in near_on_device(block, self.Q[found.queries], k, self.exact):
             self._add(found, rows, numbers[places], d)
 
     def _by_index(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
-        """Any metric, by scikit-learn: one more than k, since a row finds itself, and one to see whether it is as near.
+        """Search the block with scikit-learn, in any metric. It is asked for k + 2 rows.
 
-        It returns any of equally distant rows, so more are asked for until all of them are seen.
+        One of them is for the query itself, and one shows whether the next row is as near as the k-th. scikit-learn returns
+        any of equally distant rows, so more rows are asked for until all equally distant ones are seen.
         """
         (found,), k = group, self.search.n_neighbors
         m, open_ = k + 2, np.arange(found.queries.size)
         if not self.is_open:
             open_ = self._asked(block, numbers, found, open_, m)
-        if open_.size and not sparse.issparse(block):  # of equal rows the first will do: the query, and k others
+        # Of equal rows only the first k + 1 can matter: the query itself and k others.
+        if open_.size and not sparse.issparse(block):
             first = first_copies(block, k + 1)
             block, numbers = block[first], numbers[first]
         while open_.size:
@@ -171,7 +176,10 @@ class Nearest:
             open_ = self._asked(block, numbers, found, open_, m)
 
     def _asked(self, block: Array, numbers: np.ndarray, found: Candidates, rows: np.ndarray, m: int) -> np.ndarray:
-        """Take in the m nearest of the block, but for the queries that may have more as near as the last, which are returned."""
+        """Take in the m nearest rows of the block.
+
+        Queries for which more rows may be as near as the last one are returned instead.
+        """
         m, metric = min(m, block.shape[0]), self.search.metric
         few = not sparse.issparse(block) and block.shape[1] <= TREE_DIMENSIONS and is_euclidean(metric)
         search = Index(in_double(block), metric, self.search.metric_params, "kd_tree" if few else "auto")
@@ -189,7 +197,7 @@ class Nearest:
         return np.concatenate(in_parts(asked, rows.size, max(1, FOUND // m), self.shows))
 
     def _by_products(self, block: Array, numbers: np.ndarray, group: list[Candidates]) -> None:
-        """Rows a chunk at a time, chunks growing, so that those that cannot be among the nearest are soon known as such."""
+        """Compare chunks of rows that grow in size, so that rows that cannot be among the nearest are soon recognised."""
         queries = [self._prepared(self.Q[found.queries]) for found in group]
         things = [(found, with_ones(Q), squares) for found, (Q, squares) in zip(group, queries, strict=True)]
         step, start, room = (ROWS if self.is_open else FIRST), 0, Room()
@@ -212,7 +220,7 @@ class Nearest:
             self._add(found, some, numbers[cols], paired(self.Q, found.queries[some], rows, cols, self.exact))
 
     def _prepared(self, rows: Array) -> tuple[Array, np.ndarray]:
-        """Rows as products take them, and their squared lengths."""
+        """Rows in the form that products take them, and their squared lengths."""
         if self.exact == "cosine":
             return unit_rows(rows), np.ones(rows.shape[0])
         if self.centre is not None:
@@ -221,7 +229,7 @@ class Nearest:
         return rows, lengths(rows) ** 2
 
     def _keep(self, block: Array, numbers: np.ndarray) -> None:
-        """The rows of the candidates that came with this block, in the slots of those that went."""
+        """Keep the rows of the candidates that came with this block, in the slots of those that were dropped."""
         low, high = (numbers[0], numbers[-1]) if numbers.size else (0, -1)
         came = [np.flatnonzero((f.slots < 0) & (f.numbers >= low) & (f.numbers <= high)) for f in self.found]
         old = [np.flatnonzero(found.slots >= 0) for found in self.found]
@@ -233,7 +241,7 @@ class Nearest:
 
 
 class Kept:
-    """Rows in numbered slots; of sparse ones, which differ in length, the indices and the values."""
+    """Rows in numbered slots. Sparse rows differ in length, so their indices and values are kept."""
 
     def __init__(self, Q: Array):
         self.n_features, self.is_sparse = Q.shape[1], sparse.issparse(Q)
@@ -242,7 +250,7 @@ class Kept:
 
     def put(self, slots: np.ndarray, block: Array, rows: np.ndarray) -> None:
         more = slots.max(initial=-1) + 1 - len(self.array)
-        if more > 0:  # later some more than that, so that few at a time are not copied each time
+        if more > 0:  # The array grows by more than is needed now, so that it is not copied each time a few rows come.
             shape = (more + len(self.array) // 16, self.array.shape[1])
             self.array = np.concatenate([self.array, np.empty(shape, self.array.dtype)])
         if not self.is_sparse:
@@ -263,7 +271,7 @@ class Kept:
 
 
 def first_copies(block: np.ndarray, most: int) -> np.ndarray:
-    """Places of the rows, of equal ones only the first few."""
+    """The places of the rows, but of equal rows only the first ``most``."""
     order = np.lexsort(block.T)
     new = np.concatenate([[True], (block[order[1:]] != block[order[:-1]]).any(axis=1)])
     copies = np.arange(order.size) - np.flatnonzero(new)[np.cumsum(new) - 1]

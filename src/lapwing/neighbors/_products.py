@@ -15,13 +15,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from ..operators import Array
 from ._choice import TIE
 
-QUERIES = 256  # queries whose products with some rows each thread holds at a time
+QUERIES = 256  # each thread holds the products of this many queries with some rows at a time
 ROWS = 4096
-MANY = 4  # where more than this many times k rows per query pass a bound, a closer bound is taken
+MANY = 4  # Where more than this many times k rows per query pass the first bound, a closer bound is computed.
 
 
 class Threads:
-    """Threads over queries, BLAS having one in each. Entered several times, they start once."""
+    """Threads that share the queries, each with one BLAS thread. When they are entered several times, they start once."""
 
     def __init__(self, n: int | None = None):
         self.count = n or _blas_threads()
@@ -29,7 +29,7 @@ class Threads:
 
     @contextmanager
     def running(self, n_parts: int = 0) -> Iterator[None]:
-        """Threads for so many parts of the queries; a single part is left to BLAS."""
+        """Start threads for so many parts of the queries. A single part is left to the threads of BLAS."""
         n = 1 if self._pool is not None or n_parts == 1 else self.count
         if n == 1:
             yield
@@ -45,17 +45,20 @@ class Threads:
 
 
 def _blas_threads() -> int:
-    """As many threads as matrix products may have here and now: all cores, or one in a process of many."""
+    """How many threads matrix products may use now: all cores, or one in a process among many."""
     return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
 
 
 def with_ones(Q: Array) -> Array:
-    """Queries as chunks take them: dense ones with a column for the squared lengths of rows."""
+    """Queries in the form that chunks take them: dense queries get a column for the squared lengths of the rows."""
     return Q if sparse.issparse(Q) else np.column_stack([Q, np.ones(len(Q), Q.dtype)])
 
 
 class Room(threading.local):
-    """Room for the products of queries and rows, and for which are candidates: one in each thread, used again and again."""
+    """Memory for the products of queries and rows and for the mask of candidates.
+
+    Each thread has one and uses it again and again.
+    """
 
     def __init__(self) -> None:
         self.values: Any = np.empty(0)
@@ -74,7 +77,7 @@ class Room(threading.local):
 
 
 class Chunk:
-    """Some rows R, moved and scaled as the queries are, with their squared lengths, as all queries are compared with them."""
+    """Some rows R, moved and scaled like the queries, and their squared lengths; all queries are compared with them."""
 
     def __init__(self, R: Array, squares: np.ndarray, k: int, room: Room):
         self.k, self.room, self.largest = k, room, squares.max()
@@ -83,10 +86,10 @@ class Chunk:
         self.transposed = R.T if sparse.issparse(R) else np.concatenate([R.T, -half[None]])
 
     def candidates(self, Q: Array, squares: np.ndarray, squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of queries and rows that may be no farther apart than ``squared``, or than the k nearest of these rows.
+        """Pairs of a query and a row that may be no farther apart than ``squared``, or than the k nearest of these rows.
 
-        |q - x|² <= d² where q'x - |x|²/2 >= (|q|² - d²)/2, up to rounding. The second bound is taken where many reach the
-        first: in the first chunk, and where rows are sorted, so that each chunk is nearer.
+        |q - x|² <= d² where q'x - |x|²/2 >= (|q|² - d²)/2, up to rounding. The second bound is computed only where many pairs
+        pass the first. This happens in the first chunk, and where rows are sorted so that each chunk is nearer than the last.
         """
         products = self.room.products(Q, self.transposed)
         if self.half is not None:
@@ -96,7 +99,8 @@ class Chunk:
         bound = ((squares - squared) / 2 - rounding).astype(products.dtype)
         reached = self.room.reaching(products, bound)
         if n > MANY * self.k and np.count_nonzero(reached) > MANY * self.k * squares.size:
-            best = np.partition(products, n - 1 - self.k, axis=1)[:, n - 1 - self.k]  # k of them, and the query itself
+            # K rows, and one for the query itself.
+            best = np.partition(products, n - 1 - self.k, axis=1)[:, n - 1 - self.k]
             slack = 2 * rounding + 2 * TIE * (squares + self.largest)
             reached = self.room.reaching(products, np.maximum(bound, (best - slack).astype(products.dtype)))
         return np.divmod(np.flatnonzero(reached), n)

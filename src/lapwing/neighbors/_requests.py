@@ -14,7 +14,7 @@ from .._validation import check_choice, check_count
 from ..rows import Rows
 
 AMONG = ("all", "same_class", "other_class")
-KERNEL = object()  # the metric of rows whose X is a kernel matrix
+KERNEL = object()  # stands for the metric of rows whose X is a kernel matrix
 
 
 class Search(NamedTuple):
@@ -31,7 +31,7 @@ class Search(NamedTuple):
 
     @property
     def key(self) -> tuple:
-        """Equal for equal searches."""
+        """A key that is equal for equal searches."""
         search = self.search
         return (
             "neighbors",
@@ -41,12 +41,12 @@ class Search(NamedTuple):
             self.among,
             joblib.hash(search.get_params()) if hasattr(search, "get_params") else search,
             self.queries,
-            None if self.queries is None else self.random_state,  # which draws them
+            None if self.queries is None else self.random_state,  # the queries are drawn with it
             self.recall,
         )
 
     def checked(self, n: int) -> Search:
-        """With its parameters checked, for n rows; ``queries`` of all of them are None."""
+        """The search with its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
         check_choice("among", self.among, AMONG)
         if not (self.search is None or isinstance(self.search, str) or hasattr(self.search, "get_params")):
             raise ValueError(
@@ -94,17 +94,17 @@ class Search(NamedTuple):
             )
 
     def is_sampled(self, n: int) -> bool:
-        """Whether fewer than all of n rows are searched for."""
+        """Whether neighbours are searched for fewer than all n rows."""
         return self.queries is not None and self.queries < n
 
     def queried(self, n: int) -> np.ndarray:
-        """The rows whose neighbours are searched, ascending."""
+        """The numbers of the rows whose neighbours are searched for, in ascending order."""
         if self.queries is None or self.queries >= n:
             return np.arange(n)
         return np.sort(sample_without_replacement(n, self.queries, random_state=self.random_state)).astype(np.intp)
 
     def scale(self, data: Rows) -> float:
-        """How many rows each that is searched for stands for."""
+        """How many rows each row that is searched for stands for."""
         n = data.n_samples
         if self.queries is None or self.queries >= n:
             return 1.0
@@ -135,7 +135,7 @@ Group = tuple[np.ndarray, np.ndarray | None]
 
 
 def groups(among: str, n: int, of_queries: np.ndarray | None, of_rows: np.ndarray | None) -> Iterator[Group]:
-    """Places of the n queries, and of the rows that may be their neighbours (None is all): one pair, or one per class."""
+    """Pairs of (places of the queries, the rows that may be their neighbours, None for all): one pair, or one per class."""
     if among == "all":
         yield np.arange(n), None
         return
@@ -147,12 +147,12 @@ def groups(among: str, n: int, of_queries: np.ndarray | None, of_rows: np.ndarra
 
 
 def is_named(metric: Any, *names: str) -> bool:
-    """Whether the metric is one of these; callables are none."""
+    """Whether the metric is one of these names. A callable is none of them."""
     return isinstance(metric, str) and metric in names
 
 
 def is_exact(search: Any) -> bool:
-    """Whether ``search=`` finds the nearest rows by the rule of this library, on whichever machine."""
+    """Whether ``search=`` finds the nearest rows by the rule of this library, whatever machine it runs on."""
     return search is None or is_named(search, "torch")
 
 

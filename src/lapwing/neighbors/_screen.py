@@ -1,13 +1,14 @@
-r"""Rows in half precision, and how near they may be: products screen, a bound on their rounding says what they leave open.
+r"""The screen on a device: products of rows in half precision, with a bound on their rounding that says what stays open.
 
-Rows are centred, scaled by a power of two and rounded to float16. With y the rounded rows, e their distance from what they
-stand for, and products summed in float32 with a relative error of at most ``g``, a row j is at least as far from row i as
+Rows are centred, scaled by a power of two and rounded to float16. Let y be the rounded rows and e their distances from the
+rows before rounding. Products are summed in float32 with a relative error of at most ``g``. Then a row j is at least as far
+from row i as
 
 .. math:: \sqrt{2 r_{ij} + (1 - g)\|y_i\|^2} - e_i,\quad
           r_{ij} = \tfrac12 (1 - g)\|y_j\|^2 - t e_j - \tfrac12 e_j^2 - y_i^\top y_j
 
-for every distance up to t. Columns are screened by groups: the groups of smallest r hold the candidates, and the smallest r of
-what is left out says whether anything there could matter.
+for every distance up to t. Columns of the matrix r are screened by groups. The groups of smallest r hold the candidates. The
+smallest r of the other groups says whether any row in them could be a neighbour.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ import numpy as np
 from .._extras import require
 from ..operators import OUT_OF_RANGE
 
-UNIT = 2.0**-22  # relative error of one addition in float32, where the device truncates and does not round
-GROUP = ((200_000, 32), (1 << 62, 64))  # pairs of (up to so many rows, columns per group)
-ENTRIES = 1 << 24  # numbers in float64 that are held at a time
-SAMPLE = 1024  # rows whose median is subtracted before rows are screened
-SUPER = 32  # groups that are looked at together, where there are many
-LARGEST = 512.0  # rows are scaled so that a usual row has this as its largest entry; float16 holds 128 times as much
+UNIT = 2.0**-22  # relative error of one addition in float32 on a device that truncates and does not round
+GROUP = ((200_000, 32), (1 << 62, 64))  # pairs of (up to this many rows, columns per group)
+ENTRIES = 1 << 24  # at most this many numbers in float64 are held at a time
+SAMPLE = 1024  # the median of this many rows is subtracted before rows are screened
+SUPER = 32  # where there are many groups, the minimum of this many is looked at first
+# Rows are scaled so that a usual row has this as its largest entry; float16 holds numbers 128 times as large.
+LARGEST = 512.0
 LARGEST_POWER = 500  # the largest power of two that an entry may have, so that its square is finite
 
 
 class Frame:
-    """How rows are read for products: in float64, about their median, scaled by a power of two; for angles, of length 1.
+    """How rows are read for products: in float64, about their median, scaled by a power of two. For angles rows have length 1.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ class Frame:
         self.lengths = lengths_of(X) if metric == "cosine" else None
         some = slice(None, None, -(-self.n // SAMPLE))
         sample = self.double(X[some], self.part(some))
-        self.centre = sample.median(dim=0).values  # outliers do not move it
+        self.centre = sample.median(dim=0).values  # the median, since outliers do not move it
         largest = float(self.largest())
         if not largest < 1e150:
             raise ValueError(OUT_OF_RANGE)
@@ -54,12 +56,12 @@ class Frame:
         self.scale = 2.0 ** np.floor(min(powers[0] - powers[1] + 0.5, LARGEST_POWER - powers[2], 2 * LARGEST_POWER))
 
     def largest(self) -> Any:
-        """Entry, of all rows."""
+        """The largest absolute entry of all rows."""
         parts = [(self.double(self.X[r], self.part(r)) - self.centre).abs().max() for r in self.blocks(self.n)]
         return self.torch.stack(parts).max()
 
     def blocks(self, n: int, width: int | None = None, size: int = ENTRIES) -> Iterator[slice]:
-        """So many of n rows at a time that ``size`` numbers are held."""
+        """Parts of n rows, each so small that at most ``size`` numbers are held."""
         return blocks(n, width or self.d, size)
 
     def part(self, rows: Any) -> Any:
@@ -69,12 +71,12 @@ class Frame:
         return None if self.lengths is None else lengths_of(Q)
 
     def double(self, X: Any, lengths: Any) -> Any:
-        """Rows in float64; of length 1 where angles are measured."""
+        """Rows in float64; where angles are measured, they have length 1."""
         X = X.double()
         return X if lengths is None else X / lengths[:, None]
 
     def read(self, X: Any, lengths: Any) -> Any:
-        """Rows as products take them."""
+        """Rows in the form that products take them."""
         return (self.double(X, lengths) - self.centre) * self.scale
 
 
@@ -84,7 +86,7 @@ def blocks(n: int, width: int, size: int = ENTRIES) -> Iterator[slice]:
 
 
 def lengths_of(X: Any) -> Any:
-    """The lengths of the rows of a tensor, in float64. They are right for the largest and the smallest numbers as well."""
+    """The lengths of the rows of a tensor, in float64, also where squares would overflow or vanish."""
     found = []
     for rows in blocks(*X.shape):
         part = X[rows].double()
@@ -94,10 +96,10 @@ def lengths_of(X: Any) -> Any:
 
 
 class Screen:
-    """The rows in float16, and their lower bounds by groups of columns.
+    """The rows in float16, and lower bounds of their distances by groups of columns.
 
-    Rows far beyond the others may leave the range of float16. They are in no group; ``outside`` is how far from the centre they
-    begin.
+    Rows far beyond the others may leave the range of float16. They are in no group, and ``outside`` is the distance from the
+    centre at which they begin.
     """
 
     def __init__(self, frame: Frame, kernels: Any):
@@ -120,19 +122,20 @@ class Screen:
                 self.outside = min(self.outside, float(exact[~fits].norm(dim=1).min()))
         self._squares, self._e = squares, e
         self._products: Any = None
-        self.widest = 2 * float(squares.median().sqrt())  # outliers do not move it
+        self.widest = 2 * float(squares.median().sqrt())  # the median, since outliers do not move it
         self.narrow(self.widest)
 
     def narrow(self, reach: float) -> None:
-        """Screen distances up to ``reach`` alone: the shorter, the closer are the bounds."""
+        """Screen only distances up to ``reach``. The shorter it is, the closer are the bounds."""
         squares, e, self.reach = self._squares, self._e, min(reach, self.widest)
         bounds = squares * ((1 - self.error) / 2) - self.reach * e - e**2 / 2
-        self.bounds[: len(e)] = bounds * (1 - 4 * UNIT * bounds.sign())  # float32 rounds them, and what comes of them
+        # A margin for the rounding of the bounds, and of what is computed from them, to float32.
+        self.bounds[: len(e)] = bounds * (1 - 4 * UNIT * bounds.sign())
 
     def _rounded(self, exact: Any) -> tuple[Any, Any, Any, Any]:
-        """In float16, squared lengths there, how much was rounded away, and which rows float16 can hold.
+        """Rows in float16, their squared lengths, how much was rounded away, and which rows float16 can hold.
 
-        Those that it cannot are 0, and infinitely far: no bound is small because of them.
+        Rows that float16 cannot hold are set to 0 and taken to be infinitely far, so that they make no bound small.
         """
         Y = exact.half().contiguous()
         fits = Y.isfinite().all(1)
@@ -144,9 +147,9 @@ class Screen:
         return Y, squares, e, fits
 
     def rounded(self, Q: Any, lengths: Any) -> tuple[Any, Any, Any, Any]:
-        """Queries in float16, what their own length adds to a bound, their rounding, and which are screened.
+        """Queries in float16, what their own length adds to a bound, their rounding, and which of them are screened.
 
-        A query that float16 cannot hold is not.
+        A query that float16 cannot hold is not screened.
         """
         Y, squares, e, fits = self._rounded(self.frame.read(Q, lengths))
         if self.width > self.frame.d:
@@ -154,7 +157,7 @@ class Screen:
         return Y, squares.masked_fill_(~fits, 0) * (1 - self.error), e, fits
 
     def groups(self, Y: Any, m: int) -> tuple[Any, Any]:
-        """The m groups of smallest bound of each query, and the smallest bound of all others."""
+        """The m groups of smallest bound of each query, and the smallest bound in the other groups."""
         torch = self.torch
         if self.kernels is not None:
             minima = torch.empty((len(Y), self.n_groups), dtype=torch.float32, device=Y.device)
@@ -169,7 +172,7 @@ class Screen:
         return found[:, :m].contiguous(), values[:, m]
 
     def _multiplied(self, Y: Any) -> Any:
-        """All bounds of some queries, where no kernel takes their minima at once."""
+        """All bounds of some queries, for devices without a kernel that takes the minima on the way."""
         torch = self.torch
         with exact_products(torch):
             return torch.addmm(self.bounds, Y.float(), self.Y.float().T, alpha=-1)
@@ -187,7 +190,7 @@ class Screen:
 
 
 def _smallest(minima: Any, m: int) -> tuple[Any, Any]:
-    """The m smallest entries of each row, ascending, and their places. Long rows are read where their parts have small minima."""
+    """The m smallest entries of each row, ascending, and their places. Of long rows only the parts with small minima are read."""
     rows, n = minima.shape
     if n <= 4 * SUPER * m or n % SUPER:
         return minima.topk(m, dim=1, largest=False)
@@ -200,7 +203,7 @@ def _smallest(minima: Any, m: int) -> tuple[Any, Any]:
 
 @contextmanager
 def exact_products(torch: Any) -> Iterator[None]:
-    """A context in which products of float32 are computed in float32, however the process is set."""
+    """A context in which products of float32 are computed in full float32, whatever the settings of the process."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:

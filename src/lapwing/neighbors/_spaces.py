@@ -19,14 +19,16 @@ from ._choice import TIE
 from ._index import Index, sklearn_is_exact
 from ._requests import KERNEL, is_named
 
-ROUNDING = 1e-13  # rounding of squared distances that are found by products, as a share of the squared norms
-PARALLEL = 1e-13  # cosine distances up to here are 0, up to rounding
-TREE_DIMENSIONS = 15  # up to here a tree is searched, by differences
-CHECKED = 512  # pairs whose distances are measured, to see whether a search is as exact as it should be
-WORD = 1e-11  # relative error of squared distances found by differences in float64, above which a search is not trusted
-GRAM_LIMIT = 5000  # the most rows whose distances are kept whole
-AT_ONCE = 1024  # queries that scikit-learn is given first
-SHORT = 0.25  # seconds of a call to scikit-learn, below which the next one is given twice as many queries
+ROUNDING = 1e-13  # rounding of squared distances that are computed from products, as a share of the squared norms
+PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
+# Up to this many columns scikit-learn searches with a tree, which computes distances by differences.
+TREE_DIMENSIONS = 15
+# The distances of this many pairs are measured again, to see whether a search is as exact as it should be.
+CHECKED = 512
+WORD = 1e-11  # a search is not trusted where its squared distances have a larger relative error than this
+GRAM_LIMIT = 5000  # at most this many rows have the matrix of all their distances kept
+AT_ONCE = 1024  # the first call gives scikit-learn this many queries
+SHORT = 0.25  # where a call to scikit-learn takes fewer seconds than this, the next one is given twice as many queries
 Found = TypeVar("Found")
 
 
@@ -35,13 +37,13 @@ def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
 
 
 def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
-    """Whether distances are found by products of rows: Euclidean ones where no tree is faster, and cosines."""
+    """Whether distances are found by products of rows: Euclidean distances where no tree is faster, and cosines."""
     few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X) and sklearn_is_exact()
     return (is_named(metric, "cosine") and not metric_params) or (is_euclidean(metric, metric_params) and not few)
 
 
 def paired(A: Array, rows: np.ndarray, B: Array, cols: np.ndarray, metric: str) -> np.ndarray:
-    """Distances of pairs of rows, in float64 and by differences, some pairs at a time."""
+    """The distances of pairs of rows in float64, by differences, some pairs at a time."""
     found = np.empty(rows.size)
     for part in row_blocks(rows.size, 3 * row_width(A)):
         a, b = A[rows[part]], B[cols[part]]
@@ -53,7 +55,7 @@ def paired(A: Array, rows: np.ndarray, B: Array, cols: np.ndarray, metric: str) 
 
 
 def _angular(a: Array, b: Array) -> np.ndarray:
-    """1 - cos, from the difference of unit rows: in that of 1 and the cosine small angles drown."""
+    """1 - cos, from the difference of unit rows. Subtracting the cosine from 1 would lose the digits of small angles."""
     return _parallel(lengths(unit_rows(a) - unit_rows(b)) ** 2 / 2)
 
 
@@ -64,7 +66,7 @@ def _parallel(d: np.ndarray) -> np.ndarray:
 PAIRED: dict[str, Callable[[Array, Array], np.ndarray]] = {
     "euclidean": lambda a, b: lengths(a - b),
     "cosine": _angular,
-    "unit": lambda a, b: _parallel(lengths(a - b) ** 2 / 2),  # cosine, of rows that are unit rows already
+    "unit": lambda a, b: _parallel(lengths(a - b) ** 2 / 2),  # the cosine distance of rows that have length 1 already
     "manhattan": lambda a, b: np.asarray(abs(a - b).sum(axis=1)).ravel(),
     "chi2": chi2_paired,
 }
@@ -78,9 +80,9 @@ class Space(NamedTuple):
     X, metric, metric_params, algorithm
         As scikit-learn takes them.
     rounding : float or ndarray of shape (n_rows,)
-        The rounding of distances from each row, to the ``power``, where they come from products.
+        The rounding of the distances from each row, raised to ``power``, where they come from products.
     features : array of shape (n_rows, n_features), default=None
-        Where X is a matrix of distances, or rounded, what they are exact in, in the metric ``exact``.
+        The exact features, where X is a matrix of distances or is rounded; ``exact`` is the metric for them.
     """
 
     X: Array
@@ -93,17 +95,20 @@ class Space(NamedTuple):
     exact: str = "euclidean"
 
     def reach(self, d: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """How far rows are found that may be no farther than d from each of ``rows``, or as far up to a tie."""
+        """How far to search, so that all rows are found that may be no farther than d from ``rows``, ties included."""
         rounding = np.broadcast_to(self.rounding, self.X.shape[0])[rows]
         return ((d * (1 + 2 * TIE)) ** self.power + rounding) ** (1 / self.power)
 
     @property
     def is_measurable(self) -> bool:
-        """Whether distances can be found again by differences."""
+        """Whether the distances can be computed again by differences."""
         return is_named(self.metric, "euclidean", "l2", "cosine") and not self.metric_params
 
     def measured(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Distances of pairs as the search sees them, by differences in float64: for angles, of the ends of unit rows."""
+        """The distances of pairs by differences in float64, as the search sees them.
+
+        For angles, they are between the ends of unit rows.
+        """
         X = self.X if self.features is None else self.features
         d = paired(X, rows, X, cols, self.exact)
         return np.sqrt(2 * d) if self.exact == "cosine" else d
@@ -111,7 +116,7 @@ class Space(NamedTuple):
     def is_kept(self, rows: np.ndarray, cols: np.ndarray, d: np.ndarray) -> bool:
         """Whether distances that a search found are rounded no more than they may be.
 
-        scikit-learn's are not; a program that stands in for it may compute in float32, and say nothing.
+        Those of scikit-learn are not. A program that replaces its search may compute in float32 and not say so.
         """
         if not self.is_measurable:
             return True
@@ -121,7 +126,7 @@ class Space(NamedTuple):
         return bool((np.abs(d**2 - exact**2) <= rounding + WORD * exact**2 + np.finfo(np.float64).tiny).all())
 
     def of(self, rows: np.ndarray, members: np.ndarray) -> Array:
-        """Some rows, as an index of the members takes them."""
+        """Some rows in the form that an index of the members takes them."""
         return self.X[rows][:, members] if is_named(self.metric, "precomputed") else self.X[rows]
 
     def indexed(self, members: np.ndarray) -> Index:
@@ -135,9 +140,10 @@ class Space(NamedTuple):
 
 
 def in_parts(find: Callable[[slice], Found], n: int, most: int | None = None, shows: bool = True) -> list[Found]:
-    """What a search of scikit-learn finds for n queries, at ``most`` so many at a time: it shows how far it is.
+    """What a search of scikit-learn finds for n queries, some at a time and at ``most`` so many, with a progress bar.
 
-    Parts begin at multiples of its own blocks of 256 queries, so that distances do not depend on them.
+    Parts begin at multiples of 256, the number of queries in scikit-learn's own blocks, so that distances do not depend on
+    the parts.
     """
     found: list[Found] = []
     start, most = 0, most or n
@@ -154,12 +160,12 @@ def in_parts(find: Callable[[slice], Found], n: int, most: int | None = None, sh
 
 
 def progressing(n: int, shows: bool) -> Any:
-    """How far a search of n rows is, shown or not."""
+    """A progress bar for a search of n rows, which is shown or not."""
     return Progress("searching", n) if shows else nullcontext(lambda done: None)
 
 
 def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
-    """The rows of a sample, as they are searched in a metric."""
+    """The rows of a sample, in the form in which they are searched in a metric."""
     if not (metric is KERNEL or isinstance(metric, str) or callable(metric)):
         raise ValueError(f"metric={metric!r} must be the name of a metric, or a function of two rows")
     if not isinstance(metric_params, dict | None):
@@ -183,12 +189,18 @@ def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
 
 
 def in_double(X: Array) -> Array:
-    """Rows for a search whose distances are not measured again, in float64: scikit-learn gives distances in the type of rows."""
+    """Rows in float64, for a search whose distances are not measured again.
+
+    The distances of scikit-learn have the type of the rows.
+    """
     return X.astype(np.float64) if X.dtype == np.float32 else X
 
 
 def _euclidean_space(data: Rows) -> Space:
-    """For few long rows their distances from the Gram matrix, which the projection needs anyway."""
+    """Rows for a Euclidean search.
+
+    Of few long rows, all distances come from the Gram matrix, which the projection needs anyway.
+    """
     X, is_dense = data.X, not sparse.issparse(data.X)
     with np.errstate(over="ignore"):
         if not np.isfinite(data.norms**2).all():
@@ -214,7 +226,7 @@ def _chi2_space(data: Rows) -> Space:
 
 
 def _kernel_space(data: Rows, metric: Any, metric_params: dict | None) -> Space:
-    """Where X is a kernel matrix: its distances."""
+    """The distances between the rows whose kernel matrix X is."""
 
     def distances() -> np.ndarray:
         data.require_kernel()

@@ -1,4 +1,4 @@
-"""Rows of a NumPy array, searched on a device: all at once where they fit there, or some at a time."""
+"""Rows of a NumPy array that are searched on a device: all at once where they fit there, or some at a time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ._choice import Candidates
 from ._device import Finder, Listed
 from ._requests import Edges
 
-SHARE = 0.25  # share of the free memory of a device that rows may take there; the search needs as much again for its own copy
-QUERIES = 1 << 16  # queries that are searched for at a time
+# Rows may take this share of the free memory of a device. The search needs as much again for its own copy.
+SHARE = 0.25
+QUERIES = 1 << 16  # this many queries are searched for at a time
 
 
 def device() -> Any:
@@ -25,7 +26,7 @@ def device() -> Any:
 
 
 def room(where: Any) -> int:
-    """How many bytes of rows may be on the device at a time."""
+    """How many bytes of rows may be on the device at the same time."""
     if where.type == "cpu":
         return sys.maxsize
     return int(SHARE * require("torch", "gpu").cuda.mem_get_info(where)[0])
@@ -42,11 +43,11 @@ def streamed(
     queries, members : ndarray
         Numbers of rows.
     own : ndarray of shape (n_queries,)
-        The place of each query among the members, -1 where it is none.
+        The place of each query among the members, -1 where it is not one of them.
     k : int
     metric : {"euclidean", "cosine"}
     whole : bool
-        Whether all that are as near as the k-th are wanted, and not k of them.
+        Whether all members that are as near as the k-th are wanted, and not only k of them.
     """
     where = device()
     step = max(2 * (k + 1), room(where) // (X.shape[1] * X.itemsize))

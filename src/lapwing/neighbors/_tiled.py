@@ -17,15 +17,15 @@ from ._requests import Edges, Search, is_named
 from ._spaces import PARALLEL, TREE_DIMENSIONS, is_euclidean, paired
 from ._tiles import Operand, Proposal, SparseOperand, Tiles
 
-SETTLED_BYTES = 1 << 20  # bytes of the rows whose distances each thread measures at a time
-LEAST_PAIRS = 2_500**2  # pairs of rows from which on tiles are faster than scikit-learn's search (measured)
-LONG_ROWS = 128  # columns for which LEAST_PAIRS holds; shorter rows need more pairs, in proportion
+SETTLED_BYTES = 1 << 20  # each thread measures the distances of this many bytes of rows at a time
+LEAST_PAIRS = 2_500**2  # from this many pairs of rows on, tiles are faster than the search of scikit-learn (measured)
+LONG_ROWS = 128  # LEAST_PAIRS holds for rows of this many columns; shorter rows need more pairs, in proportion
 MOST_NEIGHBORS = 200
-SAMPLED = 1000  # rows whose median is the centre
+SAMPLED = 1000  # the centre is the median of this many rows
 
 
 def by_tiles(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None) -> bool:
-    """Whether products of tiles are the fastest way: dense rows, not few of them, in more dimensions than trees are good at."""
+    """Whether products of tiles are the fastest search: for dense rows, not few, in more dimensions than trees are good at."""
     angles = is_named(search.metric, "cosine") and not search.metric_params
     if not (angles or is_euclidean(search.metric, search.metric_params)):
         return False
@@ -42,7 +42,7 @@ def by_tiles(data: Rows, search: Search, queries: np.ndarray, members: np.ndarra
 def tiled(
     data: Rows, search: Search, queries: np.ndarray, members: np.ndarray, classes: np.ndarray | None, whole: bool
 ) -> tuple[Edges, np.ndarray, np.ndarray]:
-    """Edges of the queries whose k nearest are clear, the other queries, and within which distance those have k."""
+    """The edges of queries whose k nearest are settled; the open queries; and for each of these a distance with k rows within."""
     symmetric = queries.size == members.size and np.array_equal(queries, members)
     if classes is not None:
         members = members[np.argsort(classes[members], kind="stable")]
@@ -66,7 +66,7 @@ def tiled(
 
 
 def _directions(data: Rows, search: Search, members: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Principal directions, and the coordinates of the members on the first two; None where bounds would not pay."""
+    """The principal directions, and the coordinates of the members on the first two. None where bounds would not save time."""
     if sparse.issparse(data.X) or not may_pay(members.size, data.X.shape[1]):
         return None
     frame = _frame(data, search)
@@ -75,7 +75,7 @@ def _directions(data: Rows, search: Search, members: np.ndarray) -> tuple[np.nda
 
 
 def _frame(data: Rows, search: Search) -> tuple[np.ndarray, float | None]:
-    """A point amid the rows and a power of two that brings them near 1; for angles the lengths of the rows."""
+    """A point amid the rows and a power of two that brings them near 1. For angles, the lengths of the rows and None."""
     if is_named(search.metric, "cosine"):
         return data.norms, None
     X = data.X
@@ -84,14 +84,14 @@ def _frame(data: Rows, search: Search) -> tuple[np.ndarray, float | None]:
 
 
 def _places(queries: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """The places of the queries among the members; -1 for a query that is no member."""
+    """The place of each query among the members; -1 for a query that is not a member."""
     order = np.argsort(members, kind="stable")
     at = np.minimum(np.searchsorted(members[order], queries), members.size - 1)
     return np.where(members[order[at]] == queries, order[at], -1)
 
 
 def _operands(data: Rows, search: Search, queries: np.ndarray | None, members: np.ndarray, dtype: Any) -> tuple:
-    """Queries and members for products, and the power of two that they are scaled by; None for angles."""
+    """The queries and the members as operands of products, and the power of two that they are scaled by, None for angles."""
     X, angles = data.X, is_named(search.metric, "cosine")
     if sparse.issparse(X):
         unit = 1.0 if angles else power_of_two(X, None)
@@ -113,7 +113,10 @@ def _settled(
     unit: float | None,
     whole: bool,
 ) -> tuple[Edges, np.ndarray, np.ndarray]:
-    """The k nearest of the proposed rows by exact distances, except for queries to which rows left out may be as near."""
+    """The k nearest of the proposed rows, by exact distances.
+
+    Queries to which a row that was left out may be as near stay open.
+    """
     threads, X, metric = Threads(), data.X, "euclidean" if unit else "cosine"
     if metric == "cosine" and X.dtype == np.float64:
         X, metric = data.unit, "unit"
@@ -139,7 +142,7 @@ def _settled(
 
 
 def _clear(kth: np.ndarray, beyond: np.ndarray, unit: float | None) -> np.ndarray:
-    """Whether all rows that were left out are farther than the k-th neighbour, by more than a tie."""
+    """Whether all rows that were left out are farther than the k-th neighbour, and not tied with it."""
     farther = beyond - PARALLEL if unit is None else np.sqrt(2 * beyond) / unit
     return (farther > kth * (1 + 2 * TIE)) | np.isinf(beyond)
 
@@ -153,7 +156,7 @@ def _all(clear: np.ndarray, cols: np.ndarray, d: np.ndarray, k: int) -> Chosen:
 
 
 def _chosen(clear: np.ndarray, cols: np.ndarray, d: np.ndarray, k: int) -> Chosen:
-    """The k nearest by the rule for ties, which is asked where there are any."""
+    """The k nearest by the rule for ties, which is applied only where there are ties."""
     order = np.argsort(d, axis=1)[:, : k + 1]
     e = np.take_along_axis(d, order, axis=1)
     apart = (e[:, 1:] > e[:, :-1] * (1 + TIE)).all(axis=1)

@@ -1,9 +1,9 @@
-"""The nearest rows of all rows, or of some, by products of tiles of rows.
+"""The nearest rows of all rows, or of some, from products of tiles, which are groups of consecutive rows.
 
-The product of two tiles serves both: the rows of the one and the rows of the other. Every row has a threshold, its m-th
-distance so far, so that one comparison leaves a few candidates of a tile. Tiles meet as in a tournament, in whose rounds
-nobody plays twice: threads need no locks, and what is found does not depend on their number. Products are in float32 where
-that is precise enough: what they give is a proposal, with a bound on the distances of all rows that are not in it.
+The product of two tiles serves the rows of both. Every row has a threshold, which is its m-th distance so far, so that one
+comparison leaves only a few candidates in a tile. Tiles meet as the players of a tournament do: in each round no tile occurs
+twice. So threads need no locks, and the result does not depend on how many there are. Products are in float32 where that is
+precise enough. They give a proposal, with a lower bound on the distances of all rows that are not in it.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ from ..operators import row_blocks
 from ..rows import lengths
 from ._products import Threads
 
-TILE = 512  # rows per tile: the products of two tiles stay in cache
-FIRST = 256  # rows compared in full, to get a first k-th distance that later tiles are screened by
-SPARE = 3  # candidates beyond k: rows whose k nearest they do not settle are searched for again
-COARSE = 0.02  # products are in float32 where, for most rows, rounding is at most this share of a distance
-FREQUENT = 0.05  # share of sparse rows that have a column, from which on it is faster as a dense one (measured)
+TILE = 512  # rows per tile: the products of two tiles stay in the cache
+FIRST = 256  # This many rows are compared in full. They give a first k-th distance, by which later tiles are screened.
+SPARE = 3  # candidates kept beyond k; a row whose k nearest these do not settle is searched for again
+COARSE = 0.02  # Products are in float32 where their rounding, for most rows, is at most this share of a distance.
+# A column is multiplied as a dense one where at least this share of the sparse rows has an entry in it (measured to be
+# faster).
+FREQUENT = 0.05
 EIGHT = 8  # the number of tiles is a multiple of this, so that each round of pairs of tiles keeps all threads busy
-LONG = 30.0  # seconds; what takes longer says so before it starts
-# What one distance found alone costs, in columns of a product: a fixed part, and a part per column (measured).
+LONG = 30.0  # seconds; a search that takes longer says so before it starts
+# The cost of finding the distance of one pair alone, in columns of a product: a fixed part, and a part per column (measured).
 PAIR_COST, PAIR_COST_COLUMN = 2000, 15
-TRIALS = 6  # pairs of tiles on which bounds are tried, to see how many pairs of rows they leave
+TRIALS = 6  # bounds are tried on this many pairs of tiles, to see how many pairs of rows they leave
 WORTH = 0.7  # bounds are used where they cost less than this share of the plain products
 POSITION_BITS, ROW_BITS = 21, 11  # bits of the key by which candidates are sorted: row, distance, position
 
@@ -43,14 +45,16 @@ HELD = ("distances", "places", "least")  # the attributes that hold what was fou
 
 
 class Proposal(NamedTuple):
-    """Candidates of each query, as places of members, and half the squared distance that all others exceed; -1 is none."""
+    """The candidates of each query, as places of members, -1 for none; and half a squared distance that all others exceed."""
 
     places: np.ndarray
     beyond: np.ndarray
 
 
 class Operand:
-    """Rows as products take them: moved and scaled to about 1, unit rows for angles; with half their squared lengths.
+    """Rows in the form that products take them: moved and scaled to about 1, with half their squared lengths.
+
+    For angles they are unit rows.
 
     With (x, |x|²/2, 1) on the left and (y, -1, -|y|²/2) on the right, the product is minus half the squared distance.
 
@@ -58,13 +62,14 @@ class Operand:
     ----------
     X : ndarray of shape (n, n_features)
     rows : ndarray
-        Which of them, in which order.
+        Which rows of X are taken, in which order.
     centre, unit : ndarray and float, or norms of X and None
-        What is subtracted and what is multiplied with; for angles, rows are divided by their norms.
+        The centre is subtracted from the rows, which are then multiplied by the unit. For angles, rows are divided by their
+        norms.
     dtype
         The type of the products.
     is_right : bool, default=False
-        Whether the rows stand on the right only.
+        Whether the rows only ever stand on the right of a product.
     """
 
     def __init__(
@@ -104,7 +109,7 @@ class Operand:
             out[:, -2], out[:, -1] = -1, -self.half[part]
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """The rows, some at a time, without their lengths."""
+        """The rows without their lengths, some at a time."""
         for part in row_blocks(self.n, 2 * self.width):
             yield part, self._moved(part) if self.kept is None else self.kept[part, :-2]
 
@@ -126,13 +131,13 @@ class Operand:
         return rounding(self.width, self.dtype, self.half[part], distance)
 
     def add_rest(self, products: np.ndarray, a: slice, other: Any, b: slice) -> None:
-        """All columns are dense."""
+        """Add nothing: all columns are dense."""
 
 
 def rounding(d: int, dtype: np.dtype, half: np.ndarray, distance: np.ndarray) -> np.ndarray:
-    """The largest rounding of half the squared distances from rows, up to this distance.
+    """The largest rounding of half the squared distances from rows, for distances up to ``distance``.
 
-    |y|² is at most twice |x|² and |x - y|² together.
+    It uses that |y|² is at most twice the sum of |x|² and |x - y|².
     """
     size = np.where(np.isfinite(distance), distance, 0)
     eps, tiny = float(np.finfo(dtype).eps), float(np.finfo(dtype).tiny)
@@ -140,15 +145,15 @@ def rounding(d: int, dtype: np.dtype, half: np.ndarray, distance: np.ndarray) ->
 
 
 class SparseOperand:
-    """Sparse rows as products take them: columns that many rows have as dense ones, the others by sparse products.
+    """Sparse rows in the form that products take them: columns with many entries are dense, and the others stay sparse.
 
     Parameters
     ----------
     X : csr_array of shape (n, n_features)
     rows, unit, dtype
-        As for :class:`Operand`; rows are not moved, since that would fill them.
+        As for :class:`Operand`. Rows are not centred, since that would fill their zeros.
     norms : ndarray or None
-        For angles, what rows are divided by.
+        For angles, the lengths that rows are divided by.
     """
 
     def __init__(self, X: Any, rows: np.ndarray, norms: np.ndarray | None, unit: float, dtype: Any):
@@ -162,7 +167,7 @@ class SparseOperand:
         self.use(self.frequent(working_memory() / 4))
 
     def frequent(self, room: float) -> np.ndarray:
-        """The columns that are to be dense: no more than there is room for."""
+        """The columns that are to be dense, but no more of them than there is room for."""
         counts = np.bincount(self._X.indices, minlength=self._X.shape[1])
         most = int(room // (self.n * self.dtype.itemsize))
         found = np.argsort(-counts, kind="stable")[:most]
@@ -190,7 +195,7 @@ class SparseOperand:
         return out
 
     def add_rest(self, products: np.ndarray, a: slice, other: Any, b: slice) -> None:
-        """What rare columns add to the products of rows with others."""
+        """Add what the sparse columns contribute to the products of two tiles."""
         if b.start not in other._rest_of:
             other._rest_of[b.start] = sparse.csr_array(other._rest[b].T)
         products += (self._rest[a] @ other._rest_of[b.start]).toarray()
@@ -200,19 +205,19 @@ class SparseOperand:
 
 
 class Found:
-    """The m nearest so far of the rows of a tile, and candidates that were not looked at yet."""
+    """The m nearest rows so far of each row of a tile, and new candidates that are not yet compared with them."""
 
     def __init__(self, part: slice, m: int, dtype: Any):
         self.part, self.m, self.n = part, m, part.stop - part.start
         self.distances = np.full((self.n, m), np.inf, dtype)
         self.places = np.full((self.n, m), -1, np.int32)
         self.lowest = np.finfo(dtype).min
-        self.least = np.full(self.n, self.lowest, dtype)  # that minus the distance of a candidate is
+        self.least = np.full(self.n, self.lowest, dtype)  # a candidate needs minus its distance to be at least this
         self._new: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._count = 0
 
     def start(self, products: np.ndarray) -> None:
-        """First thresholds, from some of the products with each row."""
+        """Set the first thresholds, from the products of each row with some others."""
         some = products[:, : max(FIRST, 4 * self.m)]
         if some.shape[1] > self.m and not (self.least > self.lowest).any():
             least = np.partition(some, some.shape[1] - self.m, axis=1)[:, some.shape[1] - self.m]
@@ -241,7 +246,7 @@ class Found:
 
 
 def _by_row(rows: np.ndarray, distances: np.ndarray, n_rows: int) -> np.ndarray:
-    """The order by rows and distances; those in float32 fit in one key with both, which sorts much faster."""
+    """The order by rows and distances. In float32, row, distance and place fit into one key, which sorts much faster."""
     if distances.dtype != np.float32 or rows.size >> POSITION_BITS or n_rows >> ROW_BITS:
         return np.lexsort((distances, rows))
     bits = distances.view(np.uint32).astype(np.uint64) << np.uint64(POSITION_BITS)
@@ -251,7 +256,7 @@ def _by_row(rows: np.ndarray, distances: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 class Room(threading.local):
-    """Room for the products of two tiles, one in each thread, used again and again."""
+    """Memory for the products of two tiles. Each thread has one and uses it again and again."""
 
     def __init__(self, size: int, others: int, width: int, dtype: Any):
         self.left, self.right = np.empty((size, width), dtype), np.empty((others, width), dtype)
@@ -262,7 +267,10 @@ class Room(threading.local):
         return np.matmul(left, right.T, out=self.values[: shape[0] * shape[1]].reshape(shape))
 
     def reaching(self, products: np.ndarray, least: np.ndarray) -> np.ndarray:
-        """Places in the flat products of those that are no less than ``least``; eight are looked at together, few are."""
+        """The places in the flat products of those that are at least ``least``.
+
+        They are rare, so eight are looked at together.
+        """
         mask = np.greater_equal(products, least, out=self.mask[: products.size].reshape(products.shape)).ravel()
         whole = mask.size & ~7
         eights = np.flatnonzero(mask[:whole].view(np.uint64) != 0)
@@ -277,14 +285,14 @@ class Tiles:
     Parameters
     ----------
     queries, members : Operand or SparseOperand
-        The same one where all members are searched for; then no row is its own neighbour.
+        The same object where all members are searched for; then no row is its own neighbour.
     k : int
         How many neighbours each query has.
     itself : ndarray of shape (n_queries,), default=None
-        Places of the queries among the members, where they are among them.
+        The place of each query among the members, where queries are members.
     classes : tuple of ndarray, default=None
-        The classes of queries and of members, both in ascending order, where neighbours are of the same class (``same``) or of
-        another.
+        The classes of queries and of members, both in ascending order, where neighbours must be of the same class (``same``)
+        or of another one.
     same : bool, default=True
     """
 
@@ -306,7 +314,7 @@ class Tiles:
         self.parts, self.others = _parts(queries.n, size), _parts(members.n, others)
         self.room = Room(size, others, queries.width, queries.dtype)
         self.found = [Found(part, self.m, queries.dtype) for part in self.parts]
-        self.bounds: Any = None  # by which pairs are screened before their distances are found
+        self.bounds: Any = None  # the bounds that screen pairs before their distances are found
 
     def run(self, begun: Work | None = None) -> Proposal:
         """Search, or go on with a search that was begun before."""
@@ -319,7 +327,7 @@ class Tiles:
         return Proposal(places, beyond)
 
     def coarse(self) -> bool:
-        """Whether rounding is more than a small share of the distances of most rows, judged by a few tiles."""
+        """Whether rounding exceeds a small share of the distance for most rows, judged by a few tiles."""
         few = range(0, len(self.parts), max(1, len(self.parts) // 4))
         with threadpool_limits(1, user_api="blas"):
             for i in few:
@@ -332,7 +340,7 @@ class Tiles:
         return bool(np.mean(rounding > COARSE * d) > 0.05)
 
     def _tournament(self, progress: Callable[[int], None], begun: Work) -> None:
-        """First every tile with itself, which gives thresholds; then each with each other."""
+        """Compare every tile with itself first, which gives thresholds, and then with every other tile."""
         n, start = len(self.parts), perf_counter()
         played, screens = self._resumed(begun)
         if not played:
@@ -350,7 +358,7 @@ class Tiles:
         self.threads.each(Found.settle, self.found)
 
     def _each(self, progress: Callable[[int], None], begun: Work) -> None:
-        """Queries by queries, with all members."""
+        """Compare each tile of queries with all members."""
         n, start = len(self.parts), perf_counter()
         first, _ = self._resumed(begun)
         for i in range(first, n, self.threads.count):
@@ -385,7 +393,7 @@ class Tiles:
         self.found[i].settle()
 
     def _allowed(self, pairs: np.ndarray) -> list[tuple[int, int]]:
-        """Those pairs of tiles that have pairs of rows to compare."""
+        """The pairs of tiles that contain pairs of rows to compare."""
         if self.classes is not None:
             a, b = ([(c[part.start], c[part.stop - 1]) for part in parts] for c, parts in self._sides)
             (first, last), (low, high) = np.array(a)[pairs[:, 0]].T, np.array(b)[pairs[:, 1]].T
@@ -399,7 +407,7 @@ class Tiles:
         return list(zip(self.classes, (self.parts, self.others), strict=True))
 
     def _products(self, i: int, j: int) -> np.ndarray:
-        """Minus half the squared distances of two tiles; minus infinity for pairs that are not to be linked."""
+        """Minus half the squared distances of the rows of two tiles; minus infinity for pairs that must not be linked."""
         a, b, room = self.parts[i], self.others[j], self.room
         products = room.products(self.queries.left(a, room.left), self.members.right(b, room.right))
         self.queries.add_rest(products, a, self.members, b)
@@ -435,7 +443,7 @@ class Tiles:
         found.add(cols, (rows + self.parts[i].start).astype(np.int32), -products.ravel()[flat])
 
     def _screened(self, pair: tuple[int, int]) -> None:
-        """As :meth:`_both`, but products are those of bounds, and the distances of what passes are found one by one."""
+        """As :meth:`_both`, but the products are those of bounds, and distances are found one by one for the pairs that pass."""
         rows, cols = np.divmod(self._within_bounds(*pair), self.parts[pair[1]].stop - self.parts[pair[1]].start)
         a, b = (self.parts[i] for i in pair)
         half, kept = self.queries.half, self.queries.kept
@@ -451,7 +459,7 @@ class Tiles:
             found.add(own[near], other[near].astype(np.int32), -products[near])
 
     def _within_bounds(self, i: int, j: int) -> np.ndarray:
-        """Places, in the flat products of two tiles, of pairs whose bounds are within the threshold of either end."""
+        """The places, in the flat products of two tiles, of pairs whose bound is within the threshold of either row."""
         a, b = self.parts[i], self.parts[j]
         products = self.room.products(self.bounds.left(a), self.bounds.right(b))
         least = [found.least - self._slack(found) for found in (self.found[i], self.found[j])]
@@ -459,12 +467,12 @@ class Tiles:
         return np.union1d(first, self.room.reaching(products, least[1]))
 
     def _slack(self, found: Found) -> np.ndarray:
-        """What the rounding of bounds may hide."""
+        """By how much the rounding of bounds may hide a candidate."""
         rounding = self.queries.rounding(found.part, -found.least.astype(np.float64))
         return (2 * rounding).astype(found.least.dtype)
 
     def _screens_well(self) -> bool:
-        """Whether bounds, tried on a few tiles, leave so few pairs that finding their distances is faster than all products."""
+        """Whether bounds, tried on a few tiles, leave so few pairs that finding these distances is faster than all products."""
         n, d, passed = len(self.parts), self.queries.width, []
         for i, j in np.random.RandomState(0).randint(n, size=(TRIALS, 2)):
             products = self.room.products(self.bounds.left(self.parts[i]), self.bounds.right(self.parts[j]))
@@ -472,7 +480,7 @@ class Tiles:
         return bool(np.mean(passed) * (PAIR_COST + PAIR_COST_COLUMN * d) + self.bounds.width < WORTH * d)
 
     def _collect(self, products: np.ndarray, i: int, j: int) -> None:
-        """Candidates for the rows of tile i; the first time with a threshold from some of the products."""
+        """Collect candidates for the rows of tile i. The first time, some of the products give the thresholds."""
         found = self.found[i]
         found.start(products)
         flat = self.room.reaching(products, found.least[:, None])
@@ -481,7 +489,7 @@ class Tiles:
 
 
 def _announce(seconds: float, n: int) -> None:
-    """How long a search will take, where that is long."""
+    """Say how long the search will take, where that is long."""
     if seconds > LONG:
         about = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
         say(
@@ -491,7 +499,7 @@ def _announce(seconds: float, n: int) -> None:
 
 
 def _tile_size(width: int, itemsize: int, n_threads: int) -> int:
-    """Rows of a tile, so that the tiles of all threads take no more than a quarter of the working memory."""
+    """The number of rows per tile, such that the tiles of all threads take at most a quarter of the working memory."""
     size = TILE
     while size > 64 and n_threads * size * (size + 2 * width) * (itemsize + 1) > working_memory() / 4:
         size //= 2
@@ -499,7 +507,7 @@ def _tile_size(width: int, itemsize: int, n_threads: int) -> int:
 
 
 def _parts(n: int, size: int) -> list[slice]:
-    """Tiles of about equal size; many, a multiple of eight."""
+    """Slices of about equal size, whose number is a multiple of eight where there are many."""
     count = -(-n // size)
     if count > EIGHT:
         count = -(-count // EIGHT) * EIGHT
@@ -508,7 +516,7 @@ def _parts(n: int, size: int) -> list[slice]:
 
 
 def _rounds(n: int) -> Iterator[np.ndarray]:
-    """Pairs of n players, each with each other once, in rounds in which nobody plays twice: the first stays, the others turn."""
+    """All pairs of n players, in rounds in which nobody plays twice: the first player stays, and the others rotate."""
     even = n + n % 2
     ring = np.arange(1, even)
     for _ in range(even - 1):

@@ -1,4 +1,4 @@
-"""The search on a device, as Triton kernels: products and minima of groups in one pass, and distances of listed pairs.
+"""The search on a device as Triton kernels: one pass for products and minima of groups, one for distances of listed pairs.
 
 The matrix of all products is never written. A group is ``STEPS`` columns that lie ``LANES`` apart, so that its minimum is
 taken element by element while tiles of columns come, without any reduction inside a tile.
@@ -12,10 +12,10 @@ from typing import Any
 try:
     import triton
     import triton.language as tl
-except ImportError:  # the same in plain torch is in _device.py
+except ImportError:  # _device.py does the same in plain torch
     triton = tl = None
 
-RESIDENT = 256  # columns up to which a tile of queries stays on the chip while columns pass
+RESIDENT = 256  # up to this many columns, a tile of queries stays on the chip while tiles of rows pass
 
 
 def jit(function: Any) -> Any:
@@ -36,7 +36,7 @@ def _resident(
     BN: tl.constexpr,
     BK: tl.constexpr,
 ):
-    """Minima over groups of ``H - Q Bᵀ``; all columns of the queries at once."""
+    """The minima over groups of ``H - Q Bᵀ``, with all columns of the queries loaded at once."""
     tiles = tl.cdiv(n_queries, BM)
     strip, tile = tl.program_id(0) // tiles, tl.program_id(0) % tiles
     rows = tile * BM + tl.arange(0, BM)
@@ -69,7 +69,7 @@ def _looped(
     BN: tl.constexpr,
     BK: tl.constexpr,
 ):
-    """The same, ``BK`` columns of the queries at a time, in one loop that loads ahead across tiles."""
+    """The same, with ``BK`` columns of the queries loaded at a time, in one loop that loads ahead across tiles."""
     tiles = tl.cdiv(n_queries, BM)
     strip, tile = tl.program_id(0) // tiles, tl.program_id(0) % tiles
     rows = tile * BM + tl.arange(0, BM)
@@ -104,7 +104,7 @@ def _members(
     LANES: tl.constexpr,
     BK: tl.constexpr,
 ):
-    """``H - Q Bᵀ`` at the members of listed groups."""
+    """``H - Q Bᵀ`` for the members of the listed groups."""
     place = tl.program_id(0).to(tl.int64)
     row, group = place // n_groups, tl.load(GROUPS + place)
     members, ks = tl.arange(0, STEPS), tl.arange(0, BK)
@@ -131,7 +131,7 @@ def _differences(
     BC: tl.constexpr,
     BK: tl.constexpr,
 ):
-    """Sums of squared differences of a query and its listed rows, in float64; ``UNIT`` divides rows by their lengths first."""
+    """Sums of squared differences of each query and its listed rows, in float64. ``UNIT`` divides rows by their lengths first."""
     row = tl.program_id(0).to(tl.int64)
     which, ks = tl.arange(0, BC), tl.arange(0, BK)
     cols = tl.load(COLS + row * n_cols + which, mask=which < n_cols, other=0)
@@ -159,7 +159,7 @@ TILES: dict[str, Any] = {
 
 
 def lanes(n_features: int) -> int:
-    """How far apart the columns of a group are: as many as a tile has."""
+    """How far apart the columns of a group lie: the number of columns of a tile."""
     return TILES[_kind(n_features)]["BN"]
 
 
@@ -175,7 +175,7 @@ def padded(n_features: int) -> int:
 
 
 def require_contiguous(*tensors: Any) -> None:
-    """The tensor as rows one after the other in memory, as kernels read it."""
+    """Raise unless the rows of each tensor lie one after the other in memory, as the kernels read them."""
     for tensor in tensors:
         if not tensor.is_contiguous():
             raise ValueError(

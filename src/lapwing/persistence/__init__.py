@@ -1,4 +1,4 @@
-"""Fitted models as files, and in other programs' formats."""
+"""Fitted models as files, and in the formats of other programs."""
 
 from ._export import to_onnx, to_torch
 from ._file import ModelFileError, can_save, load, read_header, save

@@ -1,4 +1,4 @@
-"""Classes by their names in files: lapwing's own and scikit-learn's by a table, those of others as ``module:Name``.
+"""Classes by their names in files: a table for those of lapwing and scikit-learn, and ``module:Name`` for others.
 
 Reading a file imports nothing. A class from outside lapwing is found among those that the program has defined or imported.
 """
@@ -18,7 +18,7 @@ from ..methods import METHODS, SVDNeighbors
 from ..reducers import Reducer
 from ._others import STORABLE
 
-# Classes by the name that they have in files, which stays when a class moves.
+# Classes by their names in files. A name stays the same when its class moves.
 OWN: dict[str, type] = {
     **METHODS,
     **{name: cls for name, cls in vars(graphs).items() if isclass(cls) and issubclass(cls, Graph)},
@@ -32,12 +32,12 @@ OUTSIDE = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 
 
 def is_known(cls: type) -> bool:
-    """Whether a file can have objects of this class."""
+    """Whether objects of this class can be in a file."""
     return cls in NAMES or (issubclass(cls, Reducer | Graph) and not _is_ours(cls))
 
 
 def name_of(cls: type) -> str:
-    """The name in files of a class that they can have objects of."""
+    """The name that a class has in files."""
     name = NAMES.get(cls, _outside_name(cls))
     if "<locals>" in name:
         raise ValueError(
@@ -87,5 +87,5 @@ def _is_ours(cls: type) -> bool:
 
 
 def _is_current(cls: type) -> bool:
-    """Whether the module of a class has the class itself under its name: a notebook may have defined it several times."""
+    """Whether the module of a class still has this class under its name. A notebook may have defined it several times."""
     return vars(sys.modules.get(cls.__module__) or object).get(cls.__qualname__) is cls

@@ -1,7 +1,7 @@
 """Values as JSON with their arrays beside it, and back.
 
-The types are a closed list, and the classes are those that the program has already, so that reading runs and imports nothing
-that a file names.
+The types are a closed list, and classes are only those that the program has already. So reading a file neither runs nor
+imports anything that the file names.
 
 =================================  ==============================================================================
 JSON                               value
@@ -49,8 +49,8 @@ from ._others import FUNCTIONS, STORABLE, check_parameters, learnt, restore, val
 SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")
 FORGOTTEN = {"fit_times_"}  # left out, so that equal fits give equal files
-# What was done before there were these parameters: columns as they are, truncation where X can be decomposed whole, graphs
-# added as they are written.
+# What a model did before it had these parameters: columns stayed as they were, directions were truncated where X could be
+# decomposed whole, and graphs were added as they were written.
 WITHOUT = {"standardize": False, "ridge": 0.0, "normalize": None}
 DTYPES = {
     np.dtype(name).name: np.dtype(name).type
@@ -63,12 +63,12 @@ DTYPES = {
     )
 }
 NEWER = ("a newer lapwing", "another version of scikit-learn")
-LONG_SUM = 50  # sums of more graphs are stored as a list: JSON limits how deep objects may be nested
+LONG_SUM = 50  # a sum of more graphs than this is stored as a list, since JSON limits how deep objects may be nested
 ARRAY_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 
 def _summands(graph: Any) -> tuple[Any, list[tuple[Any, Any]]]:
-    """The first graph of a sum, and what is added to it, one after the other."""
+    """The first graph of a sum, and a list of what is added to it."""
     others = []
     while type(graph) is Combination:
         others.append((graph.right, graph.scale))
@@ -77,11 +77,12 @@ def _summands(graph: Any) -> tuple[Any, list[tuple[Any, Any]]]:
 
 
 class Encoder:
-    """Turns values into JSON; ``arrays`` gathers what they hold, by the place where it was found."""
+    """Turns values into JSON. ``arrays`` collects the arrays in them, by the place where each was found."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
-        self._nodes: dict[int, tuple[np.ndarray, dict]] = {}  # the array is kept, so that its id is not used again
+        # The array is kept too, so that Python does not give its id to another object.
+        self._nodes: dict[int, tuple[np.ndarray, dict]] = {}
         self._steps: list[str] = []  # the steps of pipelines around the value that is being encoded
 
     def encode(self, value: Any, place: str) -> Any:
@@ -112,7 +113,7 @@ class Encoder:
             return self._array(value, place)
         if sparse.issparse(value):
             return self._sparse(value, place)
-        if kind is Certificate:  # earlier versions read it as the dictionary that it is
+        if kind is Certificate:  # as a dictionary, which earlier versions can read
             return self.encode(asdict(value), place)
         if is_known(kind):
             return self.encode_object(value, place)
@@ -145,13 +146,13 @@ class Encoder:
             fitted = learnt(value, params)
         except ValueError as error:
             raise ValueError(self._where(str(error))) from error
-        if "_columns" in fitted:  # those that a function chose are stored as what it chose
+        if "_columns" in fitted:  # columns that a function chose are stored as a list
             chosen = zip(params["transformers"], fitted["_columns"], strict=True)
             params = {**params, "transformers": [(name, part, columns) for (name, part, _), columns in chosen]}
         return params, fitted
 
     def _step(self, value: tuple, place: str) -> list:
-        """A tuple. One of a name and an estimator is a step of a pipeline."""
+        """A tuple as JSON. A pair of a name and an estimator is a step of a pipeline."""
         if not (len(value) > 1 and type(value[0]) is str and hasattr(value[1], "get_params")):
             return self._items(value, place)
         self._steps.append(f"step {value[0]!r} ({type(value[1]).__name__})")
@@ -180,7 +181,8 @@ class Encoder:
         if value.dtype.kind == "U" and value.ndim == 1:
             return {"strings": value.tolist(), "width": value.dtype.itemsize // 4}
         if id(value) not in self._nodes:
-            # The order decides how products are summed: a model that is read back gives the same bits.
+            # The order in memory decides how products are summed. It is kept, so that a model that is read back gives the
+            # same bits.
             order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
             node = {"array": self._stored(value, place), "order": order}
             self._nodes[id(value)] = value, node
@@ -194,13 +196,13 @@ class Encoder:
     def _stored(self, value: np.ndarray, place: str) -> str:
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             raise refusal(self._where(place), value)
-        # By rows: the container takes the memory as it lies.
+        # By rows, since the container takes the memory as it lies.
         self.arrays[place] = np.asarray(value, dtype=value.dtype.newbyteorder("="), order="C")
         return place
 
 
 class Decoder:
-    """Turns JSON and arrays back into values. They may hold anything, and what does not fit raises an error."""
+    """Turns JSON and arrays back into values. A file may hold anything, so what does not fit raises an error."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray], format: int):
         self._arrays, self._format = arrays, format
@@ -215,14 +217,14 @@ class Decoder:
             "objects": self._objects,
             "slice": lambda node: slice(*map(_index, node["slice"])),
             "dtype": lambda node: DTYPES[node["dtype"]],
-            "function": lambda node: FUNCTIONS[node["function"]],  # of which _object knows whether it may be here
+            "function": lambda node: FUNCTIONS[node["function"]],  # _object decides whether it may stand here
             "sparse": self._sparse,
             "sum": self._sum,
             "class": self._object,
         }
 
     def decode(self, node: Any) -> Any:
-        """The value of a JSON node; keys beside those that are known are ignored."""
+        """The value of a JSON node. Keys that are not known are ignored."""
         if isinstance(node, list):
             return [self.decode(item) for item in node]
         if not isinstance(node, dict):
@@ -269,7 +271,8 @@ class Decoder:
         fewer_columns = node["fitted"].get("n_features_in_", 0) <= SparseMap.limit
         params = migrated(cls, node["params"], self._format, fewer_columns)
         unknown = params.keys() - signature(cls).parameters.keys()
-        if cls in STORABLE:  # another scikit-learn may have other parameters: one that says nothing is not missed
+        # Another version of scikit-learn may have other parameters; those that have their default are not missed.
+        if cls in STORABLE:
             params = {name: part for name, part in params.items() if name not in unknown & set(node["default"])}
             unknown -= set(node["default"])
         if unknown:
@@ -295,7 +298,7 @@ class Decoder:
 
 
 def _certificates(value: Any) -> Any:
-    """What a file has as ``certificate_``: one, one per mode, or none."""
+    """The value of ``certificate_`` in a file: one certificate, one per mode, or none."""
     if isinstance(value, list):
         return [_certificates(item) for item in value]
     if value is None:
@@ -311,7 +314,7 @@ def _certificates(value: Any) -> Any:
 
 
 def complete(model: Any) -> None:
-    """Add what a fit stores today and an earlier version did not store."""
+    """Add what a fit stores today, and what earlier versions did not store."""
     if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
         model.scale_ = None
     if isinstance(model, KernelReducer) and not hasattr(model, "gamma_"):
@@ -319,7 +322,7 @@ def complete(model: Any) -> None:
 
 
 def _chosen(model: Any, params: dict) -> dict:
-    """The parameters; columns that a function chose for a graph are stored as what it chose."""
+    """The parameters. Columns that a function chose for a graph are stored as a list."""
     graph = params.get("graph")
     parts = _parts(graph) if isinstance(graph, Graph) and hasattr(model, "graph_") else []
     by_function = any(isinstance(part, On) and callable(part.what) and not hasattr(part.what, "fit") for part in parts)
@@ -327,7 +330,7 @@ def _chosen(model: Any, params: dict) -> dict:
 
 
 def _parts(graph: Graph) -> list[Graph]:
-    """A graph and those inside it; without the names that deep parameters have, which of long sums are long."""
+    """A graph and all graphs inside it. Deep parameters are not used, since their names get long in long sums."""
     found = [graph]
     for part in found:
         found += [value for value in part.get_params(deep=False).values() if isinstance(value, Graph)]
@@ -343,7 +346,7 @@ def _defaults(estimator: Any) -> list[str]:
 
 
 def check_attribute(cls: type, name: str) -> None:
-    """Raise where a fitted attribute would hide something that the class has."""
+    """Raise where a fitted attribute would hide something that its class has."""
     if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
         raise ValueError(
             f"{cls.__name__} cannot have the fitted attribute {name!r}: the class has one, or it is no plain name"
@@ -351,7 +354,9 @@ def check_attribute(cls: type, name: str) -> None:
 
 
 def migrated(cls: type, params: dict, format: int, fewer_columns: bool = True) -> dict:
-    """The parameters that a file of an earlier format means: removed ones are dropped, new ones say what was done without.
+    """The parameters that a file of an earlier format means.
+
+    Removed parameters are dropped, and new ones get the value that does what was done without them.
 
     ``fewer_columns`` says whether the model has so few features that its rows could always be decomposed whole.
     """
@@ -363,7 +368,9 @@ def migrated(cls: type, params: dict, format: int, fewer_columns: bool = True) -
         params = {name: node for name, node in WITHOUT.items() if name in signature(cls).parameters} | params
         if params.get("ridge") == "auto" and "pca" in params and fewer_columns:
             params["ridge"] = (
-                0.0  # as "auto" was; with more columns X may be sparse and large, where it still is what it was
+                # The meaning of "auto" then. With more columns X may be sparse and large, where "auto" still means what it
+                # did.
+                0.0
             )
     return params
 
@@ -386,7 +393,7 @@ def _index(value: Any) -> int | None:
 
 
 def refusal(place: str, value: Any) -> ValueError:
-    """The error for what a file cannot hold."""
+    """The error for a value that a file cannot hold."""
     what = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.100}"
     return ValueError(
         f"{place} is {what}, and a model file holds only numbers, text, arrays and graphs; fit with a choice "

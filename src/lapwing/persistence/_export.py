@@ -16,7 +16,7 @@ from ..methods import LPI
 from ..reducers import LinearReducer
 from ._onnx import Builder, Columns, convert, table, text_columns
 
-# A version that is old enough for any runtime in use.
+# Versions that are old enough for any runtime in use.
 OPSET = 17
 ML_OPSET = 3
 IR_VERSION = 8
@@ -80,7 +80,7 @@ def _model(
     if "probabilities" in named:
         del named["Y"]
     names = {tensor: name for name, tensor in named.items()}
-    for node in build.nodes:  # the tensors that come out get the names that users see
+    for node in build.nodes:  # the last tensors get the names that users see
         for places in (node.input, node.output):
             for i, tensor in enumerate(places):
                 places[i] = names.get(tensor, tensor)

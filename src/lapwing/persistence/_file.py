@@ -1,12 +1,13 @@
-"""The model file: arrays and a JSON header, nothing that runs.
+"""The model file: arrays and a JSON header, and nothing that runs.
 
-The container is safetensors: a length, a JSON header and the arrays' bytes, which the library checks against the size of the
-file before it reads any, and which other programs open. A ZIP of ``.npy`` files would need no dependency, but has the traps of
-archives (paths, compression bombs, pickled arrays), each to be defended by hand.
+The container is safetensors: a length, a JSON header and the bytes of the arrays. The library checks these against the size
+of the file before it reads any, and other programs can open it. A ZIP of ``.npy`` files would need no dependency. But
+archives have traps (paths, compression bombs, pickled arrays), and each would need its own defence.
 
-The header's ``__metadata__`` has one entry, ``lapwing``, with JSON text: ``format``, a number that grows when older versions
-could not read the file; ``lapwing``, the version that wrote it; ``model``, as in ``_encoding``; and ``sha256`` of all these
-and the arrays, so that damage is found. The sum is no signature: a file may still be made with intent, and so is checked.
+The ``__metadata__`` of the header has one entry, ``lapwing``, whose text is JSON. Its ``format`` is a number that grows when
+older versions could not read the file. ``lapwing`` is the version that wrote the file, and ``model`` is as in ``_encoding``.
+``sha256`` is the checksum of all these and of the arrays, which finds damage. It is not a signature: a file may still be
+forged, so everything in it is checked.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ FORMAT = 3
 OTHER = "lapwing fit and lapwing.save write such files, and this is another kind"
 DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
 EXPANSION = (
-    64  # of JSON in memory: a header that is nothing but {},{},{} takes 28 times its size, and its values as much
+    # Bytes in memory per byte of JSON. A header of nothing but {},{},{} takes 28 times its size, and its values as much
+    # again.
+    64
 )
-LONGEST = 400  # characters that a message may have
+LONGEST = 400  # the most characters that a message may have
 # The errors that reading and decoding raise where a file is not as it should be.
 MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
 
@@ -102,7 +105,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     header["sha256"] = checksum(header, encoder.arrays)
     text = json.dumps(header, allow_nan=False)
     require_room(path, len(text))
-    _model(strict_json(text), encoder.arrays)  # what could not be read is not written
+    _model(strict_json(text), encoder.arrays)  # raises where the file could not be read back, before it is written
     write_whole(path, container.save(encoder.arrays, metadata={"lapwing": text}))
 
 
@@ -171,11 +174,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     safetensors = require("safetensors", "model")
     if os.path.isdir(path):
         raise ModelFileError(f"{os.fspath(path)!r} is a folder, not a model file")
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, which nobody may ever write to
+    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe could wait without end
         raise ModelFileError(f"{os.fspath(path)!r} is no file on disk, which a model file must be")
     with open(path, "rb") as file:
         start = file.read(9)
-    if start[8:] != b"{":  # a length, and then JSON
+    if start[8:] != b"{":  # the file begins with a length, and then JSON
         raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {OTHER}")
     require_room(path, min(int.from_bytes(start[:8], "little"), os.path.getsize(path)))
     try:
@@ -191,7 +194,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _model(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     """The fitted estimator that a header and arrays describe."""
-    with np.errstate(all="ignore"):  # numbers come from a file, and were not computed here
+    with np.errstate(all="ignore"):  # the numbers come from a file, and are not results of computations here
         model = Decoder(arrays, header["format"]).decode(header["model"])
         if not _is_model(model):
             raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
@@ -200,7 +203,7 @@ def _model(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def require_room(path: str | os.PathLike[str], size: int) -> None:
-    """Raise, before it is read, where a header would take more than scikit-learn's ``working_memory``."""
+    """Raise before a header is read, where it would take more than scikit-learn's ``working_memory``."""
     limit = int(get_config()["working_memory"] * 2**20) // EXPANSION
     if size > limit:
         raise ModelFileError(
@@ -210,7 +213,7 @@ def require_room(path: str | os.PathLike[str], size: int) -> None:
 
 
 def in_a_line(error: Exception) -> str:
-    """What an error says, in one line of plain characters: it may quote what the file holds."""
+    """The message of an error in one line of plain characters. It may quote what the file holds."""
     said = " ".join(str(error).split())
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said) or type(error).__name__
@@ -219,7 +222,7 @@ def in_a_line(error: Exception) -> str:
 def read_header(path: str | os.PathLike[str]) -> dict:
     """The JSON of lapwing in the header of the container, whose size the library has checked.
 
-    It is read here once more since the library takes the last of two equal names: other readers might take the first.
+    It is parsed here once more. Of two equal names the library takes the last, and other readers might take the first.
     """
     with open(path, "rb") as file:
         container = strict_json(file.read(int.from_bytes(file.read(8), "little")))
@@ -243,7 +246,7 @@ def _array(file: Any, name: str) -> np.ndarray:
     if dtype not in DTYPES:
         raise ValueError(f"{name} is of type {dtype}, which no model has")
     array = file.get_tensor(name)
-    if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:  # NumPy counts on 0 and 1
+    if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:  # NumPy relies on the bytes being 0 or 1
         raise ValueError(f"{name} has entries that are neither true nor false")
     return array
 
@@ -268,7 +271,7 @@ def _finite(text: str) -> float:
 
 
 def checksum(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of the header without its own entry, and of the arrays by name."""
+    """The SHA-256 of the header without its own entry, and of the arrays with their names."""
     rest = {key: value for key, value in header.items() if key != "sha256"}
     digest = sha256(json.dumps(rest, sort_keys=True).encode())
     for name in sorted(arrays):

@@ -24,7 +24,7 @@ from ..reducers import (
 from ._classes import NAMES
 from ._held import LARGEST, Held, check_features, check_held, check_learnt, check_number, check_output
 
-# Sides: d features, n samples, k components, m landmarks, l samples with links.
+# The letters of sides are d for features, n for samples, k for components, m for landmarks, l for samples with links.
 EVERY = {"feature_names_in_": Held("d", "names", optional=True), "scale_": Held("d", "divisors", optional=True)}
 LINEAR = {"components_": Held("kd"), "mean_": Held("d"), "eigenvalues_": Held("k")}
 FREE = {
@@ -35,7 +35,7 @@ FREE = {
 }
 REPRESENTED = {"components_": Held("kd"), "mean_": Held("d")}
 SCORES = {"support_": Held("d", "flags"), "scores_": Held("d", "scores")}
-# Columns that graphs alone read are divided by infinity, and so are 0 to the kernel.
+# Columns that only graphs read are divided by infinity, so that they are 0 for the kernel.
 UNITS = {"scale_": Held("d", "divisors or infinity", optional=True)}
 KERNEL = {"intercept_": Held("k"), "eigenvalues_": Held("k")}
 LANDMARKS = {
@@ -48,13 +48,13 @@ LANDMARKS = {
 
 
 def check_fitted(model: Any) -> None:
-    """Raise unless the arrays of the model fit each other, and ``n_features_in_``."""
+    """Raise unless the arrays of the model fit each other and ``n_features_in_``."""
     check_learnt(model)
     sizes = check_features(model, getattr(model, "n_features_in_", None))
     if getattr(model, "moments_", None) is not None:
         _check_moments(model.moments_, model.n_features_in_)
         if not model.__sklearn_is_fitted__():
-            return  # partial_fit waits for more rows
+            return  # a model of partial_fit that waits for more rows
     declared = {**_declared(model), **EVERY, **(UNITS if isinstance(model, KernelReducer) else {})}
     sizes = check_held(model, _values(model, declared), declared, sizes)
     if isinstance(model, ProjectingReducer) and not hasattr(model, "scale_"):
@@ -73,24 +73,24 @@ def check_fitted(model: Any) -> None:
 
 
 def is_own(model: Any) -> bool:
-    """Whether the model and its graph are of classes of lapwing; what others write may refuse rows as it likes."""
+    """Whether the model and its graph are of classes of lapwing. Classes of others may refuse rows for reasons of their own."""
     graph = getattr(model, "graph_", None)
     return {type(model), *(type(leaf) for _, leaf in (graph.signed() if graph is not None else ()))} <= NAMES.keys()
 
 
 def _values(model: Any, names: Mapping[str, Held]) -> dict[str, Any]:
-    """The attributes of these names that the model, or a part of it, has."""
+    """Those attributes of these names that the model, or a part of it, has."""
     found: dict[str, Any] = {}
     for name in names:
         try:
             found[name] = attrgetter(name)(model)
         except AttributeError:
-            continue  # check_held raises, unless the attribute is optional
+            continue  # check_held raises for it, unless the attribute is optional
     return found
 
 
 def _declared(model: Any) -> Mapping[str, Held]:
-    """Attributes that say what the map is."""
+    """The attributes that say what the map is."""
     if isinstance(model, KernelReducer):
         return _of_kernel(model)
     if isinstance(model, FreeReducer):
@@ -103,13 +103,13 @@ def _declared(model: Any) -> Mapping[str, Held]:
 def _of_kernel(model: KernelReducer) -> Mapping[str, Held]:
     if model.landmarks is not None:
         return LANDMARKS
-    if getattr(model, "X_fit_", None) is None:  # the kernel between new and fitted samples is what transform is given
+    if getattr(model, "X_fit_", None) is None:  # transform is given the kernel between new and fitted samples
         return {"dual_coef_": Held("kd"), **KERNEL}
     return {"X_fit_": Held("nd", may_be_sparse=True), "dual_coef_": Held("kn"), **KERNEL}
 
 
 def _check_places(model: Any, linked: np.ndarray, n: int) -> None:
-    """Rows, neighbours and weights by which new samples are placed."""
+    """Check the rows, neighbours and weights by which new samples are placed."""
     if linked[-1] >= n:
         raise ValueError(f"_linked does not fit: it names row {linked[-1]} of {n}")
     if any(getattr(leaf, "n_neighbors", 0) >= n for _, leaf in model.graph_.signed()):
@@ -124,7 +124,7 @@ def _check_places(model: Any, linked: np.ndarray, n: int) -> None:
 
 
 def _check_moments(moments: Any, d: int) -> None:
-    """What ``partial_fit`` needs to go on."""
+    """Check what ``partial_fit`` needs to go on."""
     try:
         places = len(moments["labels"]) + 1
         shapes = {"counts": (places,), "means": (places, d), "stored": (d,)}
@@ -146,7 +146,7 @@ def _check_image_shape(model: Any) -> None:
 
 
 def _check_modes(model: MultilinearReducer) -> None:
-    """One matrix and one row of eigenvalues per side of the images, and whether to flatten them."""
+    """Check that there is one matrix and one row of eigenvalues per side of the images, and whether these are flattened."""
     check_choice("flatten", model.flatten, (False, True))
     check_held(model, vars(model), {"mean_": Held(ascii_letters[: np.ndim(model.mean_)])})
     if prod(model.mean_.shape) != model.n_features_in_:

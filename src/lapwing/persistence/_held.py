@@ -1,6 +1,6 @@
-"""What a fitted estimator holds, by declaration, so that a file whose arrays do not fit each other is refused when it is read.
+"""Declarations of what a fitted estimator holds. A file whose arrays do not fit each other is refused when it is read.
 
-A forged file may have a true checksum. What it says is checked here once, and not wherever a number is used.
+A forged file may have a correct checksum. So what it holds is checked here once, and not wherever a number is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LARGEST = 1e154  # the squares of larger numbers leave the range of floating poi
 def _are_numbers(array: np.ndarray, least: float = -LARGEST) -> bool:
     if array.dtype not in (np.float32, np.float64) or not np.isfinite(array).all():
         return False
-    return not array.size or (least <= float(array.min()) and float(array.max()) <= LARGEST)  # as float64
+    return not array.size or (least <= float(array.min()) and float(array.max()) <= LARGEST)  # compared as float64
 
 
 def _are_places(array: np.ndarray) -> bool:
@@ -33,9 +33,9 @@ KINDS: dict[str, Callable[[np.ndarray], bool]] = {
     "divisors or infinity": lambda array: KINDS["divisors"](np.where(np.isposinf(array), array.dtype.type(1), array)),
     "not negative": lambda array: _are_numbers(array, 0.0),
     "rows": lambda array: array.dtype.kind in "biu" or _are_numbers(array),
-    "scores": lambda array: array.dtype.kind == "f",  # NaN and infinity included
+    "scores": lambda array: array.dtype.kind == "f",  # NaN and infinity are allowed
     "flags": lambda array: array.dtype == bool,
-    "places": _are_places,  # numbers of rows, in their order
+    "places": _are_places,  # the numbers of rows, in ascending order
     "labels": lambda array: array.dtype.kind in "biufUO",
     "names": lambda array: array.dtype == object and all(isinstance(name, str) for name in array),
 }
@@ -43,9 +43,9 @@ KINDS: dict[str, Callable[[np.ndarray], bool]] = {
 
 @dataclass(frozen=True)
 class Held:
-    """An array: a letter for each side, equal letters being equal sizes, and what its entries are.
+    """The declaration of an array: one letter per side, where equal letters mean equal sizes, and the kind of its entries.
 
-    It may be missing where it is ``optional``, or None where the parameter ``needed_by`` is false.
+    The array may be missing where it is ``optional``. It may be None where the parameter ``needed_by`` is false.
     """
 
     sides: str
@@ -58,7 +58,7 @@ class Held:
 def check_held(
     owner: Any, values: Mapping[str, Any], declared: Mapping[str, Held], sizes: dict[str, int] | None = None
 ) -> dict[str, int]:
-    """Raise unless all arrays are as declared and fit each other; the sizes by their letters."""
+    """Raise unless all arrays are as declared and fit each other. Returns the sizes by their letters."""
     sizes = {} if sizes is None else dict(sizes)
     for name, held in declared.items():
         value = values.get(name)
@@ -85,13 +85,13 @@ def _check(what: str, value: Any, held: Held, sizes: dict[str, int]) -> None:
 
 
 def check_learnt(model: Any) -> None:
-    """Raise unless the model is fitted, or has the sums of rows that did not suffice, and to which ``partial_fit`` adds more."""
+    """Raise unless the model is fitted, or holds the sums of too few rows, to which ``partial_fit`` can add more."""
     if getattr(model, "moments_", None) is None:
         check_is_fitted(model)
 
 
 def check_number(owner: Any, name: str, least: float = -LARGEST, most: float = LARGEST) -> float:
-    """An attribute that must be a number between these."""
+    """An attribute that must be a number between these bounds."""
     value = getattr(owner, name, None)
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not least <= value <= most:
         raise ValueError(f"{type(owner).__name__}.{name}={value!r:.60} must be a number from {least:g} to {most:g}")
@@ -112,7 +112,7 @@ def check_output(owner: Any, config: Any) -> None:
 
 
 def require_room(what: str, size: int) -> None:
-    """Raise, before anything is allocated, where a small file asks for more than scikit-learn's ``working_memory``."""
+    """Raise before anything is allocated, where a small file asks for more than scikit-learn's ``working_memory``."""
     limit = int(get_config()["working_memory"] * 2**20)
     if size > limit:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Fitted estimators as nodes of an ONNX graph, one function per class."""
+"""Fitted estimators as nodes of an ONNX graph, with one function per class."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ UNKNOWN = "is no linear method or transformer that to_onnx knows, so it cannot b
 class Columns:
     """Some columns of the rows as they come.
 
-    ``blanks`` are what a blank in each column of text stands for. A table with text comes as two tensors: ``places`` has the one
-    of each column, and its number there.
+    ``blanks`` gives, for each column of text, the value that a blank stands for. A table with text comes as two tensors.
+    ``places`` gives, for each column, its tensor and its number there.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Columns:
 
 
 def table(width: int, text: frozenset[int]) -> Columns:
-    """All columns of the rows: the input X, and beside it S where some are text."""
+    """All columns of the rows: the input X and, where some columns are text, the input S."""
     if not text:
         return Columns("X", width)
     numbers = [j for j in range(width) if j not in text]
@@ -60,23 +60,23 @@ def table(width: int, text: frozenset[int]) -> Columns:
 
 
 class Builder:
-    """Gathers nodes and constants."""
+    """Collects nodes and constants."""
 
     def __init__(self, onnx: Any):
         self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: dict[str, np.ndarray] = {}
-        self.outputs: dict[str, str] = {}  # by the name that users see
-        self.steps: list[str] = []  # around what is being written, for errors
+        self.outputs: dict[str, str] = {}  # the outputs by the name that users see
+        self.steps: list[str] = []  # the steps around what is being written, for errors
 
     def add(self, op: str, *inputs: str, domain: str = "", **options: Any) -> str:
-        """A node with one output, whose name is returned."""
+        """Add a node with one output, and return the name of the output."""
         name = f"step{len(self.nodes) + 1}"
         self.nodes.append(self.onnx.helper.make_node(op, list(inputs), [name], domain=domain, **options))
         return name
 
     def constant(self, name: str, value: Any, dtype: Any = np.float32) -> str:
-        """The name of a constant, made unlike that of all others."""
+        """Add a constant under a name that no other has, and return this name."""
         unique = name if name not in self.constants else f"{name}{len(self.constants)}"
         self.constants[unique] = np.asarray(value, dtype=dtype)
         return unique
@@ -87,7 +87,7 @@ class Builder:
 
 
 def convert(build: Builder, estimator: Any, X: Columns) -> Columns:
-    """Write an estimator behind the columns X, and return what it makes of them."""
+    """Write an estimator that takes the columns X, and return the columns that it gives."""
     if isinstance(estimator, LinearReducer):
         if type(estimator).transform is not LinearReducer.transform:
             raise TypeError(f"{type(estimator).__name__} has a transform of its own, which to_onnx does not know")
@@ -102,7 +102,7 @@ def convert(build: Builder, estimator: Any, X: Columns) -> Columns:
     return write(build, estimator, X)
 
 
-# What is made of others
+# Estimators made of others
 
 
 def _pipeline(build: Builder, pipeline: Any, X: Columns) -> Columns:
@@ -120,7 +120,7 @@ def _semi_supervised(build: Builder, model: Any, X: Columns) -> Columns:
 
 
 def _columns(build: Builder, transformer: Any, X: Columns) -> Columns:
-    """Each part on its own columns, side by side; text is taken from the input that has it."""
+    """Write each part on its own columns, side by side. Text is taken from the input that has it."""
     parts = []
     for name, part, chosen in transformer.transformers_:
         columns = column_numbers(transformer, chosen)
@@ -194,7 +194,7 @@ def _max_abs(build: Builder, scaler: Any, X: Columns) -> Columns:
 
 def _min_max(build: Builder, scaler: Any, X: Columns) -> Columns:
     low, high = scaler.feature_range
-    # As (X - least) * scale + low: the other order would cancel digits in float32.
+    # Computed as (X - least) * scale + low, since the other order would lose digits in float32.
     name = build.add("Sub", X.name, build.constant("least", scaler.data_min_))
     name = build.add("Mul", name, build.constant("scale", scaler.scale_))
     name = build.add("Add", name, build.constant("low", low))
@@ -214,7 +214,7 @@ def _normalizer(build: Builder, normalizer: Any, X: Columns) -> Columns:
 
 
 def _imputer(build: Builder, imputer: Any, X: Columns) -> Columns:
-    if X.text:  # a blank stands for what is missing
+    if X.text:  # a blank stands for a missing text
         return Columns(X.name, X.width, True, tuple(map(str, imputer.statistics_)))
     kept = np.flatnonzero([value == value for value in imputer.statistics_])
     missing = imputer.missing_values
@@ -264,13 +264,14 @@ def _indicators(build: Builder, X: Columns, j: int, categories: np.ndarray) -> C
 
 
 def _projection(build: Builder, estimator: Any, X: Columns) -> Columns:
-    """``(X - mean_) @ components_.T`` as it stands: a bias in place of the subtraction would cancel digits in float32."""
+    """``(X - mean_) @ components_.T``. A bias in the place of the subtraction would lose digits in float32."""
     if not isinstance(estimator, LPI):
         return _linear(build, X, estimator.mean_, estimator.components_)
     unit = Columns(build.add("LpNormalization", X.name, axis=1, p=2), X.width)
     projected = _linear(build, unit, estimator.mean_, estimator.components_)
     sums = build.add("MatMul", build.add("Abs", X.name), build.constant("ones", np.ones((X.width, 1))))
-    return Columns(build.add("Mul", projected.name, build.add("Sign", sums)), projected.width)  # empty documents: 0
+    # The sign is 0 for empty documents.
+    return Columns(build.add("Mul", projected.name, build.add("Sign", sums)), projected.width)
 
 
 def _linear(build: Builder, X: Columns, mean: Any, components: np.ndarray) -> Columns:
@@ -297,11 +298,11 @@ def _selection(build: Builder, selector: Any, X: Columns) -> Columns:
     return _chosen(build, X, selector.get_support(indices=True).tolist())
 
 
-# What comes last
+# Estimators that may come last
 
 
 def _squared_distances(build: Builder, X: Columns, points: np.ndarray) -> str:
-    """To some points, in double: the terms nearly cancel."""
+    """The squared distances from some points, in double precision, since their terms nearly cancel."""
     double = build.onnx.TensorProto.DOUBLE
     rows = build.add("Cast", X.name, to=double)
     squares = build.add("ReduceSum", build.add("Mul", rows, rows), build.constant("axis", [1], np.int64), keepdims=1)
@@ -395,7 +396,7 @@ TEXT = (Pipeline, SemiSupervised, ColumnTransformer, FeatureUnion, SimpleImputer
 
 
 def text_columns(estimator: Any) -> frozenset[int]:
-    """The columns of the rows that are text: those that a ColumnTransformer at the beginning gives to an encoder of words."""
+    """The columns of the rows that are text: those that a ColumnTransformer at the beginning gives to an encoder of text."""
     if isinstance(estimator, SemiSupervised):
         return text_columns(estimator.reducer_)
     if isinstance(estimator, Pipeline):

@@ -1,8 +1,8 @@
-"""Classes of scikit-learn that a model file may hold: their names, and what each has learnt.
+"""The classes of scikit-learn that a model file may hold: their names, and what each has learnt.
 
-The table is closed: a class or an attribute that is not in it is neither written nor read. What scikit-learn keeps for itself
-beside its attributes, such as the trees of a neighbour search, is not stored: it comes from a fit of the reading version on a
-few rows that have the same result (``rebuilt``).
+The table is closed: a class or an attribute that is not in it is neither written nor read. Some of what scikit-learn keeps
+beside its attributes, such as the trees of a neighbour search, is not stored. It comes from a fit of the version that reads
+the file, to a few rows that give the same result (``rebuilt``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ..selection import SemiSupervised
 from ..tables import DatesAsNumbers
 from ._held import Held, check_features, check_held, check_learnt, check_number, check_output, require_room
 
-# Functions that are parameters, by their names.
+# Functions that may be parameters, by their names.
 FUNCTIONS: dict[str, Callable] = {
     name: getattr(feature_selection, name)
     for name in ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression")
@@ -57,9 +57,9 @@ NAMED = {"feature_names_in_": Held("d", "names", optional=True)}
 class Storable:
     """How a class is stored.
 
-    ``arrays`` are attributes that are declared; ``plain`` are others, which ``check`` looks at. ``learnt`` says what to store
-    of an estimator, ``rebuilt`` makes an unfitted one of the same parameters fitted, where setting the attributes is not all;
-    ``without`` are parameters that cannot be used.
+    ``arrays`` are attributes with a declaration, and ``plain`` are others, which ``check`` looks at. ``learnt`` says what to
+    store of an estimator. Where setting the attributes is not enough, ``rebuilt`` turns an unfitted estimator of the same
+    parameters into the fitted one. ``without`` are parameters that cannot be used.
     """
 
     arrays: Mapping[str, Held] = field(default_factory=dict)
@@ -84,15 +84,15 @@ def _typed(values: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def _imputed(estimator: Any, learnt: dict[str, Any]) -> None:
-    """A fit on the row of what is filled in learns that row."""
+    """Fit to one row that holds what is filled in, which learns exactly that row."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # columns that had nothing but gaps
+        warnings.simplefilter("ignore")  # about columns that held nothing but gaps
         estimator.fit(learnt.pop("rows").reshape(1, -1))
     _require_same("statistics_", [estimator.statistics_], [learnt.pop("statistics_")])
 
 
 def _require_same(name: str, found: Sequence[Any], stored: Sequence[Any]) -> None:
-    """Raise unless a fit has found what is stored, gaps being equal."""
+    """Raise unless a fit has found what is stored. Gaps count as equal."""
     for one, other in zip(found, stored, strict=True):
         pairs = zip(one.tolist(), other.tolist(), strict=True)
         if not all(a == b or (a != a and b != b) for a, b in pairs):
@@ -104,7 +104,7 @@ def _encoder(estimator: Any) -> dict[str, Any]:
 
 
 def _encoded(estimator: Any, learnt: dict[str, Any]) -> None:
-    """A fit on rows that have every category once or more learns those categories."""
+    """Fit to rows that hold every category at least once, which learns exactly these categories."""
     if not (isinstance(estimator.dtype, type) and issubclass(estimator.dtype, np.number)):
         raise ValueError(f"dtype={estimator.dtype!r:.60} of {type(estimator).__name__} is no type of numbers")
     categories = learnt["categories_"]
@@ -133,10 +133,10 @@ def _searched(estimator: Any, learnt: dict[str, Any]) -> None:
 
 
 def _clustered(estimator: Any, learnt: dict[str, Any]) -> None:
-    """A fit on the centres alone, which takes one step, whatever the parameters say."""
+    """Fit to nothing but the centres, which takes one step whatever the parameters say."""
     quick = clone(estimator).set_params(init="random", n_init=1, max_iter=1, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of centres that are equal
+        warnings.simplefilter("ignore", ConvergenceWarning)  # about centres that are equal
         quick.fit(learnt["cluster_centers_"])
     parameters = estimator.get_params(deep=False).keys()
     vars(estimator).update({name: value for name, value in vars(quick).items() if name not in parameters})
@@ -147,7 +147,7 @@ def _columns(estimator: Any) -> dict[str, Any]:
 
 
 def _check_steps(estimator: Any) -> None:
-    """Names and estimators, each taking as many columns as the one before it gives."""
+    """Check that steps are names and estimators, each taking as many columns as the one before it gives."""
     steps = estimator.steps if isinstance(estimator, Pipeline) else estimator.transformer_list
     if type(steps) is not list or not steps or not all(_is_step(step, 2) for step in steps):
         raise ValueError(f"the steps of {type(estimator).__name__} are no list of names and estimators")
@@ -176,7 +176,7 @@ def _passes(step: Any) -> bool:
 
 
 def _is_step(step: Any, size: int) -> bool:
-    """Whether it is a tuple of a name and an estimator, or of a word in its place."""
+    """Whether it is a tuple of a name and an estimator, or a word such as "passthrough" in the place of the estimator."""
     if type(step) is not tuple or len(step) != size or type(step[0]) is not str:
         return False
     return _passes(step[1]) or type(step[1]) is str or (isinstance(step[1], BaseEstimator) and hasattr(step[1], "fit"))
@@ -198,7 +198,7 @@ def _outputs(step: Any) -> int | None:
 
 
 def _check_columns(estimator: Any) -> None:
-    """Check where each part of a ColumnTransformer takes its columns from, and where it puts what it makes."""
+    """Check from where each part of a ColumnTransformer takes its columns, and where it puts its results."""
     parts, inputs, outputs = estimator.transformers_, estimator._transformer_to_input_indices, estimator.output_indices_
     if type(parts) is not list or not all(_is_step(part, 3) and part[1] is not None for part in parts):
         raise ValueError("transformers_ of ColumnTransformer are no list of names, estimators and columns")
@@ -217,7 +217,10 @@ def _check_columns(estimator: Any) -> None:
 
 
 def _column_places(estimator: Any, columns: Any) -> list[int]:
-    """The columns of a part of a ColumnTransformer by their numbers; more than one, or a list of one, or it would be no table."""
+    """The columns of a part of a ColumnTransformer, by number.
+
+    A single column must be in a list, since else it is not a table.
+    """
     kinds = {type(column) for column in columns} if isinstance(columns, list) else set()
     if not (
         isinstance(columns, slice | np.ndarray)
@@ -232,7 +235,7 @@ def _column_places(estimator: Any, columns: Any) -> list[int]:
 
 
 def _check_discriminant(estimator: Any) -> None:
-    """Directions are what two of the three solvers find."""
+    """Check for directions, which only two of the three solvers find."""
     _check_decision(estimator)
     held = {name for name in ("scalings_", "xbar_") if vars(estimator).get(name) is not None}
     if held != {"svd": {"scalings_", "xbar_"}, "eigen": {"scalings_"}, "lsqr": set()}[estimator.solver]:
@@ -242,7 +245,7 @@ def _check_discriminant(estimator: Any) -> None:
 
 
 def _check_decision(estimator: Any) -> None:
-    """One row of coefficients per class, or one for two classes."""
+    """Check that there is one row of coefficients per class, or a single row for two classes."""
     declared = {"coef_": Held("ed"), "intercept_": Held("e")}
     sizes = check_held(estimator, vars(estimator), declared, {"d": estimator.n_features_in_})
     classes = len(estimator.classes_)
@@ -254,13 +257,13 @@ def _check_kernel(estimator: Any) -> None:
     held = {"n": len(estimator.eigenvectors_)}
     check_held(estimator._centerer, vars(estimator._centerer), {"K_fit_rows_": Held("n")}, held)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of columns without their names
+        warnings.simplefilter("ignore")  # about columns without names
         estimator.transform(estimator.X_fit_[:1])
 
 
 def _check_centroids(estimator: Any) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of columns without their names
+        warnings.simplefilter("ignore")  # about columns without names
         estimator.predict(estimator.centroids_[:1])
 
 
@@ -303,7 +306,7 @@ CLASSES = {"classes_": Held("c", "labels")}
 LINEAR = {
     "components_": Held("kd"),
     "explained_variance_": PER_COMPONENT,
-    "explained_variance_ratio_": Held("k", "scores"),  # of X without variance
+    "explained_variance_ratio_": Held("k", "scores"),  # NaN where X has no variance
     "singular_values_": PER_COMPONENT,
 }
 NEIGHBORS = {"rows": Held("nd", "rows", may_be_sparse=True), "y": Held("n", "labels")}
@@ -316,8 +319,8 @@ CLUSTERS = Storable(
     learnt=lambda e: {n: v for n, v in vars(e).items() if n in STORABLE[KMeans].names},
 )
 STORABLE: dict[type, Storable] = {
-    # What is made of others.
-    Pipeline: Storable(without=("memory",), check=_check_steps),  # memory: a folder whose pickles a fit would read
+    # Estimators made of others.
+    Pipeline: Storable(without=("memory",), check=_check_steps),  # memory is a folder whose pickles a fit would read
     FeatureUnion: Storable(check=_check_steps),
     ColumnTransformer: Storable(
         {},
@@ -334,7 +337,7 @@ STORABLE: dict[type, Storable] = {
         learnt=_columns,
         check=_check_columns,
     ),
-    FunctionTransformer: Storable(without=("func", "inverse_func")),  # what "passthrough" becomes
+    FunctionTransformer: Storable(without=("func", "inverse_func")),  # "passthrough" becomes one
     SemiSupervised: Storable(CLASSES, ("reducer_", "classifier_"), check=_check_parts),
     # Scales.
     StandardScaler: Storable(
@@ -370,7 +373,7 @@ STORABLE: dict[type, Storable] = {
     TruncatedSVD: Storable(LINEAR),
     LinearDiscriminantAnalysis: Storable(
         {
-            "scalings_": Held("dk", optional=True),  # which solver="lsqr" has not
+            "scalings_": Held("dk", optional=True),  # solver="lsqr" has none
             "xbar_": Held("d", optional=True),
             "means_": Held("cd"),
             "priors_": Held("c"),
@@ -390,7 +393,7 @@ STORABLE: dict[type, Storable] = {
         ("gamma_", "_centerer", "X_transformed_fit_", "dual_coef_"),
         check=_check_kernel,
     ),
-    # What may come last.
+    # Estimators that may come last.
     KNeighborsClassifier: Storable(NEIGHBORS, learnt=_neighbors, rebuilt=_searched),
     KNeighborsRegressor: Storable(NEIGHBORS, learnt=_neighbors, rebuilt=_searched),
     NearestCentroid: Storable(
@@ -421,8 +424,8 @@ def check_parameters(estimator: Any) -> None:
 
 
 def valid(cls: type, params: dict[str, Any], default: Collection[str]) -> dict[str, Any]:
-    """The parameters, as scikit-learn's own constraints have them; what was a default may be none in another version."""
-    if not hasattr(cls, "_parameter_constraints"):  # lapwing's own
+    """The parameters, checked by scikit-learn's own constraints. A default of one version may not be allowed in another."""
+    if not hasattr(cls, "_parameter_constraints"):  # a class of lapwing
         return params
     try:
         cls(**params)._validate_params()
@@ -436,7 +439,7 @@ def learnt(estimator: Any, params: Mapping[str, Any]) -> dict[str, Any]:
     """What to store of a fitted estimator of a class in the table."""
     kind = STORABLE[type(estimator)]
     if not is_fitted(estimator):
-        return {}  # as in the parameters of a ColumnTransformer
+        return {}  # unfitted, as in the parameters of a ColumnTransformer
     every = {name: value for name, value in vars(estimator).items() if name in ALWAYS}
     if kind.learnt is not None:
         return {**kind.learnt(estimator), **every}
@@ -450,7 +453,7 @@ def learnt(estimator: Any, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_all_fitted(model: Any) -> None:
-    """Raise unless the model is fitted, and every estimator that it uses."""
+    """Raise unless the model and every estimator that it uses are fitted."""
     check_learnt(model)
     parts = {
         Pipeline: lambda: [step for _, step in model.steps],
@@ -469,7 +472,7 @@ def is_fitted(estimator: Any) -> bool:
 
 
 def restore(estimator: Any, learnt: dict[str, Any]) -> None:
-    """Make an estimator of a class in the table what it was when it was stored."""
+    """Turn an estimator of a class in the table into what it was when it was stored."""
     kind = STORABLE[type(estimator)]
     unknown = sorted(learnt.keys() - kind.names)
     if unknown:
@@ -478,7 +481,7 @@ def restore(estimator: Any, learnt: dict[str, Any]) -> None:
     jobs = getattr(estimator, "n_jobs", None)
     if not isinstance(jobs, int | None) or jobs == 0:
         raise ValueError(f"n_jobs={jobs!r:.60} of {type(estimator).__name__} is no number of processes")
-    if jobs is not None and jobs > cpu_count():  # results do not depend on it, and more than cores would only wait
+    if jobs is not None and jobs > cpu_count():  # results do not depend on it, and more jobs than cores would only wait
         estimator.n_jobs = -1
     if learnt:
         _check_arrays(estimator, learnt)

@@ -1,6 +1,6 @@
-"""The public methods that a map brings, and the one ``fit``.
+"""The base classes of the methods, one per kind of map, and the one ``fit``.
 
-A method of your own is a subclass of one of these; :class:`Reducer` says what it must, may and must not write.
+A method of your own is a subclass of one of these classes. :class:`Reducer` says what it must, may and must not write.
 """
 
 from ._base import Graphs, Reducer, fits_in_memory

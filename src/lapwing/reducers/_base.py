@@ -29,11 +29,12 @@ from ._places import EXACT_ROWS, checked, entered, settle
 from ._weights import TakesWeights, checked_weights, counting_rows, labels_of, present
 
 DTYPES = [np.float64, np.float32]
-MANY_ROWS = 100_000  # up to so many rows in memory an exact search takes at most a few times as long as a sampled one
+# Up to this many rows in memory, an exact search takes at most a few times as long as a sampled one.
+MANY_ROWS = 100_000
 
 
 class Learnt(NamedTuple):
-    """What a fit has worked with, for those who check it."""
+    """What a fit has worked with, for a later check."""
 
     F: Any
     data: Rows
@@ -43,10 +44,10 @@ class Learnt(NamedTuple):
 
 
 class TakenOver(NamedTuple):
-    """What a model holds, in the coordinates of a fit to the same data."""
+    """What a model holds, expressed in the coordinates of a fit to the same data."""
 
-    pairs: list[tuple[np.ndarray, np.ndarray]]  # eigenvalues and eigenvectors of each problem
-    loss: float = 1.0  # how many times larger the rounding of the model is in these coordinates
+    pairs: list[tuple[np.ndarray, np.ndarray]]  # the eigenvalues and eigenvectors of each problem
+    loss: float = 1.0  # by which factor the rounding of the model grows in these coordinates
     outside: float = 0.0  # the share of the model's directions that these coordinates cannot express
     apart: float = 0.0  # the angle, in radians, from the model's directions to those that follow from the pairs
 
@@ -77,16 +78,18 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     """
 
     n_neighbors: ClassVar[int] = 5  # how many neighbours the default graph has
-    _recall: ClassVar[float] = 0.95  # of approximate searches; more would change a linear map by less than 0.05 %
+    # The recall of approximate searches; a higher one would change a linear map by less than 0.05 %.
+    _recall: ClassVar[float] = 0.95
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
-    _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links only matter by their mean
-    _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
+    _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links matter only through their mean
+    # Whether default graphs of many rows search for neighbours of a sample of the rows only.
+    _samples_rows: ClassVar[bool] = False
     _projects_features: ClassVar[bool] = False  # whether X must hold features, and not a kernel matrix
     _penalty: ClassVar[tuple[Any, int]] = (Repulsion, 15)  # the graph that ``penalty=7`` stands for, and its usual size
     _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
 
-    _takes_tensors: ClassVar[bool] = False  # whether it computes with arrays of other libraries and devices
+    _takes_tensors: ClassVar[bool] = False  # whether the method computes with arrays of other libraries and devices
     why_not_elsewhere: ClassVar[str] = "this method runs on the CPU alone."
     may_weigh: ClassVar[bool] = False  # whether ``sample_weight`` acts with some graphs
     _doc_link_module: ClassVar[str] = "lapwing"  # notebooks link to the documentation of classes of this package
@@ -123,7 +126,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         try:
             self._learnt(X, y, sample_weight)
         except BaseException as error:
-            self._forget()  # a fit that fails leaves nothing behind
+            self._forget()  # a fit that fails leaves no attributes behind
             if isinstance(error, FloatingPointError):
                 raise ValueError(OUT_OF_RANGE) from error
             if isinstance(error, RecursionError):
@@ -140,15 +143,16 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             place, X, y = entered(self, X, y)
             if sample_weight is not None:
                 self._require_weighable(X)
-            data, graphs = self._prepared(X, y, sample_weight)  # validated rows; the graph, resolved once
+            # The validated rows, and the graphs, which are resolved once.
+            data, graphs = self._prepared(X, y, sample_weight)
             graphs = graphs.fitted(data)
             at, searched = now(), data.times.get("search", 0.0)
-            problem = self._problem(data, graphs)  # A and B
+            problem = self._problem(data, graphs)  # the matrices A and B
             data.times["graph"] = now() - at - (data.times.get("search", 0.0) - searched)
             at = now()
-            F = self._map(data, graphs)  # F
+            F = self._map(data, graphs)  # the map F
             data.times["map"] = now() - at
-            solution = self._solve(F, data, problem, graphs)  # FᵀAF, FᵀBF, and their eigenvectors
+            solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
             self._store(F, data, problem, graphs, solution)
             self._certify(data, solution)
             rest = now() - start - sum(data.times.values())
@@ -225,7 +229,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if "recall" in data.measured:
             self.recall_: float | None = data.measured["recall"]
         terms = getattr(problem, "graph_terms", problem.minimise)
-        first, *rest = [term.laplacian for term in attraction(terms) or terms]  # what repels, where nothing attracts
+        # Where nothing attracts, the terms that repel.
+        first, *rest = [term.laplacian for term in attraction(terms) or terms]
         whole = None if graphs.queries else sum(rest, start=first)
         self.n_connected_components_ = None if whole is None else whole.n_connected_components(data.counts)
 
@@ -233,7 +238,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The eigenproblems that were solved last, and their solutions; None where there was none."""
         return None
 
-    _taken_as_it_is: ClassVar[tuple[str, ...]] = ()  # what a verification takes from the model, in sentences
+    # What a verification takes from the model without checking it, in sentences.
+    _taken_as_it_is: ClassVar[tuple[str, ...]] = ()
 
     @property
     def _n_rows(self) -> int | None:
@@ -241,11 +247,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return None
 
     def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
-        """Store, in the place of what this fit has found, what another model holds."""
+        """Store what another model holds, in the place of what this fit has found."""
         raise NotImplementedError
 
     def _certify(self, data: Rows, solution: Any) -> None:
-        """Check what was solved, and say where it does not hold."""
+        """Check the solution, and warn where the certificate does not hold."""
         solved = self._solved_problems(solution)
         if solved is None:
             return
@@ -278,7 +284,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             delattr(self, name)
 
     def _check_parameters(self) -> None:
-        """Raise where a parameter is wrong whatever X is."""
+        """Raise where a parameter is wrong for any X."""
 
     def why_unweighted(self) -> str | None:
         """Why ``sample_weight`` cannot act with these parameters; None where it can."""
@@ -306,7 +312,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             raise ValueError(f"sample_weight does not act on {self!r}: {why}")
 
     def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
-        """The rows as graphs and maps look at them, and the graphs."""
+        """The rows, as graphs and maps look at them, and the graphs."""
         if is_tensor(X):
             return self._prepared_there(checked(self, X, fitting=True), y)
         is_shared, given = isinstance(X, Rows), X
@@ -343,12 +349,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return data, graphs
 
     def _without(self, data: Rows, graphs: Graphs) -> Rows:
-        """The rows without the columns that stand beside the features, for graphs alone."""
+        """The rows without the columns that only graphs read."""
         columns = graphs.beside_columns(data)
         return data.without(columns) if columns.size else data
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
-        """The same for a tensor. Where graphs see nothing but classes, rows are added up by class at once."""
+        """The same for a tensor. Where graphs read only classes, the rows are summed by class at once."""
         self._check_parameters()
         n = X.shape[0]
         graphs = self._graphs(n, most=None if X.device.type == "cpu" else EXACT_ROWS)
@@ -356,7 +362,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if self._takes_blocks and self._reads_classes_alone(given):
             labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
             if labelled and y is None:
-                encode_labels(None, 0)  # says what is missing
+                encode_labels(None, 0)  # raises, and says what is missing
             return DeviceClassRows(X, y if labelled else None, self._units(graphs)), graphs
         data = self._rows_there(X, y, graphs)
         if graphs.beside_columns(data).size:
@@ -368,11 +374,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return not any(leaf.reads_features or leaf.reads_targets or leaf.indexes_rows for leaf in leaves)
 
     def _rows_there(self, X: Any, y: Any, graphs: Graphs) -> Rows:
-        """Validated rows on a device."""
+        """The validated rows on a device."""
         return DeviceRows(X, y)
 
     def _graphs(self, n: int, in_blocks: bool = False, most: int | None = None) -> Graphs:
-        """Copies of ``graph=`` and ``penalty=`` as graphs, which later changes by the user do not reach."""
+        """Copies of ``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
         given, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         many = in_blocks or self.samples_rows(n, most)
         graph = as_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
@@ -389,7 +395,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return Graphs.of(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
 
     def _units(self, graphs: Graphs) -> Units | None:
-        """What the columns of X are divided by, given their deviations; None where they stay as they are."""
+        """A function from the deviations of the columns of X to what they are divided by; None where columns stay as they are."""
         return None
 
     def _rows(self, X: Array, y: Any, graphs: Graphs) -> Rows:
@@ -401,7 +407,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return X[rows]
 
     def _divided(self, data: Rows, graphs: Graphs) -> Rows:
-        """The rows with columns in common units, where that is asked for; rows in blocks are divided as they are read."""
+        """The rows with columns in common units, where that is asked for. Rows in blocks are divided as they are read."""
         units = None if data.in_blocks else self._units(graphs)
         if units is None:
             return data
@@ -409,7 +415,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return data if scale is None else data.once("divided", lambda: data.divided(scale))
 
     def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        """The rows, where they are shared with other estimators that are fitted to them."""
+        """The rows, or those that several estimators fitted to the same data share."""
         return rows
 
     @property
@@ -430,7 +436,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return blocks
 
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
-        """Rows in blocks, read in passes; all rows, where they fit in memory and a graph needs them."""
+        """Rows in blocks, which are read in passes. Where a graph needs all rows and these fit in memory, they are loaded."""
         n, d = blocks.shape
         if blocks.is_sparse and n <= SparseMap.limit:
             return self._rows(blocks.load(), blocks.labels(y), graphs)
@@ -450,14 +456,14 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
         if labelled and y is None:
-            encode_labels(None, 0)  # says what is missing
+            encode_labels(None, 0)  # raises, and says what is missing
         start = now()
         data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs), weights)
         data.times["search"] = now() - start
         return data
 
     def _require_links(self, graphs: list[Graph]) -> None:
-        """Raise where rows without links matter: of sparse rows with many features, only those with links are held."""
+        """Raise where rows without links matter. Of sparse rows with many features only those with links are held."""
         unlinked = [leaf for graph in graphs for _, leaf in graph.signed() if not leaf.searches()]
         given = self.get_params(deep=False)
         truncated = (
@@ -479,20 +485,20 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         tags.array_api_support = self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
-        by_size = isinstance(penalty, Integral)  # Repulsion, or ClosestPairs
+        by_size = isinstance(penalty, Integral)  # an integer is the size of a Repulsion or a ClosestPairs graph
         by_name = isinstance(graph, str) and graph in NAMES
         tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
         return tags
 
 
 def fits_in_memory(blocks: Blocks) -> bool:
-    """Whether rows in blocks are few and small enough to be loaded where a method needs all of them."""
+    """Whether rows in blocks are few and small enough to be loaded, where a method needs all of them."""
     n, d = blocks.shape
     return n <= QUERIES and n * d * blocks.dtype.itemsize <= working_memory()
 
 
 def announce(reducer: Any, blocks: Blocks) -> None:
-    """The number of features, and their names, as scikit-learn has them."""
+    """Store the number of features and their names, as scikit-learn does."""
     if blocks.shape[0] < 2:
         raise ValueError(f"X has {blocks.shape[0]} samples, but 2 is the least; pass more rows")
     reducer.n_features_in_ = blocks.shape[1]

@@ -1,4 +1,4 @@
-"""Scores: F is one column of X at a time, so that the projection is a choice of columns."""
+"""Scores: the map F takes one column of X at a time, so that a projection is a choice of columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._base import Graphs
 from ._places import checked, inside, shared_place
 from ._streams import StreamingReducer
 
-DIGITS = 12  # digits by which scores are compared, so that rounding does not decide between features
+DIGITS = 12  # scores are compared by this many digits, so that rounding does not decide between features
 
 
 class FeatureSelector(SelectorMixin, StreamingReducer):

@@ -1,4 +1,4 @@
-"""The free map: F = I, so every sample has coordinates of its own and a new one is placed among its neighbours."""
+"""The free map: F = I. Every sample has coordinates of its own, and a new sample is placed among its neighbours."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside, with_equal_say
 from ._places import shared_place
 
-TRIED = 50  # fitted samples that are enough to try whether a new one can be placed
+TRIED = 50  # this many fitted samples are placed as new ones, to try whether new samples can be placed
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
-    """Base of the free methods; they say what the problem is, this class solves it and places new samples.
+    """Base of the free methods. A method says what the problem is, and this class solves it and places new samples.
 
     See :class:`Reducer` for what a method writes.
 
@@ -61,9 +61,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """
 
     n_neighbors: ClassVar[int] = 12  # how many neighbours the default graph has
-    _recall: ClassVar[float] = 0.99  # of approximate searches; a missed neighbour moves the place of a row
+    _recall: ClassVar[float] = 0.99  # the recall of approximate searches; a missed neighbour moves the place of a row
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
-    _reads_features: ClassVar[bool] = False  # whether X itself is in the problem
+    _reads_features: ClassVar[bool] = False  # whether the problem reads X itself
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
 
     def __init__(
@@ -95,13 +95,13 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         if self._reads_features or graph.reads_features:
             _check_features(data)
-        graph = graph.resolved(data)  # with widths and coefficients written out: new rows are linked by them
+        graph = graph.resolved(data)  # widths and coefficients are written out, since new rows are linked by them
         if graphs.equal_say:
             graph = with_equal_say(graph, data)
         return data, graphs._replace(graph=graph, equal_say=False)
 
     def _without(self, data: Rows, graphs: Graphs) -> Rows:
-        """Columns stay in their units: samples have coordinates of their own, whatever their features are."""
+        """The rows as they are: samples have coordinates of their own, whatever the features are."""
         if self._reads_features and graphs.beside_columns(data).size:
             raise ValueError(
                 f"graph={graphs.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
@@ -125,7 +125,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         (A,) = F.forms([laplacian_sum(problem.minimise)])
         data.times["forms"] = now() - start
         semidefinite = graphs.graph.is_semidefinite
-        crowded = self._crowded or data.X.shape[1] <= 3  # a surface
+        crowded = self._crowded or data.X.shape[1] <= 3  # up to three columns are taken for a surface
         constant, start = np.ones((data.n, 1)), now()
         solution = solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
         data.times["solve"] = now() - start
@@ -145,7 +145,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.embedding_ = fix_signs(vectors.T).T.astype(data.X.dtype)
 
     def _lengths(self, values: np.ndarray) -> np.ndarray:
-        """What the coordinates of each eigenvalue are multiplied by."""
+        """The factors that the coordinates of each eigenvalue are multiplied by."""
         return np.ones(values.size)
 
     def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
@@ -210,7 +210,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return Y
 
     def try_out(self) -> None:
-        """Try to place a few fitted samples as new ones, and raise where that fails; not where the graph never places any."""
+        """Place a few fitted samples as new ones, and raise where that fails.
+
+        Nothing is tried where the graph never places any.
+        """
         few = copy(self)
         most = max((getattr(leaf, "n_neighbors", 0) for _, leaf in self.graph_.signed()), default=0)
         few._linked = self._linked[: TRIED + most]
@@ -229,7 +232,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return W
 
     def _by_links(self, X: Array, W: sparse.csr_array) -> np.ndarray:
-        """The mean of the linked samples."""
+        """The means of the linked samples."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
         W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W
         return W @ self.embedding_.astype(np.float64)
@@ -261,7 +264,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return Rows(stacked([fitted, X.astype(fitted.dtype, copy=False)]), n_fitted=fitted.shape[0])
 
     def _links(self, X: Array, graph: Graph | None = None) -> sparse.csr_array:
-        """The links of new rows by the graph, or by a part of it."""
+        """The links of new rows by the graph, or by one part of it."""
         W = (self.graph_ if graph is None else graph).links(self._both(X))
         return sparse.csr_array((W.data, self._linked[W.indices], W.indptr), shape=(X.shape[0], len(self.embedding_)))
 
@@ -291,7 +294,7 @@ def _searches_features(graph: Any) -> bool:
 
 
 def _places(fitted: Array, X: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Number equal fitted rows alike; the number of each row of X, -1 where it is no fitted row."""
+    """Numbers that equal fitted rows share, and the number of each row of X, -1 where it is not a fitted row."""
     numbers: dict[bytes, int] = {}
     known = np.array([numbers.setdefault(row, len(numbers)) for row in row_bytes(fitted)])
     return known, np.array([numbers.get(row, -1) for row in row_bytes(X)])

@@ -17,13 +17,14 @@ from ..problem import Term
 from ..rows import Rows
 from ..solvers import RankError
 
-# Rows searched for by default graphs on rows in blocks: objective and accuracy are those of the whole graph (docs/scaling.md).
+# The number of rows that default graphs search for, where rows come in blocks. The objective and the accuracy are as those of
+# the whole graph (docs/scaling.md).
 QUERIES = 20_000
-NAMES = ("supervised", "semi")  # graphs that have a name of their own
+NAMES = ("supervised", "semi")  # graphs that a user may give by name
 
 
 class Graphs(NamedTuple):
-    """``graph=`` and ``penalty=``, resolved, and what the rules of a fit ask about them, looked at once."""
+    """``graph=`` and ``penalty=``, resolved, and what the rules of a fit ask about them, found once."""
 
     graph: Graph
     penalty: Graph | None
@@ -32,14 +33,14 @@ class Graphs(NamedTuple):
     equal_say: bool  # whether the graphs that attract are scaled to the same total degree, as ``normalize=`` asks for
     labels_attract: bool  # whether one of the graphs that attract reads labels
     labels_alone: bool  # whether all graphs that attract read labels
-    of_classes: bool  # whether they read labels only, so that all samples of a class are alike to them
+    of_classes: bool  # whether they read only labels, so that all samples of a class are alike to them
     repels: bool  # whether a part of ``graph`` repels
     only_attracts: bool  # whether no part repels, and there is no penalty
     is_euclidean: bool  # whether all neighbours are searched by Euclidean distances
 
     @classmethod
     def of(cls, graph: Graph, penalty: Graph | None, n: int, normalize: str | None, is_written: bool) -> Graphs:
-        """Look at the graphs of n samples. ``normalize="auto"`` is for sums that a user writes; a method's own sum stays."""
+        """Look at the graphs of n samples. ``normalize="auto"`` changes sums that a user writes, and not a method's own sum."""
         signed = graph.signed()
         pulling = [leaf for coefficient, leaf in signed if coefficient > 0]
         reading = [bool(leaf.reads_labels) for leaf in pulling]
@@ -62,17 +63,20 @@ class Graphs(NamedTuple):
         )
 
     def fitted(self, data: Rows) -> Graphs:
-        """These graphs, after they have learnt from the rows what they learn."""
+        """These graphs, once they have learnt from the rows what they need."""
         penalty = None if self.penalty is None else self.penalty.fitted(data)
         return self._replace(graph=self.graph.fitted(data), penalty=penalty)
 
     def beside_columns(self, data: Rows) -> np.ndarray:
-        """The columns of X that a graph reads, and the map does not."""
+        """The columns of X that a graph reads and the map does not."""
         return np.unique(np.concatenate([graph.beside_columns(data) for graph in self[:2] if graph is not None]))
 
 
 def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool = False) -> Graph:
-    """The graph that the user means by None, a size, a name, a graph or a matrix; of ``many`` rows it is sampled by default."""
+    """The graph that the user means by None, a size, a name, a graph or a matrix.
+
+    With ``many`` rows a default graph is sampled.
+    """
     default = (lambda k: sampled(usual(k))) if many else usual
     if graph is None:
         return default(size)
@@ -95,13 +99,13 @@ def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, ma
 
 
 def sampled(graph: Graph) -> Graph:
-    """The graph with a sample of its searches, for rows in blocks."""
+    """The graph, with searches for a sample of the rows, as rows in blocks need it."""
     places = [name for name in graph.get_params() if name == "queries" or name.endswith("__queries")]
     return graph.set_params(**dict.fromkeys(places, QUERIES))
 
 
 def sized(graph: Graph, n_components: int | None) -> Graph:
-    """The graph, with the estimator's ``n_components`` in the parts that leave it to the estimator."""
+    """The graph with the ``n_components`` of the estimator, in those parts that leave it to the estimator."""
     for part in (graph, *graph.get_params().values()):
         if isinstance(part, Graph) and getattr(part, "n_components", 0) is None:
             part.set_params(n_components=n_components)
@@ -109,9 +113,9 @@ def sized(graph: Graph, n_components: int | None) -> Graph:
 
 
 def balanced(graph: Graph, data: Rows) -> list[tuple[float, Graph, list[Term]]]:
-    """The graphs that this one adds up, their coefficients and their terms.
+    """The graphs that add up to this one, with their coefficients and their terms.
 
-    What attracts is scaled to a total degree of n, so that in a sum 1 + 1 means an equal say.
+    Graphs that attract are scaled to a total degree of n, so that in a sum with coefficients 1 and 1 both count equally.
     """
     found = []
     for coefficient, leaf in graph.signed():
@@ -123,13 +127,13 @@ def balanced(graph: Graph, data: Rows) -> list[tuple[float, Graph, list[Term]]]:
 
 
 def with_equal_say(graph: Graph, data: Rows) -> Graph:
-    """The graph with coefficients that give each part that attracts the same total degree."""
+    """The graph with coefficients such that all parts that attract have the same total degree."""
     first, *rest = [coefficient * leaf for coefficient, leaf, _ in balanced(graph, data)]
     return sum(rest, start=first)
 
 
 def linked(name: str, graph: Graph, data: Rows, equal_say: bool = False) -> list[Term]:
-    """The graph's terms that link samples: an empty repulsion is a warning, an empty attraction an error."""
+    """The graph's terms that link samples. An empty graph is a warning where it repels, and an error where it attracts."""
     if equal_say:
         terms = [term.scaled(coefficient) for coefficient, _, parts in balanced(graph, data) for term in parts]
     else:
@@ -149,6 +153,7 @@ def linked(name: str, graph: Graph, data: Rows, equal_say: bool = False) -> list
             UserWarning,
             stacklevel=outside(),
         )
-    # An empty graph may still have degrees, which belong to the constraint, but its Laplacian is 0, not rounding.
+    # An empty graph may still have degrees, which belong to the constraint. Its Laplacian is set to exactly 0, without
+    # rounding.
     nothing = Structured(n)
     return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]

@@ -24,8 +24,8 @@ from ._base import Graphs
 from ._projecting import ProjectingReducer
 from ._rules import Rules, width_share
 
-LARGEST = 10_000  # samples whose kernel matrix is formed and decomposed: about 5 GB
-FEATURES = 1 << 25  # entries of a kernel matrix that a device computes at a time
+LARGEST = 10_000  # the kernel matrix of up to this many samples is formed and decomposed, which takes about 5 GB
+FEATURES = 1 << 25  # a device computes this many entries of a kernel matrix at a time
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
 
 
@@ -63,7 +63,7 @@ class KernelReducer(ProjectingReducer):
     why_not_elsewhere: ClassVar[str] = (
         f"with landmarks= and one of the kernels {', '.join(ON_DEVICES)} it takes others, too."
     )
-    # Features of a kernel hold neighbourhoods in a few directions, classes in many (docs/defaults.md).
+    # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
     _rules: ClassVar[Rules] = Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
 
     def __init__(
@@ -103,16 +103,19 @@ class KernelReducer(ProjectingReducer):
 
     @property
     def _kernel(self) -> Kernel:
-        """The kernel, with the width that the fit found, where there is one."""
+        """The kernel, with the width that the fit found, where it found one."""
         gamma = getattr(self, "gamma_", self.gamma)
         return Kernel(self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
 
     def fitted_width(self, X: Array, share: float = 1.0, variance: float | None = None) -> float | None:
-        """``gamma`` as a number, for these samples; ``"auto"`` is this share of ``"scale"``."""
+        """``gamma`` as a number for these samples. ``"auto"`` is ``share`` times ``"scale"``."""
         return Kernel(self.kernel, self.gamma).width(X, share, variance)
 
     def _units(self, graphs: Graphs) -> Units | None:
-        """Kernels of distances and products have units; angles, histograms and kernels of a user's are left alone by "auto"."""
+        """The units of columns. "auto" divides columns for kernels of distances and products, and not for angles and others.
+
+        Histograms and kernels that a user writes are left alone too.
+        """
         has_units = isinstance(self.kernel, str) and self.kernel in KERNELS_WITH_UNITS
         if self._kernel.is_precomputed or (self.standardize == "auto" and not has_units):
             return None
@@ -125,11 +128,11 @@ class KernelReducer(ProjectingReducer):
 
     @property
     def is_nested(self) -> bool:
-        """Whether fewer components are the first of more: not where each fit draws other landmarks."""
+        """Whether fewer components are the first of more. This is not so where each fit draws other landmarks."""
         return self.landmarks is None or self.random_state is not None
 
     def try_out(self) -> None:
-        """Raise where the kernel cannot be evaluated on what is held of the fitted samples."""
+        """Raise where the kernel cannot be evaluated on the fitted samples that are held."""
         held = self.X_fit_ if self.landmarks is None else self.nystroem_.components_
         if held is not None:
             self._kernel(held[:1], held[:2])
@@ -152,7 +155,7 @@ class KernelReducer(ProjectingReducer):
         return super()._rows_there(X, y, graphs)
 
     def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
-        """Never, because the kernel reads all rows."""
+        """Always False, because the kernel reads all rows."""
         return False
 
     def _taken(self, X: Array, rows: np.ndarray) -> Array:
@@ -180,8 +183,8 @@ class KernelReducer(ProjectingReducer):
             )
 
     def _map(self, data: Rows, graphs: Graphs) -> Map:
-        """The kernel matrix of all rows, or the features of all rows by landmarks that are drawn once per fit."""
-        variance = None if data.scale is None else 1.0  # that of each divided column
+        """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""
+        variance = None if data.scale is None else 1.0  # the variance of each divided column
         if variance is None and data.weights is not None:
             mean = data.F.plain_mean
             variance = float(np.mean(data.F.deviations().values ** 2) + np.var(mean))
@@ -196,18 +199,18 @@ class KernelReducer(ProjectingReducer):
             return KernelMap(K, self.kernel, X.dtype if kernel.is_precomputed else K.dtype, data.weights)
         options = {"kernel_params": self.kernel_params} if callable(self.kernel) else kernel.options
         nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
-        if not hasattr(self, "nystroem_"):  # a verification may bring those of a model
+        if not hasattr(self, "nystroem_"):  # a verification may bring the landmarks of a model
             rows = X.astype(np.float64, copy=False)
             self.nystroem_ = nystroem.fit(kernel.moved(rows)[0])
             nystroem.components_ = rows[nystroem.component_indices_]
         return as_map(self._features(X))
 
     def _features(self, X: Array) -> np.ndarray:
-        """The features of rows, by landmarks."""
+        """The features of rows, from landmarks."""
         return self._kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
 
     def _map_there(self, data: DeviceRows, share: float, variance: float | None) -> Map:
-        """The features of rows on a device, by the landmarks that scikit-learn would draw."""
+        """The features of rows on a device, from the landmarks that scikit-learn would draw."""
         X = data.tensor
         if variance is None and isinstance(self.gamma, str):
             variance = float(X.double().var(correction=0))
@@ -219,7 +222,7 @@ class KernelReducer(ProjectingReducer):
         )
         U, values, Vt = np.linalg.svd(self._kernel(basis))
         nystroem.components_, nystroem.component_indices_, nystroem.n_features_in_ = basis, drawn, basis.shape[1]
-        nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt  # as scikit-learn has it
+        nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt  # the same formula as scikit-learn's
         self.nystroem_ = nystroem
         features = self._features_there(
             X, mapped(basis, Place(X).leave), mapped(nystroem.normalization_, Place(X).leave)
@@ -242,7 +245,7 @@ class KernelReducer(ProjectingReducer):
         return ((features - self.mean_) @ components.to(features.dtype).T).to(X.dtype)
 
     def _store_map(self, data: Rows, coordinates: Coordinates, V: np.ndarray) -> None:
-        if data.beside is not None:  # columns that no kernel reads: divided by infinity they are 0
+        if data.beside is not None:  # columns that the kernel does not read become 0 when they are divided by infinity
             self.scale_ = np.ones(data.X.shape[1]) if self.scale_ is None else self.scale_.copy()
             self.scale_[data.beside] = np.inf
         if self.landmarks is not None:
@@ -252,9 +255,9 @@ class KernelReducer(ProjectingReducer):
         X = data.X
         dual, means = coordinates.back(V), coordinates.kernel_means
         assert means is not None
-        each = dual if data.weights is None else dual / data.weights  # where a row stands for several samples
+        each = dual if data.weights is None else dual / data.weights  # a row may stand for several samples
         signs = np.sign(np.sum(each * fix_signs(each), axis=1))
-        if data.kept is not None and self._kernel.is_precomputed:  # columns of samples without weight count for nothing
+        if data.kept is not None and self._kernel.is_precomputed:  # columns of samples of weight 0 count for nothing
             dual, means = (_placed(part, data.kept, self.n_features_in_) for part in (dual, means))
         self.intercept_ = (signs * (dual @ means + coordinates.mean @ V)).astype(X.dtype)
         self.X_fit_ = None if self._kernel.is_precomputed else X.copy()
@@ -268,7 +271,7 @@ class KernelReducer(ProjectingReducer):
         return self.dual_coef_.shape[1] if self.landmarks is None else None
 
     def _projected(self, X: Array) -> np.ndarray:
-        """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the landmarks' features."""
+        """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the features from landmarks."""
         if is_tensor(X):
             return self._of_features(X, self.scale_, self.components_)
         X = X if self.scale_ is None else divided(X, self.scale_)

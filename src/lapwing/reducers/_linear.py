@@ -1,4 +1,4 @@
-"""The linear map: F = X, so a fitted model is a mean and a matrix."""
+"""The linear map: F = X, so that a fitted model is a mean and a matrix."""
 
 from __future__ import annotations
 
@@ -139,16 +139,16 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
 def explained(data: Rows, directions: np.ndarray) -> np.ndarray | None:
     """The share of the variance of the rows that each direction adds to what those before it hold.
 
-    None where the rows went by in blocks and only those with links were held.
+    None where rows came in blocks and only those with links were held.
     """
     if data.in_blocks and not isinstance(data.F, SummaryMap):
         return None
     Q = np.zeros(directions.shape)
     for i, direction in enumerate(directions):
         rest = direction
-        for _ in range(2):  # twice is enough (Kahan)
+        for _ in range(2):  # orthogonalising twice is enough (Kahan)
             rest = rest - (Q[:i] @ rest) @ Q[:i]
         length = np.linalg.norm(rest)
-        if length > 1e-10 * np.linalg.norm(direction):  # a combination of those before it adds nothing
+        if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
             Q[i] = rest / length
     return data.F.variance_along(Q.T)

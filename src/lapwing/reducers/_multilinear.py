@@ -1,4 +1,4 @@
-"""The multilinear map: one matrix per mode, so that an image is never stretched into a vector."""
+"""The multilinear map: one matrix per mode, so that an image is never flattened into a vector."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from ._places import checked, shared_place
 from ._projecting import cancelled, is_zero, normalized
 from ._rules import NORMALIZATIONS
 
-AUTO = 2  # directions per mode of n_components="auto", where there are as many
+AUTO = 2  # n_components="auto" is this many directions per mode, where there are as many
 
 
 class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
-    """Base of the multilinear methods: a method says what the problem is, and this class solves it for one mode after the other.
+    """Base of the multilinear methods. A method says what the problem is, and this class solves it, one mode after the other.
 
     See :class:`Reducer` for what a method writes.
 
@@ -105,7 +105,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return TensorMap(data.X.reshape(-1, *shape), data.mean.reshape(shape))
 
     def _solved_problems(self, solution: Any) -> list[Solution]:
-        """The last problem of each mode."""
+        """The problem of each mode that was solved last."""
         return solution[1]
 
     def _store(self, F: TensorMap, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
@@ -154,7 +154,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
 
     def _projected_there(self, X: Any) -> Any:
-        """:meth:`transform` of a tensor, by a model whose arrays are NumPy's."""
+        """:meth:`transform` of a tensor, by a model whose arrays are NumPy arrays."""
         X = self._images(X, fitting=False)
         Y = DeviceTensorMap(X, self.mean_).projected(self.components_).to(X.dtype)
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
@@ -206,7 +206,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return sizes
 
     def _images(self, X: Any, *, fitting: bool) -> np.ndarray:
-        """X as an array of images, validated."""
+        """X as a validated array of images."""
         least = 2 if fitting else 1
         if self.image_shape is not None:
             X = (
@@ -244,12 +244,12 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _solve(
         self, F: TensorMap, data: Rows, problem: Problem, graphs: Graphs
     ) -> tuple[list[np.ndarray], list[Solution], int]:
-        """Solve for one mode after the other, the last first, while the rest stay as they are: at the start, the identity."""
+        """Solve for one mode after the other, the last one first. The other modes are kept, and start as the identity."""
         sizes = self._sizes(F.mean.ndim)
         modes: list[Any] = [None] * len(sizes)
         solutions: list[Any] = [None] * len(sizes)
         start = now()
-        with single_blas_thread():  # matrices as small as a side of an image
+        with single_blas_thread():  # the matrices are as small as a side of an image
             for sweep in range(1, int(self.max_iter) + 1):
                 before = list(modes)
                 for m in reversed(range(len(sizes))):
@@ -263,7 +263,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return modes, solutions, sweep
 
     def _step(self, F: TensorMap, problem: Problem, modes: list[Any], m: int, size: Any) -> Solution:
-        """The eigenproblem of mode m, the images being projected along the other modes."""
+        """Solve the eigenproblem of mode m, for images that are projected along the other modes."""
         terms, constraint = problem.minimise, problem.subject_to
         assert constraint is not ORTHOGONAL
         by_trace = self.normalize == "trace"
@@ -303,14 +303,14 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
 
 def _change(P: np.ndarray, Q: np.ndarray) -> float:
-    """How far PᵀP, which is all that the other modes see of P, is from QᵀQ; as a share of it."""
+    """How far PᵀP is from QᵀQ, as a share of it. The other modes see P only through PᵀP."""
     if P.shape != Q.shape:
         return np.inf
     return float(np.linalg.norm(P.T @ P - Q.T @ Q) / np.linalg.norm(P.T @ P))
 
 
 def _resolved(image_shape: Any, n_features: int) -> tuple[int, ...]:
-    """``image_shape`` with the side -1, if there is one, filled in."""
+    """``image_shape`` with the side -1 filled in, where there is one."""
     sides = tuple(image_shape) if isinstance(image_shape, (tuple, list)) else ()
     whole = all(
         isinstance(side, Integral) and not isinstance(side, bool) and (side == -1 or int(side) > 0) for side in sides

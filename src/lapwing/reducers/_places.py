@@ -1,4 +1,4 @@
-"""Arrays of other libraries and devices, as estimators take them and give them back."""
+"""Arrays of other libraries and devices: how estimators take them and give them back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sklearn.utils import get_tags
 from ..devices import Place, host, is_foreign, is_learnt, is_tensor, mapped, moved, place_of
 from ..operators import OUT_OF_RANGE
 
-EXACT_ROWS = 2_000_000  # rows on a GPU up to which default graphs search for the neighbours of all of them
+EXACT_ROWS = 2_000_000  # up to this many rows on a GPU, default graphs search for the neighbours of all rows
 
 
 def entered(estimator: Any, X: Any, y: Any) -> tuple[Place | None, Any, Any]:
-    """Where X lives, X as it is computed with (a tensor, or an array), and y."""
+    """Where X lives, X in the form that is computed with (a tensor or an array), and y."""
     place = place_of(X)
     if place is None:
         return None, X, host(y) if is_foreign(y) else y
@@ -28,7 +28,7 @@ def entered(estimator: Any, X: Any, y: Any) -> tuple[Place | None, Any, Any]:
 
 
 def settle(estimator: Any, place: Place) -> None:
-    """The fitted attributes, as arrays of the place that X came from."""
+    """Turn the fitted attributes into arrays of the library and device that X came from."""
     for name, value in list(vars(estimator).items()):
         if is_learnt(name):
             setattr(estimator, name, mapped(value, place.leave))
@@ -37,7 +37,7 @@ def settle(estimator: Any, place: Place) -> None:
 def checked(
     estimator: Any, X: Any, *, fitting: bool, least: int = 2, n_dims: int | None = 2, is_read: bool = True
 ) -> Any:
-    """A tensor as it is computed with: real, finite, of one precision of two, and of as many features as were fitted."""
+    """A tensor in the form that is computed with: real, finite, in float32 or float64, with as many features as were fitted."""
     import torch
 
     if X.dtype not in (torch.float32, torch.float64):
@@ -71,7 +71,7 @@ def checked(
 
 
 def product_of(estimator: Any, X: Any, product: Callable[[Any], Any]) -> Any:
-    """A product with a checked tensor: what is wrong with an entry of X shows in the product, which is smaller than X."""
+    """A product with a tensor, which is checked afterwards. A wrong entry of X shows in the product, which is smaller than X."""
     found = product(checked(estimator, X, fitting=False, is_read=False))
     if not bool(found.sum().isfinite()):
         checked(estimator, X, fitting=False)
@@ -79,12 +79,12 @@ def product_of(estimator: Any, X: Any, product: Callable[[Any], Any]) -> Any:
 
 
 def shared_place(estimator: Any, X: Any) -> tuple[Place | None, Any]:
-    """Where both X and the fitted model live, None for NumPy, and X; a model on one device takes no rows of another."""
+    """Where both X and the fitted model live, None for NumPy, and X. A model on one device takes no rows of another device."""
     place, own = place_of(X), _own_place(estimator)
     if place == own:
         return place, X
     if own is None and place is not None and place.on_cpu:
-        return None, host(X)  # NumPy and other arrays on the CPU share their memory
+        return None, host(X)  # NumPy arrays and other arrays on the CPU share their memory
     given = "not on a device" if place is None else f"an array of {place}"
     raise ValueError(
         f"{type(estimator).__name__} was fitted on {own or 'NumPy arrays'}, and X is {given}; move X there, or use "
@@ -101,5 +101,5 @@ def _own_place(estimator: Any) -> Place | None:
 
 
 def inside(estimator: Any, place: Place) -> Any:
-    """The model with attributes as they are computed with."""
+    """The model with its attributes in the form that is computed with."""
     return moved(estimator, place.enter)

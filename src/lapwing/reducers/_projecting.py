@@ -1,4 +1,4 @@
-"""Linear and kernel maps: a problem in coordinates, solved there, and a way back."""
+"""What the linear and the kernel map share: the problem is put into coordinates, solved there, and brought back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from ._places import checked, inside, shared_place
 from ._rules import Decided, Options, Rules, spread
 from ._sampling import halved
 
-LEAST_OBJECTIVE = 1e-6  # scaling="objective": an objective of 0, as of classes that become points, counts as this
+# With scaling="objective", an objective of 0 counts as this; classes that become points have such an objective.
+LEAST_OBJECTIVE = 1e-6
 
 
 class Solved(NamedTuple):
@@ -37,11 +38,11 @@ class Solved(NamedTuple):
     pencil: tuple[Any, Any]
     solution: Solution
     decided: Decided
-    proven: Solution | None = None  # of the eigenproblem, where directions are found from its solution by other means
+    proven: Solution | None = None  # the solution of the eigenproblem, where directions are made from it in another way
 
 
 class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
-    """Base of the linear and the kernel map; they say what F is and what is stored, this class solves the problem."""
+    """Base of the linear and the kernel map. These say what F is and what is stored, and this class solves the problem."""
 
     _orthogonal: ClassVar[bool] = False
     _rules: ClassVar[Rules] = Rules()  # what "auto" stands for
@@ -50,7 +51,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     @property
     def is_nested(self) -> bool:
-        """Whether a fit with fewer components, and the same ``pca``, has the first of these components."""
+        """Whether the components of a fit with fewer components, and the same ``pca``, are the first of these."""
         return True
 
     def _check_parameters(self) -> None:
@@ -85,7 +86,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return self._projected(canonical(X))
 
     def _projected_there(self, model: Any, X: Any) -> Any:
-        """:meth:`transform` of a tensor, by the model as it is computed with."""
+        """:meth:`transform` of a tensor, by the model in the form that is computed with."""
         return model._projected(checked(self, X, fitting=False))
 
     def _projected(self, X: Array) -> np.ndarray:
@@ -110,8 +111,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             kept, by_classes = decided.preprojection, decided.given.counts_classes
             if not by_classes and (kept.is_whole or not kept.is_automatic or F.is_large):
                 raise
-            # What the constraint sees may lie outside the directions of large variance, and samples of many classes in fewer
-            # dimensions: a default must not fail for that.
+            # The constraint may see directions outside those of large variance, and samples of many classes may lie in fewer
+            # dimensions than there are classes. A default must not fail for that, so all directions are used.
             whole = decided._replace(preprojection=kept.whole(), k=None if by_classes else decided.k)
             solved = self._solved(F, data, problem, whole)
         if decided.given.share is not None:
@@ -122,7 +123,11 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return solved
 
     def _warn_of_ties(self, data: Rows, problem: Problem, graphs: Graphs, k: int | None) -> None:
-        """A graph of classes over its own degrees has c - 1 eigenvalues that tell classes apart, and ties behind them."""
+        """Warn where more components are asked for than a graph of classes determines.
+
+        With its own degrees as the constraint, a graph of c classes has c - 1 eigenvalues that tell classes apart. The others
+        are all equal.
+        """
         most = data.class_sizes.size - 1
         tied = problem.degrees is not None and not problem.ratio
         if tied and graphs.only_attracts and k is not None and k > most:
@@ -134,7 +139,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
 
     def _solved(self, F: Map, data: Rows, problem: Problem, decided: Decided) -> Solved:
-        """The quadratic forms in coordinates, then the eigenproblem."""
+        """Form the matrices in coordinates, and solve the eigenproblem."""
         terms, start = problem.minimise, now()
         constraint = None if problem.subject_to is ORTHOGONAL else problem.subject_to
         by_trace, centre = decided.given.normalize == "trace", decided.given.centre(problem)
@@ -165,7 +170,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _eigenpairs(
         self, A: Any, B: Any, F: Map, data: Rows, problem: Problem, mean: np.ndarray, decided: Decided
     ) -> Solution:
-        """The eigenproblem under a constraint B, with a ridge in units of its mean eigenvalue."""
+        """Solve the eigenproblem under a constraint B. The ridge is in units of the mean eigenvalue of B."""
         constraint, large = problem.subject_to, isinstance(B, LinearOperator)
         assert isinstance(constraint, Structured)
         ridge = spread(B) if decided.ridge is None else decided.ridge
@@ -188,7 +193,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         )
 
     def _sampling(self, F: Any, data: Rows, graphs: Graphs, solved: Solved) -> dict[str, Any]:
-        """How certain the result of a sampled graph is, by its two halves."""
+        """How certain the result of a sampled graph is, estimated from the two halves of the sample."""
         decided = solved.decided._replace(k=solved.solution.values.size)
 
         def fitted(half: Rows) -> tuple[np.ndarray, tuple[Any, Any]]:
@@ -208,15 +213,17 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             unit = V / np.sqrt(np.sum(V * solved.solution.pencil.right(V), axis=0))
             lengths = self._lengths(solved._replace(solution=solved.solution._replace(vectors=unit)), learnt.graphs)
             vectors = V * lengths
-        else:  # the model has not what was solved, but must have the directions that follow from it
+        else:  # the model does not hold what was solved, but it must hold the directions that follow from it
             apart = float(subspace_angles(V, solved.solution.vectors).max())
         taken = solved._replace(solution=solved.solution._replace(vectors=vectors))
         self._store(*learnt[:-1], taken)
         return TakenOver([(model.eigenvalues_, vectors if proven is None else proven.vectors)], loss, outside, apart)
 
     def _in_coordinates(self, model: Any, learnt: Learnt) -> tuple[np.ndarray, float, float]:
-        """The directions of a model in the coordinates of a fit, how many times larger their rounding may be there, and what is
-        left of them, as a share.
+        """The directions of a model in the coordinates of a fit.
+
+        The second result is the factor by which their rounding may grow there. The third is the share of them that these
+        coordinates cannot express.
         """
         back, rows = learnt.solution.coordinates.back, self._directions(model, learnt.data)
         if back is np.transpose:
@@ -227,7 +234,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return V, float(singular.max() / singular.min()), float(left)
 
     def _directions(self, model: Any, data: Rows) -> np.ndarray:
-        """What :meth:`_store_map` stored, without units; one row per component, in float64."""
+        """The directions that :meth:`_store_map` stored, without units, one row per component, in float64."""
         raise NotImplementedError
 
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solved) -> None:
@@ -245,10 +252,10 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self._report(data, problem, solution)
 
     def _lengths(self, solved: Solved, graphs: Graphs) -> Any:
-        """What directions of constraint 1 are divided by, as ``scaling=`` asks for."""
+        """What directions of unit constraint are divided by, as ``scaling=`` asks for."""
         scaling, V = getattr(self, "scaling", "constraint"), solved.solution.vectors
         if solved.decided.given.constraint != "matrix":
-            return 1.0  # they are orthonormal
+            return 1.0  # the directions are orthonormal
         if scaling == "auto":
             scaling = self._rules.scaling(graphs, solved.coordinates.spectrum, solved.pencil[1])
         if scaling == "constraint":
@@ -260,7 +267,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f'scaling="objective" takes the length of a direction from what attracts, and graph={graphs.graph!r} repels as '
                 'well; use scaling="unit" or "constraint"'
             )
-        # Vᵀ(B + ridge)V = I, and so 1 - B is the ridge's part.
+        # Vᵀ(B + ridge)V = I, so that 1 - VᵀBV is the part of the ridge.
         A, B = (np.sum(V * (M @ V), axis=0) for M in solved.pencil)
         return np.sqrt(np.maximum(A + 1 - B, LEAST_OBJECTIVE))
 
@@ -268,15 +275,16 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         raise NotImplementedError
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
-        """What a method reports beside the projection."""
+        """Store what a method reports beside the projection."""
 
 
 def holding(share: float, solution: Solution, problem: Problem) -> Solution:
     """The first directions, as many as hold this share of the objective.
 
-    What a direction gains is the negative of its eigenvalue, or, under a diagonal constraint D of A = D - W, what it keeps of
-    W: 1 minus its eigenvalue. With a ridge, directions that the data do not have end at the mean eigenvalue of the graph,
-    which takes the place of 1. All gains above 0 add up to the best objective of any number of directions.
+    The gain of a direction is the negative of its eigenvalue. Under a diagonal constraint D of A = D - W it is what the
+    direction keeps of W, which is 1 minus its eigenvalue. With a ridge, directions that the data do not have get the mean
+    eigenvalue of the graph, which then takes the place of 1. The sum of all gains above 0 is the best objective of any number
+    of directions.
     """
     orthogonal = problem.subject_to is ORTHOGONAL
     if not orthogonal and (problem.degrees is None or problem.ratio):
@@ -298,16 +306,16 @@ def holding(share: float, solution: Solution, problem: Problem) -> Solution:
 
 
 def cancelled(M: Structured, spread: Callable[[np.ndarray], Any]) -> float:
-    """What rounding leaves of a form of M where it should be 0, as that of a graph which links equal samples only.
+    """What rounding leaves of a form of M that should be 0, as the form of a graph that links only equal samples.
 
-    ``spread`` gives the sums of squares of the samples under weights. Those of M's diagonal are what the form would be if
-    nothing cancelled.
+    ``spread`` gives the sums of squares of the samples under weights. Under the diagonal of M as weights, they are the form
+    before anything cancels.
     """
     return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(spread(np.abs(M.diagonal()))))
 
 
 def is_zero(form: np.ndarray, M: Structured, spread: Callable[[np.ndarray], Any]) -> bool:
-    """Whether a form is nothing but what rounding leaves; a form far above that is known as such without another look at X."""
+    """Whether a form is nothing but rounding. A form far above rounding is recognised without reading X again."""
     trace, even = abs(np.trace(form)), Structured(M.n, diag=np.full(M.n, np.abs(M.diagonal()).max()))
     return bool(trace <= cancelled(even, spread) and trace <= cancelled(M, spread))
 

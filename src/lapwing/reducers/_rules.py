@@ -1,6 +1,6 @@
-"""What one fit of a linear or kernel map decides: everything that ``"auto"`` stands for, in one place.
+"""The decisions of one fit of a linear or kernel map: everything that ``"auto"`` stands for, in one place.
 
-The numbers and the rules are measured (docs/defaults.md). A method may differ in the numbers: it has :class:`Rules` of its own.
+The numbers and the rules are measured (docs/defaults.md). A method with other numbers has its own :class:`Rules`.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from ..rows import Rows, Units
 from ._graphs import Graphs
 from ._units import divisors
 
-# On sparse X that is too large to be decomposed whole (measured on 20 Newsgroups):
+# For sparse X that is too large to be decomposed whole (measured on 20 Newsgroups):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
 LARGE_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
-# scaling="auto" is "constraint" where FEW leading directions hold more than SHARE_OF_FEW of the variance, and 98 % of it takes
-# more than MANY.
+# scaling="auto" is "constraint" where two things hold: the FEW leading directions hold more than SHARE_OF_FEW of the
+# variance, and 98 % of the variance takes more than MANY directions.
 FEW, SHARE_OF_FEW, MANY = 3, 0.58, 40
-SPREAD = 50  # as many directions of equal variance count as a variance that is wholly spread
-LITTLE_SPREAD = 0.25  # scaling="auto" of class graphs is "objective" below it
-SMALL_CLASSES = 10  # samples per class, on average, below which all directions are kept
-# gamma="auto", in units of "scale", where labels and neighbours attract, or X is too large to see how its variance is spread; and
-# where no labels attract.
+SPREAD = 50  # a variance that this many directions hold equally counts as wholly spread
+LITTLE_SPREAD = 0.25  # with class graphs, scaling="auto" is "objective" where the spread is below this
+SMALL_CLASSES = 10  # where classes have fewer samples than this on average, all directions are kept
+# gamma="auto" in units of "scale". LABEL_WIDTH is for graphs in which both labels and neighbours attract, and for X that is
+# too large to see how its variance is spread. WIDTH is for graphs in which no labels attract.
 LABEL_WIDTH, WIDTH = 0.25, 0.5
 CONSTRAINTS = ("matrix", "orthogonal", "trace-ratio")
 NORMALIZATIONS = ("auto", None, "degree", "trace")
 
 
 class Options(NamedTuple):
-    """The parameters that decide how a problem is solved; a method without one of them takes the value that stands here."""
+    """The parameters that decide how a problem is solved. A method without one of them has the value given here."""
 
     n_components: Any = None
     pca: Any = None
@@ -48,7 +48,7 @@ class Options(NamedTuple):
     standardize: Any = False
     constraint: str = "matrix"
     has_ridge: bool = False  # whether ridge= is a parameter
-    counts_classes: bool = False  # whether n_components="auto"
+    counts_classes: bool = False  # whether n_components is "auto"
 
     @property
     def share(self) -> float | None:
@@ -62,12 +62,12 @@ class Options(NamedTuple):
         k = given.get("n_components")
         has_ridge = "ridge" in given
         constraint = check_choice("constraint", given.get("constraint", "matrix"), CONSTRAINTS)
-        if constraint != "matrix":  # which a ridge would be added to
+        if constraint != "matrix":  # then there is no matrix that a ridge could be added to
             given["ridge"], has_ridge = 0.0 if given.get("ridge") == "auto" else given.get("ridge", 0.0), False
         return cls(**given, has_ridge=has_ridge, counts_classes=isinstance(k, str) and k == "auto")
 
     def check(self) -> None:
-        """Raise where a parameter is wrong whatever X is."""
+        """Raise where a parameter is wrong for any X."""
         check_choice("normalize", self.normalize, NORMALIZATIONS)
         check_choice("scaling", self.scaling, ("auto", "constraint", "objective", "unit"))
         check_choice("center", self.center, ("auto", "mean", "degree", False))
@@ -95,16 +95,17 @@ class Options(NamedTuple):
             )
 
     def is_regularised(self, graphs: Graphs) -> bool:
-        """Whether a ridge takes the place of truncation: one that is given, or, of defaults, where labels say what attracts.
+        """Whether a ridge takes the place of truncation: a ridge that is given, or the default where labels say what attracts.
 
-        Not where something repels: with all directions at hand repulsion finds some that fit the training samples only.
+        It does not where something repels. With all directions at hand, repulsion finds directions that fit only the training
+        samples.
         """
         if not isinstance(self.ridge, str):
             return float(self.ridge) > 0
         return isinstance(self.pca, str) and graphs.labels_attract and graphs.only_attracts
 
     def centre(self, problem: Problem) -> Centre:
-        """What is subtracted: the mean weighted by the degrees where the constraint is a diagonal matrix."""
+        """What is subtracted. Where the constraint is a diagonal matrix, it is the mean weighted by the degrees."""
         degrees = problem.degrees
         if self.center == "degree" and degrees is None:
             raise ValueError(
@@ -115,11 +116,12 @@ class Options(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What a fit goes by: the parameters, how many components, which ridge, and the principal directions that are kept."""
+    """What a fit uses: the parameters, the number of components, the ridge, and the principal directions that are kept."""
 
     given: Options
     k: int | None  # None is all there are
-    ridge: float | None  # in units of the constraint's mean eigenvalue; None is by its spread, once that is known
+    # In units of the constraint's mean eigenvalue; None is chosen by the spread, once that is known.
+    ridge: float | None
     preprojection: Preprojection
 
 
@@ -130,22 +132,23 @@ class Rules:
     Parameters
     ----------
     energies : tuple of float, default=(0.9, 1.0)
-        What share of the variance ``pca="auto"`` keeps; the second where labels alone say what attracts and classes are small.
+        The share of the variance that ``pca="auto"`` keeps. The second number is for small classes where labels alone say
+        what attracts.
     neighbor_energy : float, default=None
-        The same where no labels attract; None is no other.
+        The same where no labels attract. None uses ``energies`` there too.
     directions : float, default=1.25
-        How many directions per component ``pca="auto"`` keeps at least.
+        ``pca="auto"`` keeps at least this many directions per component.
     ridge : float, default=0
-        ``ridge="auto"`` where X can be decomposed whole, and no labels attract.
+        ``ridge="auto"`` where X can be decomposed whole and no labels attract.
     label_ridge : float or None, default=None
-        Where labels alone say what attracts; None is by the spread of the variance.
+        ``ridge="auto"`` where labels alone say what attracts. None chooses it by the spread of the variance.
     sum_ridge : float, default=0.3
-        Where labels and neighbours do.
+        ``ridge="auto"`` where labels and neighbours say what attracts.
     of_kernel : bool, default=False
-        Whether features are those of a kernel. A graph of classes is otherwise treated as discriminant analysis does it: the
-        units of columns need not matter, and directions have the same variance within classes. Features of a kernel want
-        neither, and beside a ridge they want truncation where neighbours attract as well. They are as many as samples or
-        landmarks, and the ridge, which shall not depend on that, is in units of the trace per sample.
+        Whether the features are those of a kernel. Without a kernel, a graph of classes is treated as in discriminant
+        analysis: the units of the columns do not matter, and directions have the same variance within classes. With a kernel
+        neither holds. Where neighbours attract as well, directions are truncated beside the ridge. There are as many features
+        as samples or landmarks, and the ridge shall not depend on that number, so it is in units of the trace per sample.
     """
 
     energies: tuple[float, float] = (0.9, 1.0)
@@ -157,9 +160,10 @@ class Rules:
     of_kernel: bool = False
 
     def units(self, given: Options, graphs: Graphs) -> Units | None:
-        """``standardize=``: from the deviations of columns to what they are divided by; None where they stay as they are.
+        """``standardize=`` as a function from the deviations of columns to their divisors; None where columns stay as they are.
 
-        ``"auto"`` leaves them where a graph does not measure Euclidean distances: angles and given distances have no units.
+        ``"auto"`` leaves columns as they are where a graph does not measure Euclidean distances, since angles and given
+        distances have no units.
         """
         if given.standardize is False or (given.standardize == "auto" and not graphs.is_euclidean):
             return None
@@ -176,7 +180,7 @@ class Rules:
             else given.n_components
         )
         pca, by_default, large = given.pca, isinstance(given.ridge, str), data.F.is_large and not self.of_kernel
-        # Whether a ridge can do the work of truncation.
+        # Whether a ridge can take the place of truncation.
         instead = given.has_ridge and given.normalize != "trace" and graphs.penalty is None
         ridge: float | None
         if not by_default:
@@ -205,9 +209,9 @@ class Rules:
         return Decided(given, k, ridge, kept)
 
     def _energy(self, given: Options, graphs: Graphs, data: Rows) -> float:
-        """``pca="auto"`` of X that can be decomposed whole; all components that there are want most of the variance."""
+        """``pca="auto"`` of X that can be decomposed whole. Where all components are asked for, most of the variance is kept."""
         usual, few = self.energies
-        if given.constraint == "orthogonal":  # the fewer directions the better, until it is PCA
+        if given.constraint == "orthogonal":  # the fewer directions are kept, the better, until the method becomes PCA
             usual = 0.0
         if self.neighbor_energy is not None and not graphs.labels_attract:
             usual = self.neighbor_energy
@@ -217,11 +221,12 @@ class Rules:
         return few if small else usual
 
     def scaling(self, graphs: Graphs, spectrum: Spectrum | None, B: Any) -> str:
-        """``scaling="auto"``, with the constraint B in coordinates.
+        """``scaling="auto"``, given the constraint B in coordinates.
 
-        Where classes alone attract and few directions hold the variance, it is the length that a discriminant analysis gives.
-        Where a few directions of X hold most of its variance and many the rest, as light does in pictures of faces, neighbours
-        differ along the few, and in unit directions these would drown the others.
+        Where classes alone attract and few directions hold the variance, directions get the length that discriminant analysis
+        gives them. In some data, a few directions hold most of the variance and many directions the rest, as light does in
+        pictures of faces. There neighbours differ along the few directions, which would outweigh all others if every
+        direction had unit length.
         """
         by_classes = graphs.of_classes and graphs.only_attracts and not self.of_kernel
         if by_classes and isinstance(B, np.ndarray) and spread(B) < LITTLE_SPREAD:
@@ -233,7 +238,7 @@ class Rules:
 
 
 def _told_apart(graphs: Graphs, data: Rows) -> int:
-    """``n_components="auto"``: the number of classes minus one, which is all that a graph of classes tells apart."""
+    """``n_components="auto"``: the number of classes minus one, which is how many directions a graph of classes determines."""
     if not graphs.of_classes:
         raise ValueError(
             f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and '
@@ -243,7 +248,7 @@ def _told_apart(graphs: Graphs, data: Rows) -> int:
 
 
 def spread(B: np.ndarray) -> float:
-    """From near 0, where few directions hold all the variance of a form, to 1, where that many hold it equally.
+    """How spread the variance of a form is: near 0 where few directions hold it all, 1 where ``SPREAD`` hold it equally.
 
     (tr B)² / ‖B‖² is how many directions of equal variance would have this trace and norm.
     """
@@ -251,10 +256,10 @@ def spread(B: np.ndarray) -> float:
 
 
 def width_share(graphs: Graphs, data: Rows) -> float:
-    """``gamma="auto"`` as a share of "scale": where labels alone attract, the spread of the variance of X.
+    """``gamma="auto"`` as a share of "scale". Where labels alone attract, it is the spread of the variance of X.
 
-    At least 1/√p, for p columns that vary: the variance of few columns cannot be spread, and in the plane, say, the arms of a
-    spiral are as near to each other as the rows of one arm.
+    It is at least 1/√p for p columns that vary, since the variance of few columns cannot be spread. In the plane, for
+    example, the arms of a spiral are as near to each other as the rows of one arm.
     """
     if not graphs.labels_alone or not data.has_features or data.F.is_large:
         return LABEL_WIDTH if graphs.labels_attract else WIDTH

@@ -12,17 +12,17 @@ from scipy.sparse.linalg import ArpackError
 
 from ..rows import Rows
 
-LEAST = 0.01  # share of a direction, by its squared length, that each half of the links must see
+LEAST = 0.01  # each half of the links must see at least this share of the squared length of a direction
 UNKNOWN = {"in_sample": np.nan, "held_out": np.nan, "excess": np.inf, "angle": np.pi / 2}
 
 
 def halved(data: Rows, fit: Callable[[Rows], tuple[np.ndarray, tuple[Any, Any]]]) -> dict[str, float]:
     r"""How well the directions that one half of the sampled links finds do on the other half.
 
-    ``fit`` gives the directions that a half finds and the matrices of its problem. With q rows searched for, the directions
-    found are worse than the best ones by about c / q on all links, and look better than they are by as much on their own. On
-    halves both are twice as large, so that a quarter of the gap between ``held_out`` and ``in_sample`` estimates by how much
-    the whole sample misses the best objective.
+    ``fit`` gives the directions that one half finds and the matrices of its problem. Let q rows be searched for. On all
+    links, the directions found are worse than the best ones by about c / q. On their own links they look better than they are
+    by the same amount. On halves of the sample both are twice as large. So a quarter of the gap between ``held_out`` and
+    ``in_sample`` estimates by how much the whole sample misses the best objective.
     """
     fits = on_halves(data, fit)
     if fits is None:
@@ -42,21 +42,21 @@ def halved(data: Rows, fit: Callable[[Rows], tuple[np.ndarray, tuple[Any, Any]]]
 
 
 def on_halves(data: Rows, fit: Callable[[Rows], Any]) -> list[Any] | None:
-    """What each half of the sampled links gives; None where half of them is not enough: the whole sample was."""
+    """What each half of the sampled links gives; None where one half is too small to be fitted, although the whole is not."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # the whole sample has said it
+        with warnings.catch_warnings(action="ignore"):  # the fit to the whole sample has given these warnings
             return [fit(half) for half in data.halves()]
     except (ValueError, ArithmeticError, np.linalg.LinAlgError, ArpackError):
         return None
 
 
 def _sees(V: np.ndarray, B: Any | None) -> bool:
-    """Whether the constraint of one half, with which V would be of unit length, sees the directions of the other."""
+    """Whether the constraint of one half sees the directions V of the other half, which should have unit length under it."""
     return B is None or np.linalg.eigvalsh(V.T @ (B @ V))[0] > LEAST
 
 
 def objective(V: np.ndarray, A: Any, B: Any | None) -> float:
-    r""":math:`\operatorname{tr}((V^\top B V)^{-1} V^\top A V)`, whatever the basis V of the subspace."""
+    r""":math:`\operatorname{tr}((V^\top B V)^{-1} V^\top A V)`, which is the same for every basis V of the subspace."""
     if B is None:
         V = np.linalg.qr(V)[0]
         return float(np.trace(V.T @ (A @ V)))

@@ -1,4 +1,4 @@
-"""``partial_fit``: rows that come a batch at a time, where their sums are all that the graphs read."""
+"""``partial_fit``: rows that come one batch after the other, where graphs read nothing but their sums."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class StreamingReducer(Reducer):
         try:
             self._add(X, y, sample_weight)
         except BaseException:
-            self.__dict__ = before  # as if the batch had not come
+            self.__dict__ = before  # the estimator is as it was before the batch
             raise
         return self
 
@@ -95,7 +95,7 @@ class StreamingReducer(Reducer):
         self.__dict__ |= kept
 
     def _summed(self, so_far: dict | None, X: Any, y: Any, labelled: bool, sample_weight: Any) -> dict[str, Any]:
-        """What is kept of the rows, these included: arrays by name, which a model file holds."""
+        """What is kept of the rows so far and of this batch: arrays by name, which a model file holds."""
         n, d = X.shape
         weights = np.ones(n) if sample_weight is None else checked_weights(sample_weight, n)
         if not weights.all():
@@ -121,13 +121,13 @@ class StreamingReducer(Reducer):
 
 
 def _read(kept: dict[str, Any]) -> tuple[ClassMoments, np.ndarray]:
-    """Moments and labels, as :meth:`StreamingReducer._summed` has left them."""
+    """The moments and the labels that :meth:`StreamingReducer._summed` has kept."""
     parts = ("counts", "means", "scatters", "stored")
     return ClassMoments(*(kept[name] for name in parts)), kept["labels"]
 
 
 def _weighs_classes(estimator: Any) -> bool:
-    """Whether the problem has other weights for rows of one class than of another, seen on five rows of two classes."""
+    """Whether the problem weighs rows of different classes differently, tried on five rows of two classes."""
     few = clone(estimator).set_params(**_plain(estimator))
     with warnings.catch_warnings(action="ignore"):
         problem = few.problem(np.eye(5, 3), np.array([0, 0, 1, 1, 1]))
@@ -137,12 +137,12 @@ def _weighs_classes(estimator: Any) -> bool:
 
 
 def _plain(estimator: Any) -> dict[str, Any]:
-    """The parameters to change, so that five rows are enough for a fit."""
+    """The parameters to change so that five rows are enough for a fit."""
     return {"standardize": False} if "standardize" in estimator.get_params(deep=False) else {}
 
 
 def _require_room(n_features: int, n_matrices: int) -> None:
-    size = 3 * n_matrices * n_features**2 * 8  # the sums, the next ones, and their form
+    size = 3 * n_matrices * n_features**2 * 8  # the sums so far, the next sums, and their form
     if size > max(working_memory(), 1 << 30):
         raise ValueError(
             f"partial_fit keeps {n_matrices} matrices of {n_features} x {n_features} products, which takes "

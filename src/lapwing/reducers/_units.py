@@ -1,4 +1,4 @@
-"""``standardize=``: columns in different units, which distances and variances would take at their word."""
+"""``standardize=``: columns in different units, whose distances and variances cannot be compared as they are."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from scipy.stats import spearmanr
 from ..maps import Deviations
 from ._graphs import outside
 
-# Measured (docs/defaults.md). Columns of a sparse array that are mostly zeros do not count: rare words are not small units.
-RATIO = 10.0  # columns are in one unit where the largest deviation is at most this many times the median one
-ORDERED = (10, -0.9)  # deviations of so many columns or more fall where their rank correlation with place is below this
+# Both numbers are measured (docs/defaults.md). Columns of a sparse array that are mostly zeros do not count, since a rare
+# word is not a small unit.
+RATIO = 10.0  # columns count as in one unit where the largest deviation is at most this many times the median
+# Deviations of at least 10 columns count as falling where their rank correlation with the place of the column is below -0.9.
+ORDERED = (10, -0.9)
 
 
 class UnitsWarning(UserWarning):
@@ -35,11 +37,12 @@ class UnitsWarning(UserWarning):
 
 
 def divisors(deviations: Callable[[bool], Deviations], always: bool, invariant: bool = False) -> np.ndarray | None:
-    """What columns are divided by: their deviations, 1 for constant ones; None where they stay as they are.
+    """What columns are divided by: their deviations, and 1 for constant columns. None where columns stay as they are.
 
-    They are divided ``always``, or where their deviations differ much, and where the problem is ``invariant`` but for its
-    ridge, which is then one of the diagonal of the constraint: the units of columns do not matter at all. Columns that come
-    by falling deviation, as those of a PCA or an SVD do, are left alone: these have one unit, and say what matters.
+    Columns are divided ``always``, or where their deviations differ much. They are also divided where the problem is
+    ``invariant`` to units except for its ridge. The ridge is then relative to the diagonal of the constraint, so that units
+    do not matter at all. Columns whose deviations fall from first to last, as those of a PCA or an SVD, are left alone: they
+    share one unit, and their deviations say what matters.
     """
     found = deviations(not (always or invariant))
     if not (found.values > 0).any():
@@ -58,7 +61,7 @@ def divisors(deviations: Callable[[bool], Deviations], always: bool, invariant: 
 
 
 def _warn_once(ratio: float) -> None:
-    """Once per process: the second model of a grid search has nothing new to say."""
+    """Warn once per process, since the second model of a grid search has nothing new to say."""
     if not _warned:
         _warned.append(ratio)
         warnings.warn(

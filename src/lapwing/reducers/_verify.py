@@ -1,4 +1,4 @@
-"""Whether a fitted model solves its problem: its certificate, found anew from the model and the data alone."""
+"""Whether a fitted model solves its problem: its certificate, computed again from nothing but the model and the data."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ..solvers import Certificate, Solution
 from ._base import Learnt, Reducer, TakenOver
 from ._free import FreeReducer
 
-SHOWN = 3  # eigenvalues that a sentence shows
-SOME = 1000  # rows that are projected to compare two models
+SHOWN = 3  # a sentence shows this many eigenvalues
+SOME = 1000  # this many rows are projected, to compare two models
 HELD = ("components_", "dual_coef_", "embedding_", "eigenvalues_", "mean_", "intercept_", "X_fit_")
 COUNTS = ("rank_", "n_pca_")
 REPORTED = (*COUNTS, "explained_ratio_", "errors_", "reconstruction_error_")
-ASIDE = 0.01  # new rows for the comparison lie this share of the way from one fitted row to another
+ASIDE = 0.01  # new rows for the comparison lie this share of the way from one fitted row towards another
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def verify(
     check_is_fitted(model)
     own, X, before = _innermost(to_numpy(model), X)
     fresh = _unfitted(own, graph, X.shape[0] if hasattr(X, "shape") else 0)
-    with warnings.catch_warnings(action="ignore"):  # the fit has said it
+    with warnings.catch_warnings(action="ignore"):  # the fit has given these warnings
         learnt = fresh._learnt(X, y, sample_weight)
     solved = fresh._solved_problems(learnt.solution)
     if solved is None:
@@ -137,7 +137,7 @@ def verify(
 
 
 def _innermost(model: Any, X: Any) -> tuple[Reducer, Any, list[str]]:
-    """The last of lapwing's estimators in a model, X as it comes there, and a word on what came before."""
+    """The last lapwing estimator in a model, X as it arrives there, and sentences on the steps before it."""
     if hasattr(model, "reducer_"):
         return _innermost(model.reducer_, X)
     steps = [step for _, step in getattr(model, "steps", [])]
@@ -166,7 +166,10 @@ def _holds_one(step: Any) -> bool:
 
 
 def _unfitted(own: Any, graph: Any, n: int) -> Any:
-    """The model before it was fitted; a default graph of many rows is sampled or not by where they are, so it is the model's."""
+    """The model before it was fitted.
+
+    Whether a default graph of many rows is sampled depends on where the rows are, so the graph is that of the model.
+    """
     fresh = clone(own)
     has_graph = "graph" in fresh.get_params(deep=False)
     if graph is not None and not has_graph:
@@ -187,7 +190,7 @@ def _is_seeded(own: Any) -> bool:
 
 
 def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[str]]:
-    """The certificate of what the model holds, and what does not hold."""
+    """The certificate of what the model holds, and sentences on what does not hold."""
     if own._n_rows is not None and own._n_rows != learnt.data.n:
         raise ValueError(f"X has {learnt.data.n} rows, but the model was fitted to {own._n_rows}; pass the same data")
     if misfits := _misfits(own, fresh):
@@ -212,7 +215,7 @@ def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[st
 
 
 def _misfits(own: Any, fresh: Any) -> list[str]:
-    """What the model holds that is of another shape than what these data give, or not finite."""
+    """Sentences on what the model holds that is not finite, or has another shape than what these data give."""
     found = []
     for name in HELD:
         held, expected = (_arrays(getattr(model, name, None)) for model in (own, fresh))
@@ -230,7 +233,7 @@ def _arrays(value: Any) -> list[Any]:
 
 
 def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: float) -> list[str]:
-    """Where the map of the model is not the one that its own directions give on these data."""
+    """Sentences on where the map of the model is not the map that its own directions give on these data."""
     found = []
     if not taken.apart <= tolerance:
         found.append(
@@ -251,11 +254,11 @@ def _differences(own: Any, fresh: Any, X: Any, taken: TakenOver, tolerance: floa
 
 
 def _misreported(own: Any, fresh: Any, tolerance: float) -> list[str]:
-    """What the model says of itself beside its map, where the data give another answer."""
+    """Sentences on what the model reports beside its map, where the data give another answer."""
     found = []
     for name in REPORTED:
         said, given = (getattr(model, name, None) for model in (own, fresh))
-        if said is None or given is None:  # not known where rows went by in blocks
+        if said is None or given is None:  # not known where rows came in blocks
             continue
         one, other = (np.asarray(part, dtype=np.float64) for part in (said, given))
         allowed = 0.0 if name in COUNTS else tolerance * (np.linalg.norm(other) or 1.0)
@@ -266,7 +269,7 @@ def _misreported(own: Any, fresh: Any, tolerance: float) -> list[str]:
 
 
 def _given(own: Any, fresh: Any, X: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What a model gives, what another gives, and what to say where they differ."""
+    """What each of the two models gives, and what to say where they differ."""
     if (rows := _some(X)) is not None:
         yield "transform gives other numbers for the data", own.transform(rows), fresh.transform(rows)
     if not isinstance(own, FreeReducer):
@@ -282,7 +285,7 @@ def _given(own: Any, fresh: Any, X: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _of_new_rows(own: Any, fresh: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Where both models place rows that were not fitted, each a little off a fitted one, towards another."""
+    """Where both models place rows that were not fitted. Each lies a little way from one fitted row towards another."""
     X, n = fresh.X_fit_, fresh.X_fit_.shape[0]
     some = np.random.RandomState(0).permutation(n)[:SOME]
     others = np.roll(some, 1)
@@ -296,7 +299,7 @@ def _of_new_rows(own: Any, fresh: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _some(X: Any) -> Any:
-    """Some of the rows; None where these are on disk or on a cluster."""
+    """Some of the rows; None where rows are on disk or on a cluster."""
     if hasattr(X, "iloc"):
         return X.iloc[:SOME]
     return X.tocsr()[:SOME] if sparse.issparse(X) else X[:SOME] if isinstance(X, np.ndarray | list) else None

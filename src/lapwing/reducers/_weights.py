@@ -1,4 +1,4 @@
-"""``sample_weight``: where it acts, and the rows that it leaves."""
+"""``sample_weight``: where it acts, and which rows it leaves."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..rows import encode_labels
 class TakesWeights:
     """``fit``, whose signature has ``sample_weight`` only where the graphs of the estimator are of classes alone.
 
-    So scikit-learn, which reads signatures, passes weights, and checks what becomes of them, where they act. Weights that are
-    given elsewhere reach ``fit``, which says why they do not.
+    scikit-learn reads signatures. So it passes weights, and tests their effect, exactly where they act. Weights that are
+    given elsewhere still reach ``fit``, which says why they do not act.
     """
 
     def __init__(self, fit: Callable):
@@ -41,12 +41,12 @@ class TakesWeights:
 
 
 def counting_rows(graph: Graph) -> Graph | None:
-    """The first of the graphs that this one adds up for which samples of a class are not all alike; None where all are."""
+    """The first of the graphs that add up to this one for which the samples of a class are not all alike; None where all are."""
     for _, leaf in graph.signed():
         if leaf.reads_features or leaf.indexes_rows or leaf.searches():
             return leaf
         try:
-            leaf.require_blocks(1)  # what builds on counts and sums of classes
+            leaf.require_blocks(1)  # raises unless the counts and sums of classes are enough
         except ValueError:
             return leaf
     return None
@@ -69,7 +69,7 @@ def checked_weights(weights: Any, n: int) -> np.ndarray:
 
 
 def present(weights: np.ndarray) -> np.ndarray | None:
-    """The numbers of the rows whose weight is above 0; None where all rows have one."""
+    """The numbers of the rows whose weight is above 0; None where that holds for all rows."""
     kept = np.flatnonzero(weights)
     if kept.size < 2:
         raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
@@ -81,4 +81,4 @@ def labels_of(y: Any, kept: np.ndarray, n: int) -> Any:
     if y is None:
         return None
     labels = column_or_1d(y)
-    return labels[kept] if labels.size == n else encode_labels(y, n)  # which says what is wrong
+    return labels[kept] if labels.size == n else encode_labels(y, n)  # raises, and says what is wrong

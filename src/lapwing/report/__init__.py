@@ -217,7 +217,7 @@ def write_atlas(
 
 
 def _packed(source: str) -> str:
-    """Plotly's script, compressed from five megabytes to one and a half."""
+    """Plotly's script, compressed from 5 MB to 1.5 MB."""
     return base64.b64encode(gzip.compress(source.encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""The program that gives a number of the report again."""
+"""The program that computes a number of the report again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from ..graphs import Combination, Graph, Intersection, Scaled, Union
 from ..selection import LabelledSplit, takes_unknown_for_a_class
 
-LONGEST = 1000  # entries up to which an array is written out
+LONGEST = 1000  # an array is written out up to this many entries
 
 LABELLED = """\
 model = {model}
@@ -86,8 +86,8 @@ WHAT = {
 def program(comparison: Any, method: str, loading: str | None = None) -> str:
     """Python that scores the method at its chosen dimension as the comparison did.
 
-    ``loading`` is Python that brings ``X``, ``y``, ``preparation`` where rows were prepared, and ``groups`` or ``time`` where
-    they were kept together or in order; without it a comment says what they are.
+    ``loading`` is Python that defines ``X`` and ``y``, ``preparation`` where rows were prepared, and ``groups`` or ``time``
+    where rows were kept together or in order. Without it a comment says what these are.
     """
     [row] = [row for row in comparison.summary() if row["method"] == method]
     code, criterion, labels = Expressions(), comparison.criterion, comparison.labels
@@ -123,7 +123,7 @@ def program(comparison: Any, method: str, loading: str | None = None) -> str:
 
 
 def _by_scorer(code: Expressions, partly: bool, criterion: str, key: str | None, filled: dict[str, Any]) -> str:
-    """scikit-learn's own cross-validation."""
+    """The score by scikit-learn's own cross-validation."""
     code.need("sklearn.model_selection", "cross_val_score")
     scoring = "" if criterion == "accuracy" else f', scoring="{SCORING[criterion]}"'
     if partly:
@@ -140,7 +140,7 @@ def _by_scorer(code: Expressions, partly: bool, criterion: str, key: str | None,
 
 
 def _by_loop(code: Expressions, comparison: Any, criterion: str, key: str | None, filled: dict[str, Any]) -> str:
-    """Folds one by one, for measures that are no score of a classifier, and for rows that each fold prepares."""
+    """The score by a loop over folds, for measures that are not scores of a classifier and for rows that each fold prepares."""
     code.need("numpy", "np")
     start = ""
     if criterion in SCORING:
@@ -167,7 +167,7 @@ def _by_loop(code: Expressions, comparison: Any, criterion: str, key: str | None
             body = CLUSTERED.format(seed=comparison.random_state, score=CLUSTERING[criterion][1])
     keys = f", {key}" if key else ""
     last = f"Z = {filled['fitted']}.transform(X)"
-    if comparison.prepare is not None:  # F is what X is elsewhere
+    if comparison.prepare is not None:  # F takes the place of X
         body = PREPARED + re.sub(r"\bX\b", "F", body)
         last = "F = preparation.fit_transform(X)\n" + re.sub(r"\bX\b", "F", last)
     text = LOOP.format(body=body, keys=keys, last=last, **filled)
@@ -177,8 +177,8 @@ def _by_loop(code: Expressions, comparison: Any, criterion: str, key: str | None
 class Expressions:
     """Estimators and graphs as the Python that makes them, and the imports it needs.
 
-    What cannot be written gets a name, and a line among the imports that says so: classes and functions of the program itself,
-    large arrays.
+    Some things cannot be written: classes and functions of the program itself, and large arrays. Each gets a name, and a line
+    among the imports says so.
     """
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ class Expressions:
         return "\n".join(lines + [f"# define first: {name}, {_kind(value)}" for name, value in self.unwritten.items()])
 
     def __call__(self, value: Any, name: str = "value") -> str:
-        """The expression of a value; ``name`` is what it is called where it has none."""
+        """The expression of a value. A value that cannot be written is called ``name``."""
         if isinstance(value, Combination):
             sign, scale = ("-", -value.scale) if value.scale < 0 else ("+", value.scale)
             times = "" if scale == 1 else f"{self(scale)} * "
@@ -228,7 +228,10 @@ class Expressions:
         return f"({text})" if isinstance(graph, Combination | Intersection | Scaled | Union) else text
 
     def _call(self, estimator: Any) -> str:
-        """Only what is not the default, or a size; the first parameter without its name where it may be so."""
+        """The call that makes an estimator, with the parameters that are not defaults, and the size.
+
+        The first parameter stands without its name where that is allowed.
+        """
         arguments = []
         parameters = list(inspect.signature(type(estimator)).parameters.values())
         for i, parameter in enumerate(parameters):
@@ -239,7 +242,7 @@ class Expressions:
         return f"{self._named(type(estimator), '')}({', '.join(arguments)})"
 
     def _plain(self, value: Any, name: str) -> str:
-        """Numbers, text, what holds them, and what has a name."""
+        """Numbers, text, containers of these, and what has a name."""
         if isinstance(value, np.generic):
             return self._plain(value.item(), name)
         if isinstance(value, float) and not isfinite(value):
@@ -260,7 +263,7 @@ class Expressions:
         return self._named(value, name) if hasattr(value, "__qualname__") else self._unwritten(name, value)
 
     def _named(self, thing: Any, name: str) -> str:
-        """A class or a function, imported from where it is public."""
+        """A class or a function, imported from the module where it is public."""
         module = _home(thing)
         if module is None:
             local = not all(part.isidentifier() for part in thing.__qualname__.split("."))
@@ -288,7 +291,7 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _home(thing: Any) -> str | None:
-    """The shortest module that has it; None for what the program itself, or a function, has defined."""
+    """The shortest module name that has the thing; None for what the program itself or a function has defined."""
     parts = (getattr(thing, "__module__", None) or "").split(".")
     for module in (".".join(parts[: i + 1]) for i in range(len(parts))):
         try:

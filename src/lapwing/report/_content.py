@@ -21,14 +21,14 @@ from ..rows import class_codes, spread_rows
 from ..selection import reducer_of
 from ._code import program
 
-THUMBNAIL = 40  # pixels of the longer side of an image, at most
-TEXT = 280  # characters of a document that are shown
-COLUMNS = 12  # features of a row, and of a component, that are shown
-COMPONENTS = 12  # components shown
-NEAREST = 6  # neighbours of a point that are shown
-LOADINGS = 20  # features in the table of loadings
-LEADING = 5  # features of a component in the table of intervals
-OVERVIEW = 40  # features in the overview of the data
+THUMBNAIL = 40  # the longer side of an image has at most this many pixels
+TEXT = 280  # this many characters of a document are shown
+COLUMNS = 12  # this many features of a row, and of a component, are shown
+COMPONENTS = 12  # this many components are shown
+NEAREST = 6  # this many neighbours of a point are shown
+LOADINGS = 20  # this many features are in the table of loadings
+LEADING = 5  # this many features per component are in the table of intervals
+OVERVIEW = 40  # this many features are in the overview of the data
 MEASURES = {
     "accuracy": "1-NN accuracy",
     "balanced_accuracy": "1-NN balanced accuracy",
@@ -136,7 +136,7 @@ def _images(images: Any, n: int) -> np.ndarray:
 
 
 def _colours(comparison: Any, y: Any) -> tuple[np.ndarray | None, list[str] | None]:
-    """A class for each row, -1 where unknown, and the names of the classes."""
+    """The class of each row, -1 where unknown, and the names of the classes."""
     if y is None:
         names = comparison.classes
         return comparison.labels, None if names is None else [str(name) for name in names]
@@ -165,7 +165,7 @@ def _facts(comparison: Any) -> dict[str, Any]:
 
 
 def _choice(comparison: Any, method: str, dimension: int) -> dict[str, float]:
-    """Mean, standard error, and how much better or worse than the data as given, fold by fold."""
+    """The mean, the standard error, and the difference from the data as given, which is taken fold by fold."""
     column = comparison.scores(method)[:, comparison.dimensions(method).index(dimension)]
     gain = column - [record[comparison.criterion] for record in comparison.baseline]
     index = comparison.dimensions(method).index(dimension)
@@ -191,7 +191,7 @@ def _certificate(comparison: Any, method: str) -> str | None:
 
 
 def _rounded(values: Any, digits: int = 5) -> Any:
-    """Short numbers for a short file; None for those that are not finite, which JSON cannot write."""
+    """Numbers with few digits, for a short file. Those that are not finite become None, since JSON cannot write them."""
     if isinstance(values, dict):
         return {key: _rounded(value, digits) for key, value in values.items()}
     if isinstance(values, (list, tuple)):
@@ -226,13 +226,16 @@ def _mean(comparison: Any, records: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _embeddings(found: dict[int, np.ndarray], rows: np.ndarray) -> dict[str, Any]:
-    """Coordinates by number of dimensions, one list an axis; in two those in three where they are the same."""
+    """Coordinates by the number of dimensions, one list per axis.
+
+    Where those in two dimensions are the first of those in three, they are not repeated.
+    """
     same = {2, 3} <= found.keys() and np.allclose(found[2], found[3][:, :2], rtol=1e-6)
     return {str(d): _rounded([*Z[rows].T.astype(float)], 4) for d, Z in found.items() if not (d == 2 and same)}
 
 
 def chosen_map(comparison: Any, rows: np.ndarray) -> np.ndarray:
-    """Some rows in two dimensions that show all those of the recommended space: its t-SNE, or itself where it has at most two."""
+    """Some rows in two dimensions: the t-SNE of the recommended space, or the space itself where it has at most two."""
     space = np.asarray(comparison.spaces[comparison.choice[0]][rows], dtype=float)
     if space.shape[1] == 1:
         return np.column_stack([space[:, 0], np.zeros(len(space))])
@@ -243,7 +246,7 @@ def chosen_map(comparison: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def _nearest(Z: Any) -> dict[str, Any]:
-    """The nearest of the points shown, as 16-bit numbers in base 64, point by point."""
+    """The nearest of the points shown, point by point, as 16-bit numbers in base 64."""
     k = min(NEAREST, Z.shape[0] - 1)
     if k < 1:
         return {"count": 0, "places": ""}
@@ -253,7 +256,7 @@ def _nearest(Z: Any) -> dict[str, Any]:
 
 
 def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, list[int]] | None:
-    """For each method the class that its nearest neighbour gave each point while it was held out; -1 where it never was."""
+    """For each method, the class that its nearest neighbour gave each point while it was held out; -1 where it never was."""
     if comparison.labels is None:
         return None
     found = {}
@@ -268,7 +271,7 @@ def _predicted(comparison: Any, rows: np.ndarray) -> dict[str, list[int]] | None
 
 
 def _overview(comparison: Any, X: Any, names: list[str]) -> dict[str, Any]:
-    """Sizes of the classes, and what the columns hold."""
+    """The sizes of the classes, and what the columns hold."""
     classes = None
     if comparison.labels is not None:
         counts = np.bincount(comparison.labels[comparison.labels >= 0], minlength=len(comparison.classes))
@@ -296,7 +299,7 @@ def _five_numbers(column: np.ndarray, deviation: float) -> tuple[float, ...]:
 
 
 def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[str, Any] | None:
-    """Correlations of features with the dimensions of a space: the features that have the largest ones."""
+    """The correlations of features with the dimensions of a space, for the features with the largest ones."""
     if sparse.issparse(X) or images is not None or X.shape[1] < 2:
         return None
     Z = np.asarray(space[:, :COMPONENTS], dtype=np.float64)
@@ -308,10 +311,10 @@ def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[
 
 
 def _stability(comparison: Any, X: Any, names: list[str], draws: int) -> dict[str, Any]:
-    """How certain the recommended directions are, and their leading features where they are a linear map."""
+    """How certain the recommended directions are, and their leading features where the map is linear."""
     method, dimension = comparison.choice
     estimator, labels = comparison.estimator(method, dimension), comparison.labels
-    if labels is not None and not hasattr(reducer_of(estimator), "problem"):  # others take -1 for a class
+    if labels is not None and not hasattr(reducer_of(estimator), "problem"):  # other methods would take -1 for a class
         X, labels = X[labels >= 0], labels[labels >= 0]
     found = stability(estimator, X, labels, n_draws=draws)
     leading = None
@@ -352,13 +355,13 @@ def _samples(
 
 
 def _terms(row: Any, names: list[str]) -> str:
-    """The heaviest features of a sparse row."""
+    """The features of a sparse row with the largest values."""
     first = np.argsort(-np.abs(row.data), kind="stable")[:COLUMNS]
     return ", ".join(names[j] for j in row.indices[first])
 
 
 def _telling(comparison: Any, X: np.ndarray) -> np.ndarray:
-    """The features that weigh most in the method of choice, in their order."""
+    """The features that weigh most in the recommended method, in the order of their columns."""
     if X.shape[1] <= COLUMNS:
         return np.arange(X.shape[1])
     model = comparison.models[comparison.choice[0]]
@@ -367,7 +370,7 @@ def _telling(comparison: Any, X: np.ndarray) -> np.ndarray:
 
 
 def _linear(model: Any) -> np.ndarray | None:
-    """The directions of a model; None where it is no linear map."""
+    """The directions of a model; None where it is not a linear map."""
     try:
         return directions(model)
     except ValueError:
@@ -400,14 +403,17 @@ def _components(model: Any, names: list[str], images: np.ndarray | None) -> dict
 
 
 def _thumbnails(images: np.ndarray) -> dict[str, Any]:
-    """One picture of all images, each at most ``THUMBNAIL`` pixels long, over the range of them all."""
+    """One picture that holds all images, each at most ``THUMBNAIL`` pixels long, on one common range."""
     images = images.astype(float)
     low, high = images.min(), images.max()
     return _sprite(np.round((images - low) * (255 / (high - low or 1))).astype(np.uint8))
 
 
 def _pictures(V: np.ndarray) -> dict[str, Any]:
-    """Each direction over its own range, blue for negative entries, orange for positive, white for 0; colour as grey."""
+    """One picture per direction, on its own range: blue is negative, orange positive, white 0.
+
+    Colour images are shown as grey.
+    """
     V = V.mean(axis=3) if V.ndim == 4 else V
     scaled = V / np.abs(V).max(axis=(1, 2), keepdims=True)
     ends = np.array([[0, 84, 148], [213, 94, 0]])
@@ -429,7 +435,7 @@ def _sprite(images: np.ndarray) -> dict[str, Any]:
         )
         sheet.paste(small, (i % columns * w, i // columns * h))
     file = io.BytesIO()
-    small_images = max(h, w) <= 16  # too few pixels to lose any
+    small_images = max(h, w) <= 16  # so small that no pixel may be lost
     sheet.save(file, "WEBP", lossless=small_images, quality=75, method=6)
     url = "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode("ascii")
     return {"url": url, "width": w, "height": h, "columns": columns}
@@ -450,7 +456,7 @@ def _graph(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def atlas(comparison: Any, y: Any, ids: Any, feature_names: Any, n_neighbors: int, max_points: int) -> dict[str, Any]:
-    """Columns for Embedding Atlas."""
+    """The columns for Embedding Atlas."""
     n = comparison.n_samples
     rows = spread_rows(n, max_points)
     method, _ = comparison.choice

@@ -152,7 +152,7 @@ def bootstrap_error(
 def _draws(
     labels: np.ndarray, known: np.ndarray, n_bootstraps: int, random: np.random.RandomState
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Labelled rows drawn with replacement and all unlabelled ones, and the labelled rows left out."""
+    """Labelled rows drawn with replacement, together with all unlabelled rows; and the labelled rows left out."""
     places, unknown = np.flatnonzero(known), np.flatnonzero(~known)
     n, drawn = len(labels), 0
     while drawn < n_bootstraps:
@@ -164,7 +164,7 @@ def _draws(
 
 
 def _check_drawable(estimator: Any) -> None:
-    """Raise where a graph indexes rows: a draw has as many rows as X, but not the same, and nothing else would notice."""
+    """Raise where a graph indexes rows. A draw has as many rows as X, but other ones, and nothing else would notice."""
     for name, value in (estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}).items():
         matrix = name.split("__")[-1] in ("graph", "penalty") and hasattr(value, "shape")
         distances = name.endswith("metric") and isinstance(value, str) and value == "precomputed"

@@ -32,7 +32,7 @@ def reducer_of(estimator: Any) -> Any:
 
 
 def takes_unknown_for_a_class(model: Any) -> bool:
-    """Whether it reads labels and takes -1 for a class, which lapwing's methods do not. In a pipeline, whether a step does."""
+    """Whether an estimator, or a step of a pipeline, reads labels and takes -1 for a class, which lapwing's methods do not."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     return any(not isinstance(step, Reducer | str) and get_tags(step).target_tags.required for step in steps)
 
@@ -41,7 +41,7 @@ def some_rows(X: Any, rows: np.ndarray) -> Any:
     """Rows of an array, a sparse matrix, a list or a data frame, by a mask or by their numbers."""
     if hasattr(X, "iloc"):
         return X.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows]
-    if hasattr(X, "filter") and hasattr(X, "schema"):  # polars
+    if hasattr(X, "filter") and hasattr(X, "schema"):  # a data frame of polars
         return X[np.flatnonzero(rows) if rows.dtype == bool else rows]
     return X.tocsr()[rows] if sparse.issparse(X) else np.asarray(X)[rows]
 
@@ -240,7 +240,7 @@ def labelled_scorer(scoring: str | Callable = "accuracy") -> Callable[..., float
 
 
 class _LabelledScorer:
-    """A scorer that can be sent to other processes."""
+    """A scorer that can be sent to other processes, which a local function cannot."""
 
     def __init__(self, scorer: Any):
         if not callable(scorer):
@@ -432,7 +432,10 @@ def _accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
 
 
 def reduced(reducer: Any, X: Any, y: Any, known: np.ndarray) -> Any:
-    """The labelled rows, after the reducer was fitted: to all rows, or to them alone if it would take -1 for a class."""
+    """The labelled rows, reduced.
+
+    The reducer is fitted to all rows, or only to the labelled ones if it would take -1 for a class.
+    """
     if not known.all() and takes_unknown_for_a_class(reducer):
         X, y = some_rows(X, known), known_part(y, known)
         return reducer.fit(X, y).transform(X)
@@ -440,13 +443,13 @@ def reduced(reducer: Any, X: Any, y: Any, known: np.ndarray) -> Any:
 
 
 def known_part(y: Any, known: np.ndarray) -> np.ndarray:
-    """The known labels, whole numbers where an array of objects held nothing else beside -1."""
+    """The known labels, as whole numbers where an array of objects held nothing but these and -1."""
     labels = np.asarray(some_rows(y, known)).ravel()
     return np.array(labels.tolist()) if labels.dtype == object else labels
 
 
 def checked_cv(cv: Any, y: Any, known: np.ndarray) -> Any:
-    """``cv=`` for labels of which some may be unknown: folds of the labelled rows, or the caller's own."""
+    """``cv=`` where some labels may be unknown: folds of the labelled rows, or the caller's own splits."""
     if known.all() or np.iterable(cv) or hasattr(cv, "split"):
         return check_cv(cv, y, classifier=True)
     return LabelledSplit(5 if cv is None else cv)

@@ -152,7 +152,7 @@ def nested_scores(
 
 
 def is_automatic(reducer: Any) -> bool:
-    """Whether its first components depend on how many there are only because of ``pca="auto"``."""
+    """Whether its first components depend on how many there are, but only because of ``pca="auto"``."""
     automatic = isinstance(getattr(reducer, "pca", None), str)
     return automatic and why_not_nested(clone(reducer).set_params(pca=None)) is None
 
@@ -170,7 +170,7 @@ class _ScoreEach:
 
 
 class _EveryDimension(BaseEstimator):
-    """A reducer, and a classifier on its first d components for each d."""
+    """A reducer, and for each d a classifier on its first d components."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -201,10 +201,10 @@ class _EveryDimension(BaseEstimator):
 
 
 def serving(fitted: Callable[[int], Any], dimensions: list[int], automatic: bool) -> dict[int, Any]:
-    """For each number of dimensions a fitted model whose first components are its own.
+    """For each number of dimensions, a fitted model whose first components are those of that number.
 
-    That is the largest, but where ``pca="auto"`` keeps more principal directions for more components: there the largest of
-    those with the same number of directions, found by halving.
+    One fit with the largest number serves all. But where ``pca="auto"`` keeps more principal directions for more components,
+    a fit serves only the numbers with the same directions. These ranges are found by halving.
     """
     first, last = dimensions[0], dimensions[-1]
     models = {last: fitted(last)}

@@ -1,4 +1,4 @@
-"""The eigenproblem: ``A v = lambda B v`` for the smallest lambda, symmetric throughout."""
+"""The eigenproblem ``A v = lambda B v``, with symmetric A and B, for the smallest lambda."""
 
 from ._certificate import TOLERANCES, Certificate, CertificateWarning, Pencil, size
 from ._inverse import inverse

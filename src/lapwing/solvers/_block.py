@@ -1,7 +1,8 @@
-"""Block Lanczos with thick restarts: products with many vectors at once, in the precision of the data.
+"""Block Lanczos with thick restarts: it multiplies many vectors at once, in the precision of the data.
 
-It is here because SciPy's ``lobpcg``, which multiplies blocks as well, is not sure to converge, without a preconditioner or
-with a diagonal one. Seconds of CPU, and residuals as a share of the spectrum (``benchmarks/solvers.py``, one thread):
+It is here because SciPy's ``lobpcg``, which multiplies blocks too, may fail to converge, without a preconditioner or with a
+diagonal one. The table gives seconds of CPU, and residuals as a share of the spectrum (``benchmarks/solvers.py``, one
+thread):
 
 =======================================================  =============  =============  ================
 case                                                     block Lanczos  lobpcg         lobpcg, diagonal
@@ -14,9 +15,9 @@ ring of 1,000 rows: each eigenvalue twice                0.42, 1e-12    0.85, 3e
 30 complete graphs of 100 rows: 0 is repeated 30 times   0.15, 2e-15    0.03, 4e-15    0.03, 4e-15
 =======================================================  =============  =============  ================
 
-Where ``lobpcg`` breaks down in single precision depends on the width of its block, and its eigenvalues are then off by 2 % of
-the spectrum. ARPACK in single precision takes 11.6 s on MNIST and 0.17 s on the second case, but one product after the other,
-and it finds repeated eigenvalues once: on the torus its 20th is off by 3e-3.
+Whether ``lobpcg`` breaks down in single precision depends on the width of its block. Where it does, its eigenvalues are off
+by 2 % of the spectrum. ARPACK in single precision takes 11.6 s on MNIST and 0.17 s on the second case. But it multiplies one
+vector at a time, and it finds a repeated eigenvalue once: on the torus its 20th eigenvalue is off by 3e-3.
 """
 
 from __future__ import annotations
@@ -30,23 +31,24 @@ from sklearn.exceptions import ConvergenceWarning
 from .._validation import outside
 from ._lanczos import Apply
 
-# A product with 16 vectors takes the time of 4 products with one where X is too large for the cache, but what a basis finds
-# grows with the number of its blocks: 16 of them, and 5 k vectors or more (measured).
+# Where X is too large for the cache, a product with 16 vectors takes as long as 4 products with one vector. But what a basis
+# finds grows with the number of its blocks. So a basis has 16 blocks, and 5 k vectors or more (measured).
 WIDEST, NARROWEST, BLOCKS, SHARE = 16, 4, 16, 5
 RESTARTS = 1000
-ROWS = 4096  # rows that are rotated at a time
-DEPENDENT = 1e-5  # shares of the longest column below this are nearly dependent; its square still exceeds rounding
+ROWS = 4096  # this many rows are rotated at a time
+# Columns shorter than this share of the longest count as nearly dependent; the square of the share still exceeds rounding.
+DEPENDENT = 1e-5
 
 
 def block_largest(
     apply: Apply, deflated: np.ndarray, k: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray, float | None]:
-    """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are.
+    """The largest k eigenpairs, descending and orthogonal to ``deflated``. A repeated eigenvalue occurs as often as it repeats.
 
-    The third is the next eigenvalue, or what it may be at most.
+    The third result is the next eigenvalue, or an upper bound of it.
 
-    ``apply`` multiplies blocks of vectors, in the precision of ``deflated``; residuals come to ``tol`` of the largest
-    eigenvalue. The basis takes ``5 k`` vectors, 64 at least, or what the length of the vectors leaves.
+    ``apply`` multiplies blocks of vectors in the precision of ``deflated``. Residuals are at most ``tol`` times the largest
+    eigenvalue. The basis takes ``5 k`` vectors, at least 64, or fewer where the vectors are short.
     """
     random, width = np.random.RandomState(0), _width(k)
     values, vectors, following = _search(apply, deflated, k, tol, random)
@@ -66,7 +68,10 @@ def _width(k: int) -> int:
 
 
 def _may_hide(values: np.ndarray, width: int, tol: float) -> bool:
-    """A block of random vectors shows an eigenvalue as often as it is, up to the block's width: so often, it may hide more."""
+    """Whether an eigenvalue occurs as often as the block is wide, so that it may repeat even more often.
+
+    A block of random vectors shows a repeated eigenvalue at most as many times as the block has vectors.
+    """
     gaps = values[:-width] - values[width - 1 : -1]
     return bool((gaps <= tol * abs(values[0])).any())
 
@@ -93,9 +98,9 @@ def _search(
 
 
 class _Krylov:
-    """An orthonormal basis V with ``A V = V T + F R``: F is the next block, and T = Vᵀ A V.
+    """An orthonormal basis V with ``A V = V T + F R``. F is the next block, and T = Vᵀ A V.
 
-    ``columns`` are what is deflated, V and F.
+    ``columns`` are the deflated vectors, V and F.
     """
 
     def __init__(self, deflated: np.ndarray, k: int, random: np.random.RandomState):
@@ -121,7 +126,10 @@ class _Krylov:
             self.T[new, new] = (H[new] + H[new].T) / 2
 
     def _append(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Make F of W, with ``W = columns H + F R``: twice, and again where what was left of W was mostly rounding."""
+        """Make F from W such that ``W = columns H + F R``.
+
+        The projection is made twice, and once more where what was left of W was mostly rounding.
+        """
         end = self.before + self.count
         columns, H, R = self.columns[:, :end], np.zeros((end, self.width)), np.eye(self.width)
         for attempt in range(5):
@@ -136,7 +144,7 @@ class _Krylov:
         return H, R
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ritz values, descending, the rotation of V to their vectors, and the norms of the residuals."""
+        """The Ritz values, descending, the rotation of V to their vectors, and the norms of their residuals."""
         values, rotation = np.linalg.eigh(self.T)
         values, rotation = values[::-1], rotation[:, ::-1]
         return values, rotation, np.linalg.norm(self.R @ rotation[-self.width :], axis=0)
@@ -146,19 +154,23 @@ class _Krylov:
         return self.columns[:, self.before : -self.width] @ rotation.astype(self.columns.dtype)
 
     def restart(self, values: np.ndarray, rotation: np.ndarray) -> None:
-        """Keep the first Ritz vectors, so many that half of the room beyond k is free, and F."""
+        """Keep F and the first Ritz vectors: so many that half of the room beyond k is free."""
         kept = self.size - self.width * max(1, (self.size - self.k) // (2 * self.width))
         V, rotation = self.columns[:, self.before : -self.width], rotation[:, :kept].astype(self.columns.dtype)
         for start in range(0, len(V), ROWS):  # in place
             V[start : start + ROWS, :kept] = V[start : start + ROWS] @ rotation
         V[:, kept : kept + self.width] = self.columns[:, -self.width :]
         self.T[:] = 0
-        self.T[np.arange(kept), np.arange(kept)] = values[:kept]  # the next product gives their couplings with F
+        # The next product gives the entries that couple these vectors with F.
+        self.T[np.arange(kept), np.arange(kept)] = values[:kept]
         self.count = kept
 
 
 def _orthonormal(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``W = F R``: by Cholesky's factor of the Gram matrix, in float64, or slower where columns are nearly dependent."""
+    """``W = F R``, by the Cholesky factor of the Gram matrix in float64.
+
+    A slower way is taken where columns are nearly dependent.
+    """
     wide = W.astype(np.float64)
     try:
         R = np.linalg.cholesky(wide.T @ wide).T

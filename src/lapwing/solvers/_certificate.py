@@ -16,7 +16,7 @@ TOLERANCES = {
     "float64": 1e-6,
     "float32": 1e-3,
 }  # the largest residual and error of the constraint, by the precision of X
-COLUMNS = 8  # columns that are checked together
+COLUMNS = 8  # this many columns are checked together
 STEPS = 6  # steps of the power method, whose estimate of a norm is then right to a few per cent
 
 
@@ -122,7 +122,7 @@ def _degrees(angle: float | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Pencil:
-    """The problem as it was solved: ``(A - shift B) v = (lambda - shift) (B + rho I) v`` on the range of T, without ``deflated``.
+    """The problem as it was solved: ``(A - shift B) v = (lambda - shift) (B + rho I) v`` on the range of T, less ``deflated``.
 
     Parameters
     ----------
@@ -130,15 +130,15 @@ class Pencil:
     B : None, ndarray, sparse array or LinearOperator
         None is the identity.
     T : None, ndarray or sparse array
-        With orthogonal columns and ``Tᵀ (B + rho I) T = I``; None where B is the identity or an operator.
+        A matrix with orthogonal columns and ``Tᵀ (B + rho I) T = I``. None where B is the identity or an operator.
     deflated : ndarray or None
-        An orthonormal basis of what is kept out, in the coordinates of T.
+        An orthonormal basis of the directions that are kept out, in the coordinates of T.
     rho, shift : float
     rank : int or None
     following : float or None
-        The eigenvalue after the last that was asked for, infinite where that was the last of all.
+        The eigenvalue after the last that was asked for. It is infinite where there is none.
     scale : float
-        The norm of the terms that A is made of, where these may cancel.
+        The norm of the terms that add up to A, which may cancel one another.
     """
 
     A: Any
@@ -164,7 +164,10 @@ class Pencil:
     def certificate(
         self, values: np.ndarray, vectors: np.ndarray, tolerance: float = TOLERANCES["float64"]
     ) -> Certificate:
-        """Check eigenpairs, whoever found them; a few columns at a time, so that it takes less memory than the solvers did."""
+        """Check eigenpairs, whichever solver found them.
+
+        A few columns are checked at a time, to need less memory than the solvers.
+        """
         slices = [slice(start, start + COLUMNS) for start in range(0, values.size, COLUMNS)]
         parts = [self._checked(values[columns], vectors, columns) for columns in slices]
         shares, residuals, errors, outside = (np.concatenate(found) for found in zip(*parts, strict=True))
@@ -174,7 +177,10 @@ class Pencil:
         return Certificate(float(shares.max()), error, self.rank, self._condition, gap, angle, tolerance=tolerance)
 
     def _checked(self, values: np.ndarray, vectors: np.ndarray, columns: slice) -> tuple[np.ndarray, ...]:
-        """Check some columns: residuals as shares, and in the norm of B; errors of the constraint; and what B does not see."""
+        """Check some columns.
+
+        It returns residuals as shares and in the norm of B, errors of the constraint, and what B does not see.
+        """
         V, mu = vectors[:, columns].astype(np.float64, copy=False), values - self.shift
         right = self.right(V)
         residuals = self._white(self.left(V) - right * mu)
@@ -190,21 +196,22 @@ class Pencil:
 
     @property
     def _is_known(self) -> bool:
-        """Whether B is a matrix, whose eigenvalues T shows."""
+        """Whether B is a matrix, so that T shows its eigenvalues."""
         return self.B is None or self.T is not None
 
     def _white(self, R: np.ndarray) -> np.ndarray:
-        """R in the norm of the inverse of ``B + rho I``, on its range; of an operator, no less than that."""
+        """R in the norm of the inverse of ``B + rho I``, on its range. For an operator it is an upper bound."""
         return self.T.T @ R if self.T is not None else R if self._is_known else R / sqrt(self.rho)
 
     @cached_property
     def _roots(self) -> np.ndarray:
-        """Those of the eigenvalues of ``B + rho I``: one over the lengths of the columns of T."""
+        """The square roots of the eigenvalues of ``B + rho I``, which are 1 over the lengths of the columns of T."""
         if self.T is None:
             return np.full(1, 1.0 if self._is_known else sqrt(self.rho))
         if isinstance(self.T, np.ndarray):
             return 1 / column_lengths(self.T)
-        return 1 / np.asarray(abs(self.T).sum(axis=0)).ravel()  # of a diagonal, whose columns have one entry
+        # T comes from a diagonal here, so each column has one entry.
+        return 1 / np.asarray(abs(self.T).sum(axis=0)).ravel()
 
     @property
     def _condition(self) -> float | None:
@@ -216,33 +223,36 @@ class Pencil:
 
     @cached_property
     def _norm(self) -> float:
-        """Of ``A - shift B``, on the range of B."""
+        """The norm of ``A - shift B`` on the range of B."""
         if self.T is None:
             return max(size(self.left, self.A.shape[0]), self.scale)
-        roots = self._roots[:, None]  # T times these has orthonormal columns
+        roots = self._roots[:, None]  # T times these roots has orthonormal columns
         return size(lambda V: roots * (self.T.T @ self.left(self.T @ (roots * V))), self.T.shape[1])
 
     @cached_property
     def spread(self) -> float:
-        """The largest absolute value of ``lambda - shift``, about; of operators, no less than that."""
+        """About the largest absolute value of ``lambda - shift``. For operators it is an upper bound."""
         if self.T is None:
             return self._norm if self._is_known else self._norm / self.rho
         return size(lambda V: self.T.T @ self.left(self.T @ V), self.T.shape[1])
 
 
 def column_lengths(M: np.ndarray) -> np.ndarray:
-    """The lengths of columns whose squares may leave the range of floating point."""
+    """The lengths of columns, also where their squares leave the range of floating point."""
     largest = np.abs(M).max(initial=0.0) or 1.0
     return largest * np.linalg.norm(M / largest, axis=0)
 
 
 def length(M: np.ndarray) -> float:
-    """The Frobenius norm of a matrix whose squares may leave the range of floating point."""
+    """The Frobenius norm of a matrix, also where its squares leave the range of floating point."""
     return float(column_lengths(M.reshape(-1, 1))[0])
 
 
 def size(apply: Callable[[np.ndarray], np.ndarray], n: int) -> float:
-    """The norm of a symmetric matrix of n rows by a few steps of the power method: never too large, and rarely much too small."""
+    """The norm of a symmetric matrix of n rows, from a few steps of the power method.
+
+    It is never too large, and rarely much too small.
+    """
     v, found = np.random.RandomState(0).standard_normal((n, 1)), 0.0
     for _ in range(STEPS):
         before = length(v)
@@ -256,10 +266,10 @@ def size(apply: Callable[[np.ndarray], np.ndarray], n: int) -> float:
 def angle_bound(residual: float, gap: float, constraint_error: float) -> float:
     r"""The largest angle that directions with this residual can have with the true ones.
 
-    Let :math:`R = C Z - Z \Theta` for the matrix C with B made the identity, Z being the directions in these coordinates. Where
-    the eigenvalues that are left out are larger than those of :math:`\Theta` by :math:`\delta` or more, the sine of the
-    angle is at most :math:`\|R\| / (\delta \sigma)` with :math:`\sigma` the smallest singular value of Z [1]_. The next
-    eigenvalue may itself be wrong by as much as the residual.
+    Let :math:`R = C Z - Z \Theta`, where C is the matrix A in coordinates in which B is the identity, and Z are the
+    directions in these coordinates. Suppose that the eigenvalues that are left out exceed those of :math:`\Theta` by
+    :math:`\delta` or more. Then the sine of the angle is at most :math:`\|R\| / (\delta \sigma)`, where :math:`\sigma` is the
+    smallest singular value of Z [1]_. The next eigenvalue may itself be wrong by as much as the residual.
 
     References
     ----------

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, splu
 
 
 def inverse(M: Any) -> LinearOperator:
-    """The inverse of a sparse, symmetric, positive definite matrix, by its factors: no dense matrix is formed."""
+    """The inverse of a sparse, symmetric, positive definite matrix, by its factors. No dense matrix is formed."""
     factor = splu(
         sparse.csc_array(M), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 
 Apply = Callable[[np.ndarray], np.ndarray]
 ORTHONORMAL = 1e-8
-# Where a Krylov space ends, ARPACK goes on from a random vector: since SciPy 1.17 from one of the operating system's entropy,
-# unless it is told otherwise; before, from the next one of the process, which nothing can set back.
+# Where a Krylov space ends, ARPACK goes on from a random vector. Since SciPy 1.17 that vector comes from the operating
+# system, unless a seed is given. Before, it came from a sequence of the process that nothing can set back.
 SEED = {"rng": 0} if "rng" in signature(eigsh).parameters else {}
 
 
@@ -22,8 +22,10 @@ class LanczosError(ArithmeticError):
 
 
 def single_blas_thread() -> threadpool_limits:
-    """For iterations with sparse matrices, whose vectors are too short to share: BLAS threads would only wait for each
-    other (20 times slower on a busy machine).
+    """One BLAS thread, for iterations with sparse matrices.
+
+    Their vectors are too short to be shared among threads, which would only wait for each other (20 times slower on a busy
+    machine).
     """
     return threadpool_limits(limits=1, user_api="blas")
 
@@ -31,7 +33,7 @@ def single_blas_thread() -> threadpool_limits:
 def seeded_eigsh(
     A: Any, k: int, *, start: np.ndarray | None = None, which: str = "LA", **options: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """SciPy's ``eigsh`` with a seed, on one BLAS thread: eigenvalues ascending, the largest unless ``which`` says otherwise.
+    """SciPy's ``eigsh`` with a seed, on one BLAS thread. Eigenvalues are ascending, the largest unless ``which`` says otherwise.
 
     Raises :class:`LanczosError` where ARPACK gives up.
     """
@@ -45,10 +47,11 @@ def seeded_eigsh(
 
 
 def _refusing_to_go_on(A: Any) -> LinearOperator:
-    """A, which raises :class:`LanczosError` where it is multiplied by a vector that does not follow from the last product.
+    """A as an operator that raises :class:`LanczosError` when its Krylov space has ended.
 
-    The next vector of a Krylov space is what the last product adds to the space, so that their inner product is its length; a
-    random one is orthogonal to the space, which holds the last product.
+    It notices this by the vector that it is multiplied with. The next vector of a Krylov space is what the last product adds
+    to the space, so their inner product is the length of the new part. After the end ARPACK takes a random vector. This is
+    orthogonal to the space, and so to the last product.
     """
     last, n = np.empty(0), A.shape[0]
 
@@ -66,17 +69,18 @@ def _refusing_to_go_on(A: Any) -> LinearOperator:
 def largest(
     apply: Apply, deflated: np.ndarray, k: int, restarts: int, tol: float = 1e-12
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """The largest k eigenpairs, descending, orthogonal to ``deflated``, repeated eigenvalues as often as they are.
+    """The largest k eigenpairs, descending and orthogonal to ``deflated``. A repeated eigenvalue occurs as often as it repeats.
 
-    The third is the next eigenvalue, to half as many digits.
+    The third result is the next eigenvalue, to half as many digits.
 
-    Raises :class:`LanczosError` rather than return what are no eigenpairs.
+    It raises :class:`LanczosError` rather than return vectors that are no eigenvectors.
     """
     random, n = np.random.RandomState(0), len(deflated)
     values, vectors = krylov(apply, random.standard_normal(n), deflated, k, restarts, tol)
     for _ in range(k + 1):
-        # A Krylov space holds one vector of a repeated eigenvalue, so the largest of what is left must be no larger. What is
-        # left is looked for from another start, which is not orthogonal to it; a Ritz value is right to the tolerance squared.
+        # A Krylov space holds only one vector of a repeated eigenvalue. So the largest eigenvalue of what is left is looked
+        # for, and nothing was missed where it is no larger. This search has another start, which is not orthogonal to what
+        # was missed. A loose tolerance is enough, since the error of a Ritz value is its square.
         start, found = random.standard_normal(n), np.hstack([deflated, vectors])
         if np.abs(found.T @ vectors - np.eye(found.shape[1], k, k - found.shape[1])).max() > ORTHONORMAL:
             raise LanczosError(f"Lanczos found {k} vectors of {n} rows that are not orthogonal to each other")
@@ -92,13 +96,13 @@ def largest(
 def krylov(
     apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest k eigenpairs, descending, orthogonal to ``deflated``; repeated eigenvalues maybe once."""
+    """The largest k eigenpairs, descending, orthogonal to ``deflated``. A repeated eigenvalue may occur only once."""
 
     def project(v: np.ndarray) -> np.ndarray:
         return v - deflated @ (deflated.T @ v)
 
     def matvec(v: np.ndarray) -> np.ndarray:
-        return project(apply(np.ravel(v)))  # the start has been projected, and so has all that follows from it
+        return project(apply(np.ravel(v)))  # the start is projected, and so is every vector that follows from it
 
     n = start.size
     values, vectors = seeded_eigsh(
@@ -109,4 +113,5 @@ def krylov(
         tol=tol,
         maxiter=restarts,
     )
-    return values[::-1], project(vectors[:, ::-1])  # rounding leaks into what is deflated where that is huge
+    # Rounding brings back some of what is deflated where its eigenvalues are huge.
+    return values[::-1], project(vectors[:, ::-1])

@@ -1,4 +1,4 @@
-"""The numerical rank: which directions of a semidefinite matrix are real, and which are rounding."""
+"""The numerical rank: which directions of a semidefinite matrix are real, and which come from rounding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class RankError(ValueError):
 
 
 def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:
-    """How many of the eigenvalues (ascending) of a positive semi-definite matrix are not rounding.
+    """How many eigenvalues of a positive semi-definite matrix, given in ascending order, do not come from rounding.
 
     ``floor`` is what the rounding of the data can add to an eigenvalue before any product is formed.
     """
@@ -33,11 +33,11 @@ def _eigenvectors(B: np.ndarray) -> tuple[np.ndarray, Any]:
 
 
 def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: int | None = None) -> Any:
-    """T with ``Tᵀ (B + rho I) T = I`` on the range of B: the null space is dropped first (thesis eq. 2.41 to 2.47).
+    """T with ``Tᵀ (B + rho I) T = I`` on the range of B. The null space is dropped first (thesis eq. 2.41 to 2.47).
 
-    rho is ``ridge`` times the trace of B over ``per``, which is the rank of B where it is None: the mean eigenvalue. With a
-    ridge and a B that is diagonal up to rounding, as a constraint without weights is in principal coordinates, T is a sparse
-    array.
+    rho is ``ridge`` times the trace of B over ``per``. Where ``per`` is None it is the rank of B, so that the unit of the
+    ridge is the mean eigenvalue. T is a sparse array where there is a ridge and B is diagonal up to rounding, as a constraint
+    without weights is in principal coordinates.
     """
     values, vectors = _eigenvectors(B) if ridge else np.linalg.eigh(B)
     if values.size and values[0] < -max(1e-8 * np.abs(values).max(), floor):

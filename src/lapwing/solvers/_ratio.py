@@ -1,4 +1,4 @@
-"""Orthogonal directions whose traces have the least ratio."""
+"""Orthogonal directions with the smallest ratio of two traces."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ MOST_STEPS = 100  # Newton's method takes fewer than ten
 
 
 def trace_ratio(A: np.ndarray, B: np.ndarray, k: int | None, floor: float = 0.0) -> tuple[float, Solution]:
-    r"""The least ratio of the traces, and the eigenpairs of ``A - ratio B`` that attain it: ``tr(VᵀAV) / tr(VᵀBV)``, VᵀV = I.
+    r"""The smallest ``tr(VᵀAV) / tr(VᵀBV)`` with VᵀV = I, and the eigenpairs of ``A - ratio B`` that attain it.
+
+    The function
 
     .. math:: f(\rho) = \min_{V^\top V = I} \operatorname{tr}(V^\top (A - \rho B) V)
 
-    is concave, falls with :math:`\rho`, and is 0 at the least ratio, which Newton's method finds from above: the next
-    :math:`\rho` is the ratio of the V that attains f, and no local minimum is in the way [1]_.
+    is concave, falls with :math:`\rho`, and is 0 at the smallest ratio. Newton's method finds this ratio from above: the next
+    :math:`\rho` is the ratio of the V that attains f. There is no local minimum that it could get stuck in [1]_.
 
     Parameters
     ----------
     A, B : ndarray of shape (n, n)
         Symmetric; B has no negative eigenvalue.
     k : int or None
-        How many directions; None is all.
+        How many directions to find; None finds all.
     floor : float, default=0
         Eigenvalues of B up to here count as 0.
 

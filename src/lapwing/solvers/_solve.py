@@ -1,4 +1,4 @@
-"""``A v = lambda B v`` for the smallest lambda: B is made the identity, and a table says how the rest is solved."""
+"""``A v = lambda B v`` for the smallest lambda. B is made the identity, and a table says how the rest is solved."""
 
 from __future__ import annotations
 
@@ -39,34 +39,41 @@ class Way(NamedTuple):
 
 
 # Seconds of CPU are those of benchmarks/solvers.py, on one thread.
-FEW = 400  # rows: a Laplacian of 400 takes 0.05 s densely and by Lanczos, one of 800 takes 0.18 and 0.07 s
-MANY = 2000  # rows that take 2.4 s densely, 3000 take 5.9: where Lanczos fails, blocks may take longer, but not n^3
-BRIEFLY, PATIENTLY = 100, 1000  # restarts of Lanczos, where the next way takes seconds, and where it may take minutes
+FEW = 400  # rows: with 400, a Laplacian takes 0.05 s both densely and by Lanczos; with 800 it takes 0.18 s and 0.07 s
+# Rows: a dense solution takes 2.4 s with 2000 and 5.9 s with 3000. Beyond, blocks follow where Lanczos fails: they may take
+# longer than this, but do not grow as n^3.
+MANY = 2000
+# The restarts that Lanczos is allowed: few where the next way takes seconds, many where that may take minutes.
+BRIEFLY, PATIENTLY = 100, 1000
 DENSE = Way("dense", dense)
 BRIEF = Way("lanczos", partial(lanczos, restarts=BRIEFLY))
 PATIENT = Way("lanczos", partial(lanczos, restarts=PATIENTLY))
 INVERTED = Way("shift-invert", partial(shift_invert, restarts=PATIENTLY))
 BLOCKS = Way("block-lanczos", block_lanczos)
 
-# What is tried, in this order: the next one where one raises LanczosError, since eigenvalues crowd or repeat, and the last never
-# does. The columns are up to FEW rows, or more than a third of all eigenpairs; up to MANY rows; and more. Where B is an operator
-# too, Lanczos with conjugate gradients is all there is (_pencil).
+# The ways that are tried, in this order. Where one raises LanczosError, since eigenvalues crowd or repeat, the next one is
+# tried; the last never raises it. The first column is for up to FEW rows, or more than a third of all eigenpairs, the second
+# for up to MANY rows, and the third for more. Where B is an operator too, there is only Lanczos with conjugate gradients
+# (_pencil).
 # fmt: off
 TABLE = {
-    # A dense matrix. Of a pencil with k = 10 and 200, 1000 or 3000 columns, making B the identity takes 0.01, 0.33 or 8.6 s, and
-    # then a dense solution 0.005, 0.08 or 2.5 s and Lanczos 0.02, 0.06 or 1.2 s. Without a B, a dense solution of 1000 columns
-    # takes 0.08 s, and Lanczos fails after 0.5 s.
+    # A dense matrix. Take a pencil with k = 10 and 200, 1000 or 3000 columns. Making B the identity takes 0.01, 0.33 or 8.6
+    # s. After that a dense solution takes 0.005, 0.08 or 2.5 s, and Lanczos 0.02, 0.06 or 1.2 s. Without a B, a dense
+    # solution of 1000 columns takes 0.08 s, and Lanczos fails after 0.5 s.
     "array":      ([DENSE], [DENSE],                  [DENSE]),
-    # Sparse, semidefinite, eigenvalues crowding at 0: on 5000 points of a surface Lanczos fails after 0.5 s, factors take 0.13.
+    # Sparse and semidefinite, with eigenvalues crowding at 0. On 5000 points of a surface Lanczos fails after 0.5 s, and
+    # factors take 0.13 s.
     "crowded":    ([DENSE], [INVERTED, DENSE],        [INVERTED, BLOCKS]),
-    # Sparse, semidefinite, eigenvalues apart: in many dimensions factors fill up, 3.5 s at 5000 rows where Lanczos takes 0.19.
+    # Sparse and semidefinite, with eigenvalues apart. In many dimensions factors fill up: at 5000 rows they take 3.5 s, and
+    # Lanczos takes 0.19 s.
     "apart":      ([DENSE], [BRIEF, INVERTED, DENSE], [BRIEF, INVERTED, BLOCKS]),
-    # Sparse and not semidefinite, so that an inverse would find eigenvalues near 0, or what is deflated are not eigenvectors, so
-    # that the inverse of what is left is another.
+    # Sparse, but factors cannot be used. Either A is not semidefinite, so that an inverse would find eigenvalues near 0 and
+    # not the smallest. Or the deflated vectors are not eigenvectors, so that the inverse on the remaining space is not that
+    # of A.
     "indefinite": ([DENSE], [BRIEF, DENSE],           [PATIENT, BLOCKS]),
-    # Products in double precision: GLPCA of 10,000 x 256 takes 0.95 s by Lanczos and 1.2 by blocks.
+    # Products in double precision: GLPCA of 10,000 x 256 takes 0.95 s by Lanczos and 1.2 s by blocks.
     "operator":   ([DENSE], [BRIEF, DENSE],           [PATIENT, BLOCKS]),
-    # Products in single precision: blocks take 0.35 s on the same (_block.py).
+    # Products in single precision: blocks take 0.35 s on the same problem (_block.py).
     "single":     ([DENSE], [BLOCKS],                 [BLOCKS]),
 }
 # fmt: on
@@ -162,7 +169,7 @@ def solve(
 
 
 def _dense_pencil(A: Any, B: Any, k: int | None, ridge: float, per: int | None, shift: float, floor: float) -> Solution:
-    """Arrays, which are always solved densely: the short way through the table."""
+    """Solve for arrays, which are always solved densely, without going through the table."""
     T, A, shift = None, A.astype(np.float64, copy=False), shift if ridge and B is not None else 0.0
     M = A
     if B is not None:
@@ -187,7 +194,7 @@ def _following(found: Pairs, k: int, rank: int, shift: float) -> float | None:
 
 
 def _tried(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> list[Way]:
-    """The place of a problem in the table."""
+    """The ways that the table gives for a problem."""
     if is_operator(problem.M):
         kind = "single" if precision(problem.M) == np.float32 else "operator"
     elif not sparse.issparse(problem.M):
@@ -200,7 +207,7 @@ def _tried(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bo
 
 
 def _first(ways: list[Way], problem: Standard, k: int) -> tuple[Pairs, str]:
-    """The solution by the first way that does not fail; the last one never does."""
+    """The solution by the first way that does not fail, and the name of that way. The last one never fails."""
     for way in ways[:-1]:
         with suppress(LanczosError):
             return way.pairs(problem, k), way.name
@@ -208,12 +215,14 @@ def _first(ways: list[Way], problem: Standard, k: int) -> tuple[Pairs, str]:
 
 
 def largest_value(A: Any) -> float:
-    """The largest eigenvalue of a symmetric matrix or operator, of which products in single precision leave 8 digits right and
-    others 12.
+    """The largest eigenvalue of a symmetric matrix or operator.
+
+    It is right to 8 digits where products are in single precision, and to 12 digits otherwise.
     """
     A = _typed(A)
     n, dtype = A.shape[0], precision(A)
-    tol, none = 1e-4 if dtype == np.float32 else 1e-6, np.empty((n, 0))  # the value is right to the residual squared
+    # The error of the value is the square of the residual.
+    tol, none = 1e-4 if dtype == np.float32 else 1e-6, np.empty((n, 0))
     if n <= FEW:
         return float(np.linalg.eigvalsh(whole(A))[-1])
     if dtype != np.float32:
@@ -223,7 +232,7 @@ def largest_value(A: Any) -> float:
 
 
 def _typed(A: Any) -> Any:
-    """A matrix in double precision, or an operator that says what its precision is."""
+    """A matrix in double precision, or an operator that has a precision as its ``dtype``."""
     if not is_operator(A):
         return A.astype(np.float64, copy=False)
     if isinstance(A, LinearOperator):
@@ -266,7 +275,7 @@ def _reduced(A: Any, B: Any, T: Any, shift: float) -> Any:
 
 
 def _deflated(B: Any, T: Any, deflate: np.ndarray | None, n: int) -> np.ndarray:
-    """An orthonormal basis of what is kept out, in the coordinates of T."""
+    """An orthonormal basis of the directions that are kept out, in the coordinates of T."""
     if deflate is None:
         return np.empty((n, 0))
     return orth(deflate if B is None else T.T @ (B @ deflate))
@@ -286,7 +295,7 @@ def _checked(k: int | None, rank: int) -> int:
 
 
 def _pencil(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal: Any, tol: float) -> Solution:
-    """Lanczos on operators, with conjugate gradients for ``(B + ridge I)^-1``; the rank stays unknown."""
+    """Lanczos on operators, with conjugate gradients for ``(B + ridge I)^-1``. The rank stays unknown."""
     if not diagonal.any():
         _checked(k, 0)
     if k is None or k >= A.shape[0] - 1 or ridge <= 0:
@@ -321,9 +330,9 @@ def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: Linea
 
 
 def fix_signs(components: np.ndarray) -> np.ndarray:
-    """Rows with their largest entry positive; among entries equal to 1 part in a million, the first.
+    """Rows with their largest entry positive. Of entries that are equal to 1 part in a million, the first counts.
 
-    The rule reads the components alone, so data, solver and thread count do not matter.
+    The rule reads only the components, so that data, solver and number of threads do not matter.
     """
     sizes = np.abs(components)
     first = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=1, keepdims=True), axis=1)

@@ -14,13 +14,13 @@ from scipy.sparse.linalg import splu
 from ._block import block_largest
 from ._lanczos import Apply, LanczosError, largest
 
-COLUMNS = 32  # columns that an operator is multiplied by at a time, to form its matrix
-SHIFT = 1e-9  # share of the mean of the diagonal that is added, so that a matrix with a null space can be factorised
-RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # residuals of eigenvectors, by the precision of products
+COLUMNS = 32  # to form its matrix, an operator is multiplied by this many columns at a time
+SHIFT = 1e-9  # this share of the mean of the diagonal is added, so that a matrix with a null space can be factorised
+RESIDUALS = {"float64": 1e-12, "float32": 1e-5}  # the largest residuals of eigenvectors, by the precision of products
 
 
 class Pairs(NamedTuple):
-    """Eigenvalues, ascending, eigenvectors in columns, and the next eigenvalue: infinite behind the last, None where unknown."""
+    """Eigenvalues, ascending, eigenvectors in columns, and the next eigenvalue: infinite after the last, None where unknown."""
 
     values: np.ndarray
     vectors: np.ndarray
@@ -42,11 +42,15 @@ class Standard:
     def bound(self) -> float:
         if self._bound is not None:
             return float(self._bound)
-        return float(abs(self.M.copy()).sum(axis=1).max())  # of a copy: SciPy sorts the entries of what it takes abs of
+        # Abs of a copy, since SciPy sorts the entries of what it takes abs of.
+        return float(abs(self.M.copy()).sum(axis=1).max())
 
     @cached_property
     def invariant(self) -> bool:
-        """Whether M maps what is deflated onto itself, as it does eigenvectors: then it keeps all else orthogonal to that."""
+        """Whether M maps the deflated space into itself, as it does for eigenvectors.
+
+        Then it maps what is orthogonal to it likewise.
+        """
         D, n = self.deflated, len(self.deflated)
         image = self.M @ D
         other = self.M @ (np.random.RandomState(0).standard_normal(n) / np.sqrt(n)).astype(D.dtype)
@@ -76,7 +80,10 @@ def precision(M: Any) -> np.dtype:
 
 
 def whole(M: Any) -> np.ndarray:
-    """The matrix itself. An operator is multiplied by few columns at a time: products with all would take as much memory as X."""
+    """The matrix itself.
+
+    An operator is multiplied by a few columns at a time, since all at once would take as much memory as X.
+    """
     if not is_operator(M):
         return M.toarray() if sparse.issparse(M) else M
     n = M.shape[0]
@@ -95,8 +102,8 @@ def dense(problem: Standard, k: int) -> Pairs:
 
 
 def decomposed(M: np.ndarray, k: int) -> Pairs:
-    # All eigenvectors of a small matrix, or many of them, cost no more; and NumPy's BLAS has just been at work, while SciPy
-    # brings threads of its own that wait for each other.
+    # NumPy finds all eigenvectors here. For a small matrix, or where many are wanted, this costs no more. And its BLAS
+    # threads are running already, while those of SciPy's own BLAS would be added and wait for each other.
     if M.shape[0] < 500 or 3 * k > M.shape[0]:
         values, vectors = np.linalg.eigh(M)
         return Pairs(values[:k], vectors[:, :k], float(values[k]) if k < len(values) else inf)
@@ -104,7 +111,8 @@ def decomposed(M: np.ndarray, k: int) -> Pairs:
 
 
 def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
-    # Deflating each product keeps it symmetric where the matrix keeps to itself what is deflated, or never sees it.
+    # Each product is deflated afterwards. The result is symmetric where the matrix maps the deflated space into itself;
+    # elsewhere vectors must be deflated before the product as well.
     apply = problem.flipped if problem.invariant else problem.after_deflation(problem.flipped)
     values, vectors, following = largest(apply, problem.deflated, k, restarts, problem.tol)
     return Pairs(problem.bound - values, vectors, problem.bound - following)
@@ -119,9 +127,9 @@ def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
         factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError as error:  # SuperLU says that the matrix is singular
         raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
-    # The inverse is huge along the constant, so what rounding leaves of it must not come back.
+    # The inverse is huge along the constant, so what rounding leaves of the constant must be removed from each product.
     _, V, following = largest(problem.after_deflation(factor.solve), problem.deflated, k, restarts, problem.tol)
-    # The smallest eigenvalues are far below the shift, so they are told apart by M itself.
+    # The smallest eigenvalues are far below the shift, so that M itself is used to tell them apart.
     values, rotation = np.linalg.eigh(V.T @ (M @ V))
     return Pairs(values, V @ rotation, 1 / following - shift if following > 0 else None)
 

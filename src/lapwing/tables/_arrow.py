@@ -18,11 +18,12 @@ def arrow(part: str = "") -> Any:
 
 
 def feature_types(schema: Any, roles: Roles, path: str, mixed: bool = False) -> dict[str, Any]:
-    """The types of the features, all of which must be numbers unless they are ``mixed``."""
+    """The types of the features. All of them must be numbers, unless columns may be ``mixed``."""
     kinds = dict(
         zip(schema.names, schema.types, strict=True)
-    )  # looking up a name in Arrow is slow where there are many
-    looked_at = roles.others if mixed else roles.used  # features that cannot be used are listed once all are known
+    )  # a dictionary, since looking up a name in Arrow is slow where there are many
+    # Features that cannot be used are reported once all of them are known.
+    looked_at = roles.others if mixed else roles.used
     nested = [name for name in looked_at if arrow(".types").is_nested(kinds[name])]
     if nested:
         raise ValueError(
@@ -43,7 +44,7 @@ def _is_numeric(kind: Any) -> bool:
 
 
 def check_numeric(text: list[str], roles: Roles, path: str) -> None:
-    """Features that are text are an error, with what to do."""
+    """Raise where features are text, and say what to do."""
     if not text:
         return
     if text == roles.features and len(text) == 1:
@@ -83,7 +84,10 @@ def from_arrow(
     named: bool = True,
     wanted: Mapping[str, str] | None = None,
 ) -> Table:
-    """A batch whose first row is the file's ``row + 1``; ``wanted`` are kinds of columns, where others than numbers are taken."""
+    """A batch whose first row is row ``row + 1`` of the file.
+
+    Where other columns than numbers are taken, ``wanted`` gives the kinds of columns.
+    """
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     mixed = wanted is not None
     if wanted is None:
@@ -106,7 +110,7 @@ def from_arrow(
 
 
 def _as_text(column: Any) -> Any:
-    """Numbers and dates that are to be categories."""
+    """Numbers and dates as text, for columns that are to be categories."""
     return column if kind_of(column.type) in ("text", "nested") else column.cast(arrow().string())
 
 
@@ -138,7 +142,7 @@ def _numbers(column: Any) -> np.ndarray:
 
 
 def _text(cells: np.ndarray) -> np.ndarray:
-    """Text without blanks around it; NaN, as pandas has it, where it is missing."""
+    """Text without blanks around it; NaN, as in pandas, where it is missing."""
     known = {cell: "" if cell is None else str(cell).strip() for cell in set(cells.tolist())}
     values = {cell: np.nan if text in MISSING else text for cell, text in known.items()}
     return np.array([values[cell] for cell in cells.tolist()], dtype=object)
@@ -147,11 +151,12 @@ def _text(cells: np.ndarray) -> np.ndarray:
 def _values(column: Any) -> np.ndarray:
     types = arrow(".types")
     if types.is_dictionary(column.type) and is_text(column.type.value_type):
-        words = np.array([*column.dictionary.to_pylist(), None], dtype=object)  # one object for all rows that have it
+        # All rows that have a word share one object.
+        words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
         places = column.indices.cast(arrow().int64()).fill_null(len(words) - 1)
         return words[places.to_numpy(zero_copy_only=False)]
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if column.null_count and types.is_integer(column.type):  # which NumPy would make floats
+    if column.null_count and types.is_integer(column.type):  # integers with gaps, which NumPy would turn into floats
         return np.array(column.to_pylist(), dtype=object)
     return column.to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""CSV, whose delimiter and header are found by looking."""
+"""CSV files, whose delimiter and header are found by looking at the first lines."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ._files import check_file, check_memory, limit
 from ._kinds import COMMA, is_number
 from ._table import MISSING, Roles, Table, Wanted, listed, roles_of
 
-HEAD = 2**20  # bytes that decide the layout, or more where lines are long
-LINES = 100  # lines that decide the layout
-LONGEST = 2**24  # bytes that a cell may have
-LONGEST_LINE = 2**30  # bytes that a line may have: Arrow takes a line as one block
+HEAD = 2**20  # the layout is read from this many bytes, or from more where lines are long
+LINES = 100  # the layout is read from at most this many lines
+LONGEST = 2**24  # the most bytes that a cell may have
+LONGEST_LINE = 2**30  # the most bytes that a line may have, since Arrow takes a line as one block
 LINE = 64  # bytes of memory per byte of the first lines, while their cells are looked at
-COLUMN = 14_000  # bytes that Arrow takes per column
+COLUMN = 14_000  # bytes of memory that Arrow takes per column
 DELIMITERS = ",\t;| "
 
 
@@ -35,18 +35,18 @@ class Layout(NamedTuple):
 
     delimiter: str
     names: list[str]
-    named: bool  # by the file
-    rows: list[list[str]]  # the first ones
+    named: bool  # whether the names come from the file
+    rows: list[list[str]]  # the first rows
 
     @property
     def decimal(self) -> str:
-        """The sign before the fraction of a number: a comma where some cells have one, and cells do not end with it."""
+        """The decimal sign of numbers: a comma where some cells contain one, and cells are not separated by it."""
         commas = self.delimiter != "," and any(COMMA.fullmatch(cell.strip()) for row in self.rows for cell in row)
         return "," if commas else "."
 
 
 class NotNumbersError(ValueError):
-    """Columns whose first rows are numbers, and later ones are not."""
+    """Raised for columns whose first rows are numbers and whose later rows are not."""
 
     def __init__(self, message: str, names: list[str]):
         super().__init__(message)
@@ -89,14 +89,14 @@ def read_csv(path: str, wanted: Wanted) -> Iterator[Table]:
 
 
 def _not_numbers(block: bytes, reading: Any, parse: Any, convert: Any, layout: Layout) -> list[str]:
-    """The columns of a block that are not the numbers that they were taken for."""
+    """The columns of a block that do not hold numbers, although they were taken to do so."""
     csv, string = arrow(".csv"), arrow().string()
     taken = [name for name, kind in convert.column_types.items() if kind != string]
     as_text = csv.ConvertOptions(include_columns=taken, column_types=dict.fromkeys(taken, string))
     try:
         columns = csv.read_csv(arrow().BufferReader(block), reading, parse, as_text).to_pydict()
     except arrow().ArrowInvalid:
-        return []  # not a matter of numbers
+        return []  # the error is not about numbers
     cells = {
         name: [cell for cell in set(values) if cell not in convert.null_values] for name, values in columns.items()
     }
@@ -105,9 +105,9 @@ def _not_numbers(block: bytes, reading: Any, parse: Any, convert: Any, layout: L
 
 
 def _blocks(head: bytes, stream: Any, quoted: re.Pattern[bytes], path: str, longest: int) -> Iterator[bytes]:
-    """Whole lines, about as many as fit into ``HEAD`` bytes.
+    """Blocks of whole lines, each of about ``HEAD`` bytes.
 
-    They are read here since Arrow reads in threads of its own, which Ctrl-C does not reach while they wait for input.
+    The file is read here because Arrow reads in threads of its own, which Ctrl-C does not reach while they wait for input.
     """
     block = head
     while more := stream.read(HEAD):
@@ -120,24 +120,24 @@ def _blocks(head: bytes, stream: Any, quoted: re.Pattern[bytes], path: str, long
             raise _too_long(path, longest)
         block = block[end:] + more
     if block.strip():
-        yield re.sub(rb"\n\s*\Z", b"\n", block)  # blanks in the last line are no row
+        yield re.sub(rb"\n\s*\Z", b"\n", block)  # a last line of blanks is not a row
 
 
 def _quoted(delimiter: str) -> re.Pattern[bytes]:
-    """A quoted cell, or the beginning of one; a quote that does not begin a cell is a character like others."""
+    """The pattern of a quoted cell, or of the beginning of one. A quote inside a cell is a character like any other."""
     before = rf"(?:\A|(?<=[{re.escape(delimiter)}\r\n]))"
     return re.compile((before + r'"[^"]*+(?:""[^"]*+)*+(?:"|\Z)').encode())
 
 
 def _last_line(block: bytes, quoted: re.Pattern[bytes]) -> int:
-    """Where the last line ends that does not end inside a quoted cell."""
+    """The end of the last line of the block that does not end inside a quoted cell."""
     if b'"' in block:
         block = quoted.sub(lambda cell: cell[0].replace(b"\n", b" "), block)
     return block.rfind(b"\n") + 1
 
 
 def standard_input() -> bytes:
-    """All of it, for what may have to be read twice."""
+    """All of standard input, for what may have to be read twice."""
     return _Interruptible(sys.stdin.buffer).read(-1)
 
 
@@ -145,7 +145,7 @@ def _size(path: str, held: bytes | None) -> int:
     if path == "-":
         return 0 if held is None else len(held)
     check_file(path)
-    with open(path, "rb"):  # the system's own message where it cannot be read
+    with open(path, "rb"):  # where it cannot be read, this raises the system's own message
         return os.path.getsize(path)
 
 
@@ -161,7 +161,7 @@ def _opened(path: str, held: bytes | None) -> Iterator[Any]:
         with arrow().input_stream(path, compression="detect") as stream:
             yield stream
     except OSError as error:
-        if error.errno is not None:  # the error is one of the file, and not of its content
+        if error.errno is not None:  # the error is about the file, and not about its content
             raise
         raise ValueError(f"{path}: not a readable packed file ({error})") from error
 
@@ -175,7 +175,10 @@ def _is_utf8(head: bytes) -> bool:
 
 
 def _encoding(head: bytes, path: str) -> str:
-    """What spreadsheets write where it is not UTF-8: UTF-16 with its mark, or the code page of Windows in western Europe."""
+    """The encoding of what spreadsheets write where it is not UTF-8.
+
+    It is UTF-16 with its mark, or the code page of Windows for western Europe.
+    """
     encoding = "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "cp1252"
     if encoding == "cp1252" and b"\0" in head:
         raise ValueError(f"{path}: neither UTF-8 nor another encoding of text; convert the file first (iconv -t UTF-8)")
@@ -184,7 +187,7 @@ def _encoding(head: bytes, path: str) -> str:
 
 
 class _Recoded:
-    """A stream of text in another encoding, as UTF-8."""
+    """A stream of text in another encoding, read as UTF-8."""
 
     def __init__(self, stream: Any, encoding: str):
         self._stream, self._decoder = stream, getincrementaldecoder(encoding)(errors="replace")
@@ -200,9 +203,9 @@ class _Recoded:
 
 
 class _Interruptible:
-    """Reads piece by piece, and all of it where the size is below 0.
+    """A stream that is read piece by piece, and to its end where the size is below 0.
 
-    One long read in C overlooks a Ctrl-C that comes between two pieces, and then waits for more.
+    One long read in C would not notice a Ctrl-C that comes between two pieces, and would then wait for more.
     """
 
     def __init__(self, stream: Any):
@@ -217,7 +220,7 @@ class _Interruptible:
 
 
 def _head(stream: Any, path: str, longest: int) -> bytes:
-    """The first bytes, and at least two whole lines."""
+    """The first bytes, which hold at least two whole lines."""
     head = more = stream.read(HEAD)
     while more and head.count(b"\n") < 3:
         if len(head) > longest:
@@ -234,7 +237,7 @@ def _too_long(path: str, longest: int) -> ValueError:
 
 
 def _layout(head: bytes, path: str, header: bool | None) -> Layout:
-    cut = len(head) >= HEAD  # maybe inside a line, or a character
+    cut = len(head) >= HEAD  # they may end inside a line, or inside a character
     text = getincrementaldecoder("utf-8-sig")().decode(head, final=not cut)
     delimiter = max(DELIMITERS, key=lambda delimiter: _agreement(_rows(text, delimiter, cut), delimiter))
     rows = _rows(text, delimiter, cut)
@@ -246,7 +249,7 @@ def _layout(head: bytes, path: str, header: bool | None) -> Layout:
 
 
 def _check_header(layout: Layout, wanted: Wanted, path: str) -> None:
-    """Names that the user gives must not stand in a line that was taken for data."""
+    """Raise where names that the user gives stand in a line that was taken for data."""
     given = {wanted.label, wanted.id, *wanted.drop} & set(layout.rows[0] if layout.rows else ())
     words = sorted(name for name in given if name and not _is_number(name))
     if words and not layout.named and wanted.header is None:
@@ -257,7 +260,7 @@ def _check_header(layout: Layout, wanted: Wanted, path: str) -> None:
 
 
 def _rows(text: str, delimiter: str, cut: bool) -> list[list[str]]:
-    """The first rows; none where this delimiter leaves a cell too long."""
+    """The first rows; none where a cell would be too long with this delimiter."""
     try:
         reader = plain_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         rows = list(islice((row for row in reader if any(map(str.strip, row))), LINES))
@@ -267,9 +270,12 @@ def _rows(text: str, delimiter: str, cut: bool) -> list[list[str]]:
 
 
 def _agreement(rows: list[list[str]], delimiter: str) -> tuple[float, float]:
-    """The share of rows that have as many cells as the first, where that is more than one; of equals, that of numbers.
+    """The share of rows that have as many cells as the first, and the share of cells that are numbers.
 
-    ``3,14;2,71`` has three cells between commas and two between semicolons, in every row: the semicolons leave numbers.
+    The first share is 0 where rows have one cell. The second decides between delimiters that are equally good by the first.
+
+    For example, every row of ``3,14;2,71`` has three cells between commas and two between semicolons. Only the semicolons
+    leave numbers.
     """
     if not rows or len(rows[0]) < 2:
         return 0.0, 0.0
@@ -279,7 +285,7 @@ def _agreement(rows: list[list[str]], delimiter: str) -> tuple[float, float]:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names what is below: text over numbers, text alone, or the numbers of columns."""
+    """Whether the first row names the columns: it is text above numbers, text in all rows, or the numbers of columns."""
     first, below = rows[0], rows[1:]
     if all(not _is_number(cell) for cell in first):
         return True
@@ -295,7 +301,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _types(layout: Layout, roles: Roles, wanted: Wanted, path: str) -> dict[str, Any]:
-    """Features as the first rows have them; labels and identifiers as text, as later rows may need."""
+    """The types of columns. Features have the types of their first rows, and labels and identifiers are text."""
     pa = arrow()
     cells = dict(zip(layout.names, zip_longest(*layout.rows, fillvalue=""), strict=False))
     kinds = {
@@ -322,7 +328,10 @@ def _kind(cells: list[str], decimal: str) -> type | None:
 
 
 def _explained(message: str, layout: Layout, before: int) -> str:
-    """Arrow's message, with the column's name and the row as the user counts: ``before`` is where Arrow begins."""
+    """Arrow's message with the name of the column, and with the row as the user counts it.
+
+    Arrow begins to count at ``before``.
+    """
     conversion = re.search(r"column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'", message)
     if conversion:
         column, row, value = conversion.groups()

@@ -15,7 +15,7 @@ ISO = "ISO 8601"
 DAYS = ("%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%d-%m-%Y", "%m-%d-%Y")
 WORDS = ("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
 TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p")
-#: In this order, so that of two that fit all dates of a column the month stands first, as in 01/02/2024.
+#: Where two formats fit all dates of a column, the first is taken. So the month stands first, as in 01/02/2024.
 FORMATS = (ISO, *(day + time for time, day in product(TIMES, (*DAYS, *WORDS))))
 EPOCH = datetime(1970, 1, 1)
 SECONDS = 86_400.0  # seconds per day
@@ -39,7 +39,7 @@ def _fits(cells: Iterable[str], form: str) -> bool:
 def _parsed(cell: str, form: str) -> datetime:
     if form != ISO:
         return datetime.strptime(cell, form)
-    if len(cell) < len("2024-01-01") or not cell[4] == "-" == cell[7]:  # 20240101 is a number
+    if len(cell) < len("2024-01-01") or not cell[4] == "-" == cell[7]:  # a number such as 20240101 is not a date
         raise ValueError(f"{cell!r} is no date")
     return datetime.fromisoformat(cell)
 

@@ -1,4 +1,4 @@
-"""Files from anywhere: ordinary ones, read in bounded memory, with errors that name them."""
+"""Files that may come from anywhere: only ordinary files are read, in bounded memory, and errors name the file."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from typing import Any
 
 from sklearn import get_config
 
-TIMES = 100  # reading may take this many times the size of a file in memory, or working_memory where that is more
-TEXT_TIMES = 25  # the same for unpacked text, from which numbers are made
+TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
+TEXT_TIMES = 25  # the same factor for compressed text once it is unpacked, from which numbers are made
 UNPACKED = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def check_file(path: str | os.PathLike) -> None:
-    """An ordinary file: a pipe that nobody writes to would be waited for without end."""
-    mode = os.stat(path).st_mode  # the system's own message where there is none
+    """Raise where a path is not an ordinary file. A pipe that nobody writes to would be waited for without end."""
+    mode = os.stat(path).st_mode  # where there is no such file, this raises the system's own message
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise ValueError(f"{path}: a pipe or a device, not a file; write a file, or pass CSV on standard input (-)")
 
 
 @contextmanager
 def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
-    """Whatever a library raises over what is in a file, as one error that names it; our own errors stay.
+    """A context that turns what a library raises about the content of a file into one error that names the file.
 
-    Damaged files make libraries raise almost anything, so that this is for calls of libraries alone.
+    Errors of lapwing itself pass unchanged. Damaged files make libraries raise almost any exception, so that this context is
+    only for calls of libraries.
     """
     try:
         yield
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
-            raise  # the error is one of the file, and not of its content
+            raise  # the error is about the file, and not about its content
         if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
             raise
         why = "it holds Python objects" if "allow_pickle" in str(error) else " ".join(str(error).split())
@@ -43,18 +44,18 @@ def readable(path: str | os.PathLike, kind: str) -> Iterator[None]:
 
 
 def limit(size: int) -> int:
-    """The bytes that reading a file of this size may take: a multiple of that, and ``working_memory`` in any case."""
+    """The bytes of memory that reading a file of this size may take: a multiple of the size, and at least ``working_memory``."""
     return max(TIMES * size, int(get_config()["working_memory"] * 2**20))
 
 
 def check_memory(path: str | os.PathLike, needed: float, size: int, what: str = "reading it") -> None:
-    """Before memory is taken for a file that may be made to take much."""
+    """Raise before memory is taken, where reading a file would need more than its size allows."""
     if needed > limit(size):
         raise too_large(path, size, f"{what} takes {_mebibytes(needed)} of memory")
 
 
 def too_large(path: str | os.PathLike, size: int, what: str) -> ValueError:
-    """What to say of a file that takes more memory than its size allows."""
+    """The error for a file that needs more memory than its size allows."""
     return ValueError(
         f"{path}: {what}, and the limit for this file is {_mebibytes(limit(size))}: {TIMES} times its size, or scikit-learn's "
         "working_memory where that is more; if the file is right, raise the latter (SKLEARN_WORKING_MEMORY=8192, in MiB)"
@@ -67,7 +68,10 @@ def _mebibytes(number: float) -> str:
 
 @contextmanager
 def unpacked(path: str) -> Iterator[io.BufferedReader]:
-    """The bytes of a file of text, unpacked where its name says so, and no more of them than memory may be taken for."""
+    """The bytes of a text file, uncompressed where its name says so.
+
+    There are no more of them than the memory that is allowed.
+    """
     check_file(path)
     opener: Any = UNPACKED.get(os.path.splitext(path.lower())[1], open)
     with opener(path, "rb") as stream:
@@ -75,7 +79,7 @@ def unpacked(path: str) -> Iterator[io.BufferedReader]:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends with an error where it is longer than a file of its size may be."""
+    """A stream that raises an error where it is longer than the size of its file allows."""
 
     def __init__(self, stream: Any, path: str):
         self._stream, self._path, self._size = stream, path, os.path.getsize(path)

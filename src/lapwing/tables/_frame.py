@@ -9,9 +9,10 @@ import numpy as np
 
 
 class Frame:
-    """Rows whose columns hold numbers, dates or text: as many arrays as columns, of one length.
+    """Rows whose columns hold numbers, dates or text. There is one array per column, and all have one length.
 
-    ``frame[rows]`` are some of the rows, ``numpy.asarray(frame)`` is an array of objects, as scikit-learn's transformers take it.
+    ``frame[rows]`` gives some of the rows. ``numpy.asarray(frame)`` gives an array of objects, as scikit-learn's transformers
+    take it.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def columns_of(X: Any) -> list[np.ndarray]:
 
 
 def matrix(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Columns of numbers as one array, by rows, of the narrowest type that holds them."""
+    """Columns of numbers as one array, in row order, of the narrowest type that holds them."""
     X = np.empty((len(columns[0]), len(columns)), dtype=np.result_type(*{column.dtype for column in columns}))
     for j, column in enumerate(columns):
         X[:, j] = column
@@ -52,5 +53,5 @@ def matrix(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def stacked(frames: Sequence[Frame]) -> Frame:
-    """One after the other."""
+    """The rows of all frames, one after the other."""
     return Frame([np.concatenate(parts) for parts in zip(*(frame.columns for frame in frames), strict=True)])

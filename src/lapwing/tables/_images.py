@@ -1,4 +1,4 @@
-"""A folder of images, one sub-folder a class."""
+"""A folder of images with one sub-folder per class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._table import Table, Wanted, batch_rows, known
 IMAGES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"])
 GREY = frozenset(["1", "L", "F", "I", "I;16", "I;16B", "I;16L", "I;16N"])  # Pillow's modes of one channel
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
-PIXEL = 24  # bytes that a pixel takes while an image is read: decoded, turned, converted, and as float32
+PIXEL = 24  # bytes per pixel while an image is read: it is decoded, rotated, converted, and stored as float32
 DEEP = GREY - {"1", "L"}
 
 
@@ -59,12 +59,12 @@ def read_images(path: str, wanted: Wanted) -> Iterator[Table]:
 
 
 def _is_hidden(file: Path, root: Path) -> bool:
-    """Whether a file is of the system or of a tool, such as .git, .ipynb_checkpoints and what macOS adds to archives."""
+    """Whether a file belongs to the system or to a tool, such as .git, .ipynb_checkpoints and what macOS adds to archives."""
     return any(part.startswith(".") or part == "__MACOSX" for part in file.relative_to(root).parts)
 
 
 def _check_depths(files: list[Path], modes: list[str], grey: bool) -> None:
-    """Values of one scale: 8 bits, or one kind of those with more, which have no colours."""
+    """Raise unless all values are on one scale: 8 bits, or one deeper format, which has no colours."""
     scales = [mode.partition(";")[0] if mode in DEEP else "8 bits" for mode in modes]
     if len(set(scales)) > 1:
         other = next(i for i, scale in enumerate(scales) if scale != scales[0])
@@ -82,7 +82,10 @@ def _differing(first: Path, shape: tuple[int, ...], file: Path, other: tuple[int
 
 @contextmanager
 def _picture(file: Path) -> Iterator[Any]:
-    """An image of one of the usual formats, whatever the name says: others, such as EPS, run programs."""
+    """An image of one of the usual formats, whatever its name says.
+
+    Other formats are refused, since some, such as EPS, run programs.
+    """
     Image = require("PIL.Image", "cli")
     check_file(file)
     with readable(file, "image"), warnings.catch_warnings():
@@ -97,7 +100,10 @@ def _mode(file: Path) -> str:
 
 
 def _image(file: Path, grey: bool, size: tuple[int, int] | None, total: int) -> np.ndarray:
-    """As a person sees it: turned as the camera says, palettes resolved. ``total`` is the size of all files."""
+    """The image as a person sees it: rotated as the camera says, with its palette resolved.
+
+    ``total`` is the size of all files.
+    """
     from PIL import ImageOps
 
     with _picture(file) as image:

@@ -1,4 +1,4 @@
-"""What the cells of a column are: numbers, dates, or text."""
+"""What the cells of a column hold: numbers, dates, or text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._table import Table
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)  # 3,14
 COMMA_GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")  # 1,234.56
 OTHER_GROUPS = re.compile(r"[+-]?\d{1,3}([. \u00a0'\u2019]\d{3})+(,\d+)?")  # 1.234,56
-SHOWN = 3  # cells that a message shows
+SHOWN = 3  # a message shows this many cells
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
@@ -25,14 +25,14 @@ def is_number(cell: str, decimal: str = ".") -> bool:
         float(cell)
     except ValueError:
         return decimal == "," and COMMA.fullmatch(cell.strip()) is not None
-    return "_" not in cell  # which Python takes between digits
+    return "_" not in cell  # Python allows underscores between digits
 
 
 def recognised(table: Table, path: str, categories: Iterable[str] = ()) -> Table:
-    """The table, its columns of text being read as what they are; those that cannot be used are one error.
+    """The table with its columns of text read as what they hold. Columns that cannot be used raise one error.
 
-    A column is of numbers or of dates where all its cells are, gaps apart. One that is mostly of numbers is no text: its other
-    cells are mistakes, or marks that only their author knows.
+    A column holds numbers or dates where all its cells do, without counting gaps. A column that is mostly numbers is not
+    taken as text: its other cells are mistakes, or marks that only their author knows.
     """
     assert table.kinds is not None
     names = table.feature_names or [str(j) for j in range(table.X.shape[1])]
@@ -51,7 +51,7 @@ def recognised(table: Table, path: str, categories: Iterable[str] = ()) -> Table
 
 
 def as_wanted(table: Table, wanted: Mapping[str, str], path: str, row: int) -> Table:
-    """The table, text being read as numbers in columns that are wanted to hold some; ``row`` rows of the file are before it."""
+    """The table with text read as numbers, in columns that are wanted as numbers. ``row`` rows of the file come before it."""
     assert table.kinds is not None
     names = table.feature_names or []
     written = [j for j, name in enumerate(names) if table.kinds[j] == "text" and wanted.get(name) == "number"]
@@ -62,7 +62,8 @@ def as_wanted(table: Table, wanted: Mapping[str, str], path: str, row: int) -> T
         kind, numbers = _recognised(columns[j])
         if kind != "number":
             words = {cell for cell in columns[j].tolist() if isinstance(cell, str)}
-            odd = {cell for cell in words if not _looks_like_a_number(cell)} or words  # or written in two ways
+            # If there are none, numbers are written in two ways.
+            odd = {cell for cell in words if not _looks_like_a_number(cell)} or words
             at, cell = next((i, cell) for i, cell in enumerate(columns[j].tolist()) if cell in odd)
             raise ValueError(
                 f"{path}: column {names[j]!r}: {cell!r} in row {row + at + 1} is not a number, as the model takes; correct it"
@@ -74,7 +75,7 @@ def as_wanted(table: Table, wanted: Mapping[str, str], path: str, row: int) -> T
 def _recognised(values: np.ndarray) -> tuple[str, np.ndarray]:
     counts = Counter(cell for cell in values.tolist() if isinstance(cell, str))
     if not counts:
-        return "number", np.full(len(values), np.nan)  # nothing in it
+        return "number", np.full(len(values), np.nan)  # the column is empty
     for written in (_plain, _with_points, _with_commas):
         numbers = {cell: written(cell) for cell in counts}
         if None not in numbers.values():
@@ -82,7 +83,7 @@ def _recognised(values: np.ndarray) -> tuple[str, np.ndarray]:
     if format_of(counts) is not None:
         return "date", values
     if all(format_of([cell]) for cell in counts):
-        return "neither", values  # dates, each in a format of its own
+        return "neither", values  # dates, but not all in the same format
     total = sum(counts.values())
     number = sum(count for cell, count in counts.items() if _looks_like_a_number(cell))
     return ("neither" if 2 * number > total else "text"), values
@@ -93,12 +94,12 @@ def _plain(cell: str) -> float | None:
 
 
 def _with_points(cell: str) -> float | None:
-    """Numbers whose thousands have commas."""
+    """A number whose thousands are separated by commas; None for other cells."""
     return float(cell.replace(",", "")) if COMMA_GROUPS.fullmatch(cell) else _plain(cell)
 
 
 def _with_commas(cell: str) -> float | None:
-    """Numbers with a decimal comma, whose thousands may have points or blanks."""
+    """A number with a decimal comma, whose thousands may be separated by points or blanks; None for other cells."""
     if OTHER_GROUPS.fullmatch(cell):
         return float(re.sub(r"[. \u00a0'\u2019]", "", cell).replace(",", "."))
     return float(cell.replace(",", ".")) if is_number(cell, ",") and "." not in cell else None

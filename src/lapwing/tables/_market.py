@@ -1,6 +1,6 @@
 """Matrix Market: a header, sizes, and one entry per line.
 
-SciPy's own reader ends the whole process on some damaged files, such as one that ends in a blank.
+It is read here because SciPy's own reader ends the whole process on some damaged files, such as one that ends in a blank.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": -1, "hermitian": 1
 
 
 def read_market(path: str) -> Any:
-    """The matrix: an array, or a CSR array where the file has coordinates."""
+    """The matrix, as a CSR array where the file lists coordinates, and else as a dense array."""
     with unpacked(path) as stream:
         form, field, symmetry = _header(stream.readline())
         lines = (line for line in stream if line.strip() and not line.startswith(b"%"))
@@ -49,8 +49,8 @@ def _sizes(line: bytes, count: int) -> list[int]:
 
 
 def _numbers(lines: Iterator[bytes], columns: int, rows: int) -> np.ndarray:
-    """A table that must have exactly so many rows."""
-    first = next(lines, None)  # NumPy warns of nothing
+    """A table of numbers, which must have exactly so many rows."""
+    first = next(lines, None)  # checked here, since NumPy warns where there are no lines
     found = np.empty((0, columns)) if first is None else np.loadtxt(chain([first], lines), comments=None, ndmin=2)
     if found.shape != (rows, columns):
         was = f"{found.shape[0]:,} of {found.shape[1]}"
@@ -73,14 +73,17 @@ def _coordinates(lines: Iterator[bytes], sizes: list[int], values: int, symmetry
 
 
 def _dense(lines: Iterator[bytes], sizes: list[int], values: int, symmetry: int) -> np.ndarray:
-    """The entries of a dense matrix by columns: all; at and below the diagonal if symmetric, below it if skew-symmetric."""
+    """The entries of a dense matrix, which the file lists by columns.
+
+    A symmetric matrix lists only those at and below the diagonal, and a skew-symmetric one those below it.
+    """
     n, d = sizes
     if not symmetry:
         return _numbers(lines, values, n * d).reshape(d, n).T
     _check_square(sizes)
     found = _numbers(lines, values, n * (n + symmetry) // 2)
     X = np.zeros((n, n))
-    X[np.triu_indices(n, k=int(symmetry < 0))] = found.ravel()  # of the transpose
+    X[np.triu_indices(n, k=int(symmetry < 0))] = found.ravel()  # the indices are those of the transpose
     return X.T + symmetry * np.triu(X, k=1)
 
 

@@ -31,12 +31,12 @@ def read_npy(path: str, wanted: Wanted) -> Iterator[Table]:
     labels = _labels(path, wanted.label, X.shape, columns=X.ndim == 2)
     rows = batch_rows(int(np.prod(X.shape[1:])))
     for start in range(0, len(X), rows):
-        # Mapped anew, so that the pages of earlier rows do not stay.
+        # The file is mapped again for each part, so that the pages of earlier rows do not stay in memory.
         yield from _matrix(path, _mapped(path)[start : start + rows], wanted, labels, start)
 
 
 def _mapped(path: str) -> np.ndarray:
-    """The array of a ``.npy`` file, of which nothing is in memory yet."""
+    """The array of a ``.npy`` file. Nothing of it is in memory yet."""
     if _signature(path) == ZIP:
         raise ValueError(f"{path}: not a readable NumPy file of one array; it looks like several, which are named .npz")
     with readable(path, NUMPY):
@@ -44,7 +44,7 @@ def _mapped(path: str) -> np.ndarray:
 
 
 def _signature(path: str) -> bytes:
-    """How a file of NumPy begins; NumPy would take any other for a pickle."""
+    """The first bytes of a file. NumPy would take a file that does not begin like one of its own for a pickle."""
     check_file(path)
     with open(path, "rb") as file:
         start = file.read(6)
@@ -57,14 +57,14 @@ def _signature(path: str) -> bytes:
 def _archive(path: str) -> Iterator[Any]:
     if _signature(path) != ZIP:
         raise ValueError(f"{path}: not a readable NumPy file of several arrays; it looks like one, which is named .npy")
-    with open(path, "rb") as stream:  # which NumPy would leave open where it is no archive
+    with open(path, "rb") as stream:  # opened here, since NumPy would leave it open where it is not an archive
         with readable(path, NUMPY):
             file = np.load(stream, allow_pickle=False)
         yield file
 
 
 def _arrays(path: str, file: Any, names: Any) -> dict[str, np.ndarray]:
-    """Some arrays of an archive, as many as there are of them."""
+    """Those of the named arrays that an archive holds."""
     names = [name for name in file.files if name in names]
     _check_size(path, file, names)
     with readable(path, NUMPY):
@@ -76,14 +76,14 @@ def _arrays(path: str, file: Any, names: Any) -> dict[str, np.ndarray]:
 
 
 def _check_size(path: str, file: Any, names: Iterable[str]) -> None:
-    """Before memory is taken for arrays of an archive."""
+    """Raise before memory is taken for the arrays of an archive, where they are too large."""
     with readable(path, NUMPY):
         size = sum(_size(file, name) for name in names)
     check_memory(path, size, os.path.getsize(path))
 
 
 def _size(file: Any, name: str) -> int:
-    """The size of an array in bytes, as its header says. It must be what the archive holds of the array."""
+    """The size of an array in bytes, as its header says. Raise where the archive holds more or less than that."""
     member = file.zip.getinfo(f"{name}.npy" if f"{name}.npy" in file.zip.namelist() else name)
     with file.zip.open(member) as stream:
         version = np.lib.format.read_magic(stream)
@@ -98,7 +98,7 @@ def _size(file: Any, name: str) -> int:
 def read_npz(path: str, wanted: Wanted) -> Iterator[Table]:
     with _archive(path) as file:
         names = ", ".join(file.files) or "nothing"
-        is_sparse = {"format", "shape", "data"} <= set(file.files)  # as scipy.sparse.save_npz writes
+        is_sparse = {"format", "shape", "data"} <= set(file.files)  # the keys that scipy.sparse.save_npz writes
         used = {"X", "data", "y", "target", "image_shape", wanted.label, wanted.id}
         keys = {} if is_sparse else _arrays(path, file, used)
         if is_sparse:
@@ -125,7 +125,7 @@ def read_npz(path: str, wanted: Wanted) -> Iterator[Table]:
 
 
 def _sparse_npz(path: str) -> Any:
-    """As SciPy reads it, once it is sure that no index points outside: neither SciPy nor scikit-learn look."""
+    """The sparse matrix of a file. Its indices are checked first, since neither SciPy nor scikit-learn checks them."""
     with readable(path, "sparse matrix"):
         X = sparse.load_npz(path)
         if X.ndim != 2 or min(X.shape) < 0:
@@ -139,7 +139,7 @@ def _sparse_npz(path: str) -> Any:
 
 
 def _check_values(values: np.ndarray, n: int, where: str) -> np.ndarray:
-    """Labels or identifiers: one per row, numbers or text."""
+    """Labels or identifiers, which must be one per row, and numbers or text."""
     if values.shape != (n,):
         raise ValueError(f"{where}: shape {values.shape}, but there are {n} rows; one value per row is needed")
     if values.dtype.kind not in "fiubUM":
@@ -148,7 +148,7 @@ def _check_values(values: np.ndarray, n: int, where: str) -> np.ndarray:
 
 
 def _matrix(path: str, X: np.ndarray, wanted: Wanted, labels: np.ndarray | None, start: int) -> Iterator[Table]:
-    """Rows of an array of images, or of one whose columns have numbers."""
+    """Rows of an array of images, or of an array whose columns are numbered."""
     _check_numbers(path, X)
     if 0 in X.shape[1:]:
         raise ValueError(f"{path}: an array of shape {X.shape}; columns are needed")
@@ -172,7 +172,7 @@ def _check_numbers(path: str, X: Any) -> None:
 
 
 def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool = False) -> np.ndarray | None:
-    """Labels from a file of their own; None where there are none, or where they are a column."""
+    """Labels from a file of their own; None where there are no labels, or where they are a column."""
     if label is None or (columns and re.fullmatch(r"-?\d+", label)):
         return None
     if not os.path.exists(label):
@@ -191,7 +191,7 @@ def _labels(path: str, label: str | None, shape: tuple[int, ...], columns: bool 
         with readable(label, "file of labels in UTF-8"):
             lines = Path(label).read_text(encoding="utf-8").split("\n")
         while len(lines) > shape[0] and lines[-1] == "":
-            del lines[-1]  # behind the last line
+            del lines[-1]  # the empty piece after the last line
         check_memory(label, 4 * len(lines) * max(map(len, lines), default=0), os.path.getsize(label))
         y = np.array(lines)
     return _check_values(y, shape[0], f"{path}: labels in {label}")
@@ -206,10 +206,11 @@ def _sparse(path: str, X: Any, wanted: Wanted, y: np.ndarray | None = None) -> I
     if 0 in X.shape:
         raise ValueError(f"{path}: a matrix of shape {X.shape}; rows and columns are needed")
     columns = f"a row of {X.shape[1]:,} columns"
-    check_memory(path, 16 * X.shape[1], os.path.getsize(path), columns)  # no fit can do with less
+    check_memory(path, 16 * X.shape[1], os.path.getsize(path), columns)  # no fit needs less
     X = X.astype(float_type([X.dtype]))
     X.sum_duplicates()
-    if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:  # half the memory, and scikit-learn asks for it
+    # Indices of 32 bits take half the memory, and scikit-learn asks for them.
+    if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     yield Table(X, y)
 

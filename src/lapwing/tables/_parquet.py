@@ -17,7 +17,7 @@ PARQUET = "Parquet file"
 
 def read_parquet(path: str, wanted: Wanted) -> Iterator[Table]:
     check_file(path)
-    # A row group may be the whole file: it is read in pieces, not ahead.
+    # A row group may be the whole file, so it is read in pieces, and not ahead.
     with open(path, "rb") as stream, _opened(path, stream) as file:
         schema = file.schema_arrow
         roles = roles_of(schema.names, wanted, path)
@@ -32,7 +32,10 @@ def read_parquet(path: str, wanted: Wanted) -> Iterator[Table]:
 
 
 def _opened(path: str, stream: IO[bytes]) -> Any:
-    """Each text once, as files have it, not once per row: few bytes can say that a long one stands in every row."""
+    """The file, with each text held once, as in the file, and not once per row.
+
+    Otherwise a few bytes could say that a long text stands in every row, and fill the memory.
+    """
     parquet = arrow(".parquet")
     with readable(path, PARQUET):
         metadata = parquet.read_metadata(stream)

@@ -1,4 +1,4 @@
-"""Tables as people have them, made numbers by scikit-learn's transformers, which a model keeps."""
+"""Tables as people have them, turned into numbers by scikit-learn's transformers, which a model keeps."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ._dates import ISO, DatesAsNumbers, format_of
 from ._frame import Frame, columns_of, matrix
 from ._table import INDEX, Table, listed
 
-MOST = 50  # different values up to which a column is one-hot encoded
+MOST = 50  # a column of text is one-hot encoded up to this many different values
 UNITS = 10.0  # columns are standardised where their deviations differ by more than this factor
-SHOWN = 12  # columns that a message names
-LONG = 40  # text of more characters than this, on average, is prose and no name
-ROW_NAMES = re.compile(  # what columns that name rows are called: id, customer_id, invoice-no, customerId
+SHOWN = 12  # a message names this many columns
+LONG = 40  # text that is longer than this on average is prose and not a name
+ROW_NAMES = re.compile(  # Names of columns that name rows, such as id, customer_id, invoice-no and customerId.
     r"(?i:id|idx|index|row|row_?id|uid|uuid|guid)|.*[_\W](?i:id|idx|index|key|no|nr|number|uid|uuid|guid)|.*[a-z](Id|ID|Key|No|Nr)"
 )
 STANDARDIZE = ("auto", "yes", "no")
@@ -73,7 +73,7 @@ class Prepared:
         return clone(Pipeline(self.steps)) if self.steps else None
 
     def settled(self, estimator: Any) -> Any:
-        """A copy of the estimator that leaves the scales of the columns as they are, where they are settled."""
+        """A copy of the estimator that leaves the scales of the columns as they are, where they are settled already."""
         copy = clone(estimator)
         own = [name for name in copy.get_params() if name == "standardize" or name.endswith("__standardize")]
         return copy.set_params(**dict.fromkeys(own, False)) if self.decided else copy
@@ -100,7 +100,8 @@ class Prepared:
             first += scaler.n_features_in_
         X = self.given
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are these
+            # The columns are the named ones, in their order.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
             for _, step in steps:
                 X = step.transform(X)
         return replace(self, steps=steps, table=replace(self.table, X=X))
@@ -190,7 +191,7 @@ def prepare(
 
 
 def _scalers(steps: list[tuple[str, Any]]) -> Iterator[StandardScaler]:
-    """Those of the steps and of their parts, in the order of the columns that they make."""
+    """The scalers among the steps and their parts, in the order of the columns that they make."""
     for _, step in steps:
         if isinstance(step, StandardScaler):
             yield step
@@ -199,7 +200,7 @@ def _scalers(steps: list[tuple[str, Any]]) -> Iterator[StandardScaler]:
 
 
 def _name(step: Any, names: np.ndarray) -> None:
-    """Names of columns, as if the step had been fitted on a data frame: later ones are found by name."""
+    """Give a step names of columns, as if it had been fitted on a data frame, so that later columns are found by name."""
     if isinstance(step, Pipeline):
         _name(step[0], names)
         return
@@ -210,7 +211,7 @@ def _name(step: Any, names: np.ndarray) -> None:
 
 
 def _matrix(table: Table, impute: bool | None, standardize: str) -> Prepared:
-    """A matrix whose columns have no names: all are kept, so that later ones are found by their numbers."""
+    """Prepare a matrix whose columns have no names. All columns are kept, so that later ones are found by their numbers."""
     _check_wanted(table, impute, one_hot=True, dates=True)
     fitted, done = _numeric_steps(table, impute, standardize)
     X = table.X
@@ -221,7 +222,7 @@ def _matrix(table: Table, impute: bool | None, standardize: str) -> Prepared:
 
 
 def _scaled(table: Table, standardize: str) -> Prepared:
-    """Sparse data and images, whose columns have one unit unless the user says otherwise."""
+    """Prepare sparse data or images, whose columns share one unit unless the user says otherwise."""
     if standardize != "yes":
         return Prepared(table, [], [], decided=standardize == "no")
     scaler = StandardScaler(with_mean=not sparse.issparse(table.X)).fit(table.X)
@@ -233,7 +234,7 @@ def _scaled(table: Table, standardize: str) -> Prepared:
 
 
 def _useful(table: Table, categories: Sequence[str]) -> tuple[Table, str]:
-    """The table without the columns that name rows, are prose, or are always the same, and what to say about them."""
+    """The table without columns that name rows, hold prose or are constant; and a sentence about these columns."""
     assert table.kinds is not None
     assert table.feature_names is not None
     names, columns = table.feature_names, columns_of(table.X)
@@ -295,7 +296,7 @@ def _reasons(why: dict[str, str]) -> str:
 
 
 def _check_wanted(table: Table, impute: bool | None, one_hot: bool, dates: bool) -> None:
-    """All columns that the switches refuse, in one error."""
+    """Raise one error for all columns that the switches refuse."""
     assert table.kinds is not None
     names = table.feature_names or [str(j) for j in range(table.X.shape[1])]
     kinds = dict(zip(names, table.kinds, strict=True))
@@ -314,7 +315,7 @@ def _check_wanted(table: Table, impute: bool | None, one_hot: bool, dates: bool)
 
 
 def _gaps(X: Any) -> np.ndarray:
-    """How many values are missing, by column."""
+    """How many values are missing in each column."""
     return np.array([np.count_nonzero(column != column) for column in columns_of(X)])
 
 
@@ -335,14 +336,14 @@ def _numeric_steps(table: Table, impute: bool | None, standardize: str) -> tuple
 
 
 def units_differ(X: np.ndarray) -> bool:
-    """Whether the largest deviation of a column is more than ten times the median one, constant columns apart."""
+    """Whether the largest deviation of a column is over ten times the median one. Constant columns do not count."""
     deviations = np.nanstd(X, axis=0, dtype=np.float64)
     varying = deviations[deviations > 0]
     return varying.size > 1 and bool(varying.max() > UNITS * np.median(varying))
 
 
 def _mixed_steps(table: Table, impute: bool | None, standardize: str) -> tuple[list[tuple[str, Any]], list[str]]:
-    """One transformer per kind of column, whose parts fill gaps also where there are none yet, unless that is refused."""
+    """One transformer per kind of column. Each fills gaps, also where there are none yet, unless that is refused."""
     assert table.kinds is not None
     places = {kind: [j for j, k in enumerate(table.kinds) if k == kind] for kind in ("number", "date", "text")}
     filled = impute is not False
@@ -366,7 +367,7 @@ def _mixed_steps(table: Table, impute: bool | None, standardize: str) -> tuple[l
 
 
 def _format(table: Table, j: int) -> str | None:
-    """How the dates of a column are written; None where they are dates already."""
+    """The format of the dates of a column; None where they are dates already."""
     cells = {cell for cell in table.X.columns[j].tolist() if isinstance(cell, str)}
     return format_of(cells) if cells else None
 
@@ -386,7 +387,7 @@ def _said(table: Table, places: dict[str, list[int]], scaled: bool) -> list[str]
 
 
 def _formats(table: Table, columns: list[int]) -> str:
-    """How dates were read, where that is a choice: as in 01/02/2024."""
+    """A sentence on how dates were read, where there was a choice, as with 01/02/2024."""
     formats = {_format(table, j) for j in columns} - {ISO, None}
     words = {"%d": "day", "%m": "month", "%Y": "year", "%y": "year", "%b": "month", "%B": "month"}
     read = sorted("-".join(words[part] for part in re.findall("%[dmYybB]", form or "")) for form in formats)
@@ -397,14 +398,14 @@ def _formats(table: Table, columns: list[int]) -> str:
 
 
 class Input(NamedTuple):
-    """A column that a model takes: its kind, and the values that it knows where it is encoded."""
+    """A column that a model takes: its kind and, where it is encoded, the values that the model knows."""
 
     kind: str
     categories: frozenset[str] | None = None
 
 
 def inputs_of(model: Any) -> list[Input] | None:
-    """What the columns are that a model takes, by what its first steps do to them; None where it takes plain numbers.
+    """What the columns that a model takes hold, judged by what its first steps do to them; None where it takes plain numbers.
 
     Parameters
     ----------
@@ -416,7 +417,7 @@ def inputs_of(model: Any) -> list[Input] | None:
     list of Input or None
         One per column, of kind "number", "date" or "text".
     """
-    model = getattr(model, "reducer_", model)  # with a classifier behind it
+    model = getattr(model, "reducer_", model)  # a model with a classifier after it
     if not isinstance(model, Pipeline | ColumnTransformer | SimpleImputer):
         return None
     inputs = [Input("number")] * model.n_features_in_
@@ -427,7 +428,7 @@ def inputs_of(model: Any) -> list[Input] | None:
 
 def _inputs(step: Any, found: dict[int, Input]) -> dict[int, Input]:
     if isinstance(step, Pipeline):
-        for _, part in step.steps:  # up to the first that knows, such as the encoder behind an imputer
+        for _, part in step.steps:  # up to the first step that knows, such as the encoder after an imputer
             if found := _inputs(part, found):
                 return found
     if isinstance(step, ColumnTransformer):
@@ -443,7 +444,7 @@ def _inputs(step: Any, found: dict[int, Input]) -> dict[int, Input]:
 
 
 def column_numbers(transformer: ColumnTransformer, columns: Any) -> list[int]:
-    """Which columns of its input a part of a fitted ColumnTransformer takes, however they are written: from 0."""
+    """The numbers, from 0, of the input columns that a part of a fitted ColumnTransformer takes, however they are written."""
     if isinstance(columns, slice) or (np.size(columns) and not isinstance(np.atleast_1d(columns)[0], str)):
         return np.atleast_1d(np.arange(transformer.n_features_in_)[columns]).tolist()
     names = list(getattr(transformer, "feature_names_in_", []))
@@ -451,6 +452,6 @@ def column_numbers(transformer: ColumnTransformer, columns: Any) -> list[int]:
 
 
 def fills_gaps(model: Any) -> bool:
-    """Whether missing values may be given to a model: some step of it imputes."""
+    """Whether a model takes missing values, because one of its steps imputes them."""
     parts = [model, *model.get_params().values()]
     return any(isinstance(part, SimpleImputer) for part in parts)

@@ -1,4 +1,4 @@
-"""Reading, whatever the format."""
+"""Reading a data set, whatever its format."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def read(
     while True:
         try:
             table = _gathered(path, batches(path, **options, kinds=kinds, held=held), choice, random_state)
-        except NotNumbersError as error:  # which their first rows did not show
+        except NotNumbersError as error:  # the first rows did not show that a column is not of numbers
             if not error.names or kinds.keys() >= set(error.names):
                 raise
             kinds |= dict.fromkeys(error.names, "text")
@@ -111,7 +111,7 @@ def _gathered(path: str, tables: Iterator[Table], sample: int | None, random_sta
 
 
 def _within_memory(path: str, tables: Iterator[Table]) -> Iterator[Table]:
-    """The tables, while all of them together take no more memory than the file may."""
+    """The tables. Raise once all of them together take more memory than the file may."""
     total = 0
     for table in tables:
         total += memory_of(table)
@@ -120,13 +120,13 @@ def _within_memory(path: str, tables: Iterator[Table]) -> Iterator[Table]:
 
 
 def _check_memory(path: str, needed: int, what: str) -> None:
-    if needed > limit(0) and path != "-":  # of standard input as much is read as there is
+    if needed > limit(0) and path != "-":  # standard input is read in any case
         check_memory(path, needed, sum(map(os.path.getsize, files_of(path))), what)
 
 
 def _finished(table: Table, path: str, targets: bool = False) -> Table:
     for values in (table.y, *table.aside.values()):
-        if values is not None and values.dtype == object:  # text, which becomes as wide as the longest
+        if values is not None and values.dtype == object:  # text becomes an array as wide as the longest
             longest = max((len(cell) for cell in values.tolist() if isinstance(cell, str)), default=0)
             _check_memory(path, 4 * longest * len(values), f"a column of labels as long as {longest:,} characters")
     keyed = _with_keys(table, path)
@@ -134,7 +134,7 @@ def _finished(table: Table, path: str, targets: bool = False) -> Table:
 
 
 def _with_keys(table: Table, path: str) -> Table:
-    """The rows that have a value in every column aside, with dates and numbers as such: they sort by time."""
+    """The rows that have a value in every column aside. Dates and numbers there become numbers, so that they sort by time."""
     gaps = {name: unknown(values) for name, values in table.aside.items()}
     for name, missing in gaps.items():
         if missing.all():
@@ -150,7 +150,7 @@ def _with_keys(table: Table, path: str) -> Table:
 
 
 def _keys(values: np.ndarray) -> np.ndarray:
-    """Dates as days since 1970, whole numbers and quantities as numbers, else as text."""
+    """Dates as days since 1970, numbers as numbers, and anything else as text."""
     if values.dtype.kind not in "OU":
         return values
     form = format_of({str(cell) for cell in values.tolist()})
@@ -282,7 +282,7 @@ def batches(
 
 
 def files_of(path: str | os.PathLike) -> list[str]:
-    """The files that :func:`read` reads: the path itself, or the images of a folder; of standard input none."""
+    """The files that :func:`read` reads: the path itself, or the images of a folder. For standard input there are none."""
     path = os.fspath(path)
     if path == "-":
         return []
@@ -290,7 +290,7 @@ def files_of(path: str | os.PathLike) -> list[str]:
 
 
 def has_columns(path: str) -> bool:
-    """Whether labels are a column, and never a file of their own."""
+    """Whether labels can only be a column, and not a file of their own."""
     return _reader(path) in (read_csv, read_parquet)
 
 

@@ -1,4 +1,4 @@
-"""Rows of a data set, and what every format shares."""
+"""The rows of a data set, and what all formats share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scipy import sparse
 from ._frame import Frame, stacked
 
 VALUES = 2**21  # numbers per batch: 16 MB of float64
-WORD = 8  # memory of a word of text, in pointers
+WORD = 8  # the memory of a word of text, in units of a pointer
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
@@ -41,7 +41,8 @@ MISSING = frozenset(  # how files write that a value is missing
         "null",
     ]
 )
-UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}  # marks of unknown labels: classes may be called by the others
+# Marks of unknown labels. The marks that are taken out may be the names of classes.
+UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to take from a file; the parameters of :func:`read`."""
+    """What to take from a file: the parameters of :func:`read`."""
 
     label: str | None = None
     id: str | None = None
@@ -114,9 +115,10 @@ class Wanted:
     n_features: int | None = None
     aside: tuple[str, ...] = ()
     kinds: Mapping[str, str] | None = (
-        None  # of the features, where text, dates and gaps are taken; those not in it are looked at
+        # The kinds of the features, where text, dates and gaps are taken. Features that it does not name are looked at.
+        None
     )
-    held: bytes | None = None  # what standard input had
+    held: bytes | None = None  # the content of standard input
 
     @property
     def mixed(self) -> bool:
@@ -125,7 +127,7 @@ class Wanted:
 
 
 class Roles(NamedTuple):
-    """Which column serves as what."""
+    """Which columns are features, labels and identifiers."""
 
     features: list[str]
     label: str | None
@@ -134,7 +136,7 @@ class Roles(NamedTuple):
 
     @property
     def others(self) -> list[str]:
-        """Columns that are no features."""
+        """The columns that are not features."""
         return [name for name in (self.label, self.id, *self.aside) if name is not None]
 
     @property
@@ -143,7 +145,7 @@ class Roles(NamedTuple):
 
 
 def roles_of(names: list[str], wanted: Wanted, path: str, named: bool = True) -> Roles:
-    """Each column's part; what the user named must be there."""
+    """The role of each column. Columns that the user named must be there."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"{path}: {listed(twice)} more than once; give columns different names")
@@ -197,7 +199,7 @@ def check_finite(table: Table, path: str, row: int) -> None:
     values = table.X.data if sparse.issparse(table.X) else table.X
     if (
         table.kinds is not None or np.isfinite(values).all()
-    ):  # columns of several kinds are looked at when all are there
+    ):  # columns of several kinds are checked once all rows are read
         return
     if sparse.issparse(table.X):
         coordinates = table.X.tocoo()
@@ -214,14 +216,14 @@ def missing_value(path: str, name: str, row: int, what: str = "missing") -> str:
 
 
 def missing_values(path: str, first: dict[str, int], what: str = "missing") -> str:
-    """What to say of columns with gaps, each with the row of its first."""
+    """A message about columns with gaps, with the row of the first gap of each."""
     where = ", ".join(f"column {name!r}: a value is {what} (the first in row {row})" for name, row in first.items())
     those = "columns" if len(first) > 1 else "column"
     return f"{path}: {where}; fill in or remove such rows, or leave the {those} out (--drop {','.join(first)})"
 
 
 def float_type(dtypes: Iterable[Any]) -> np.dtype:
-    """The narrowest of float32 and float64 that holds them all exactly."""
+    """The narrowest of float32 and float64 that holds values of all these types exactly."""
     return np.dtype(np.float64 if np.result_type(np.float32, *dtypes) != np.float32 else np.float32)
 
 
@@ -237,8 +239,8 @@ def unknown(y: np.ndarray) -> np.ndarray:
 def classes(y: np.ndarray, path: str = "") -> np.ndarray:
     """Labels as int64 where all are whole numbers, as float64 where they are quantities, else as text.
 
-    Text that is not how a whole number is written, such as ``007``, stays: two classes never become one. A label that is
-    missing is -1, which stands for an unknown class.
+    Text such as ``007``, which is not the usual way to write a whole number, stays text, so that two classes never become
+    one. A missing label becomes -1, which stands for an unknown class.
     """
     missing = unknown(y)
     if missing.any():
@@ -250,7 +252,7 @@ def classes(y: np.ndarray, path: str = "") -> np.ndarray:
                 raise ValueError(
                     f"{path}: labels are 1 or missing: one class only; label some rows of another class too"
                 )
-            known = (known + 1) // 2  # -1 is a class here, and is needed for what is missing
+            known = (known + 1) // 2  # -1 is a class here, but it is needed to mark missing labels
         found = np.full(len(y), -1, dtype=known.dtype if known.dtype.kind != "U" else object)
         found[~missing] = known
         return found.astype(str) if known.dtype.kind == "U" else found
@@ -266,7 +268,7 @@ def classes(y: np.ndarray, path: str = "") -> np.ndarray:
 
 
 def joined(tables: list[Table]) -> Table:
-    """One after the other."""
+    """The rows of all tables, one after the other."""
     first = tables[0]
     X, y, ids = zip(*((table.X, table.y, table.ids) for table in tables), strict=True)
     stack = sparse.vstack if sparse.issparse(first.X) else stacked if isinstance(first.X, Frame) else np.concatenate
@@ -280,9 +282,9 @@ def joined(tables: list[Table]) -> Table:
 
 
 def sampled(tables: Iterator[Table], n: int, random_state: Any) -> Table:
-    """The n rows of the smallest of random keys, which is a sample without replacement in one pass.
+    """The n rows with the smallest random keys, which is a sample without replacement that takes one pass.
 
-    Rows of unknown label have larger keys than all others: where some labels are unknown, those that are known are kept first.
+    Rows of unknown label get larger keys than all others. So rows of known label are kept first.
     """
     from sklearn.utils import check_random_state
 
@@ -312,7 +314,7 @@ def _is_unknown(y: np.ndarray | None, n: int) -> np.ndarray:
 
 
 def memory_of(table: Table) -> int:
-    """Bytes that a table takes, about: an object is a word of text."""
+    """About how many bytes a table takes. An object counts as a word of text."""
     columns = table.X.columns if isinstance(table.X, Frame) else [table.X.data if sparse.issparse(table.X) else table.X]
     beside = [values for values in (table.y, table.ids, *table.aside.values()) if values is not None]
     return sum(column.nbytes * (1 if column.dtype != object else WORD) for column in (*columns, *beside))

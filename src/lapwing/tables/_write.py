@@ -1,4 +1,4 @@
-"""Writing, as rows come, and never half a file."""
+"""Writing tables as rows come. A file is never left half written."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def write(path: str | os.PathLike, tables: Iterable[Table], *, label: str = "lab
 
 
 def check_suffix(path: str) -> str:
-    """The ending of a file's name; one under which no table is written raises."""
+    """The suffix of the name of a file. Raise where no table can be written under it."""
     suffix = os.path.splitext(path.lower())[1]
     if suffix not in WRITERS:
         raise ValueError(f"{path}: unknown kind of file to write; {known(WRITERS)}, and - for CSV on stdout")
@@ -86,7 +86,8 @@ def _dense(tables: Iterable[Table]) -> Iterator[Table]:
 
 def _column(values: Any) -> Any:
     column = arrow().array(values)
-    return column.cast(arrow().string()) if arrow().types.is_null(column.type) else column  # later ones may have labels
+    # Later tables may have labels.
+    return column.cast(arrow().string()) if arrow().types.is_null(column.type) else column
 
 
 def _write_parquet(file: IO[bytes], tables: Iterable[Table], id: str, label: str) -> int:
@@ -119,7 +120,7 @@ def _write_arrow(batches: Iterator[Any], opened: Callable[[Any], Any]) -> int:
 
 
 def _write_npy(file: IO[bytes], tables: Iterable[Table], id: str, label: str) -> int:
-    """The header, which says how many rows there are, is written again at the end; NumPy leaves room for that."""
+    """Write the header again at the end, when the number of rows is known. NumPy leaves room for that."""
     rows = 0
     for table in _dense(tables):
         if table.ids is not None or table.y is not None:
