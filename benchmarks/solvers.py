@@ -1,4 +1,4 @@
-"""The times behind the table of ``lapwing.solvers``: every way to solve each kind of matrix, and SciPy's ``lobpcg`` and ``eigsh``.
+"""The times behind the table of ``lapwing.solvers``: every way to solve each kind of matrix, and two ways of SciPy.
 
     python benchmarks/solvers.py                 all cases but the last, some minutes
     python benchmarks/solvers.py torus glpca     some of them

@@ -24,14 +24,15 @@ from scipy import sparse
 from ._replacing import remove_stale, replacing
 from ._validation import check_not_negative, outside
 
-EVERY = 10.0  # seconds between two states that are kept, at least
-SHARE = 20  # writing takes at most one part in 20 of the time: a state that takes a second is written every 20 seconds
+EVERY = 10.0  # at least this many seconds pass between two states that are kept
+# Writing takes at most 1 part in 20 of the time, so that a state that takes a second is written every 20 seconds.
+SHARE = 20
 RELEASES = {
     "lapwing": "lapwing",
     "numpy": "numpy",
     "scipy": "scipy",
     "sklearn": "scikit-learn",
-}  # others may round otherwise
+}  # other versions may round differently
 UNREADABLE = (
     OSError,
     EOFError,
@@ -44,13 +45,13 @@ UNREADABLE = (
     zlib.error,
 )
 
-State = Mapping[str, Any]  # arrays and numbers
+State = Mapping[str, Any]  # arrays and numbers by name
 
 
 class _Active(NamedTuple):
     folder: Path
     every: float
-    entries: set[Path]  # that were written or read
+    entries: set[Path]  # the files that were written or read
 
 
 _ACTIVE: ContextVar[_Active | None] = ContextVar("checkpoint", default=None)
@@ -107,7 +108,7 @@ def checkpoint(folder: str | os.PathLike, *, every: float = EVERY) -> Iterator[P
 
 
 class Work:
-    """A piece of work that can be taken up again; without a checkpoint it is not kept, and begins at its beginning."""
+    """A piece of work that can be resumed. Without a checkpoint nothing is kept, and the work starts at its beginning."""
 
     def __init__(self, active: _Active | None = None, kind: str = "", key: str = ""):
         self._active, self._key, self._path = active, key, Path()
@@ -116,7 +117,7 @@ class Work:
             self._path = active.folder / f"{kind}-{key}.npz"
 
     def last(self) -> dict[str, np.ndarray] | None:
-        """The state that was kept last; None where there is none, or none that is whole and of this work."""
+        """The state that was kept last; None where there is none, or none that is complete and belongs to this work."""
         if self._active is None or not self._path.exists():
             return None
         self._active.entries.add(self._path)
@@ -131,7 +132,7 @@ class Work:
         return state
 
     def keep(self, state: Callable[[], State], *, done: bool = False, always: bool = False) -> None:
-        """Write the state if the last time is long ago; at the end if the work was kept before, or ``always``."""
+        """Write the state where the last one is old enough. At the end, write it if one was kept before, or ``always``."""
         if self._active is None:
             return
         waited = monotonic() - self._written
@@ -150,12 +151,12 @@ class Work:
 
 
 def work(kind: str, *given: Any) -> Work:
-    """The work that these data and parameters define; outside a checkpoint, and where they have no digest, it is not kept."""
+    """The work that these data and parameters define. It is not kept outside a checkpoint, or where they have no digest."""
     return works(kind, given, [()])[0]
 
 
 def works(kind: str, shared: tuple, given: Sequence[tuple]) -> list[Work]:
-    """Several, which share some of their data."""
+    """Several pieces of work that share some of their data."""
     active, of_shared = _ACTIVE.get(), ""
     found = [Work() for _ in given]
     if active is None:
@@ -171,7 +172,7 @@ def works(kind: str, shared: tuple, given: Sequence[tuple]) -> list[Work]:
 def digest(*parts: Any) -> str:
     """A hash of arrays, tables, numbers, texts and estimators, and of lists and iterators of such.
 
-    Raises ``TypeError`` for what may be another thing the next time, though it looks the same.
+    It raises ``TypeError`` for things that may differ the next time although they look the same.
     """
     found = blake2b(digest_size=20)
     for part in parts:
@@ -210,12 +211,15 @@ def _add(update: Callable[[Any], None], part: Any) -> None:
 
 
 def _named(thing: Any) -> str:
-    """The name of a class or function of a release that is part of each key; whether other code has changed cannot be seen."""
+    """The name of a class or a function from a package whose release is part of each key.
+
+    Changes of other code cannot be seen, so other code raises an error.
+    """
     if thing.__module__.partition(".")[0] not in RELEASES:
         raise TypeError(f"{thing.__module__}.{thing.__qualname__} has no digest")
     return f"{thing.__module__}.{thing.__qualname__}"
 
 
 def text(value: Any) -> str:
-    """JSON, with NumPy's numbers as Python's, which read back equal."""
+    """A value as JSON. NumPy's numbers are written as Python's, which read back equal."""
     return json.dumps(value, default=lambda number: number.item())

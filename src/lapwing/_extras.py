@@ -1,4 +1,4 @@
-"""What is not installed with the core."""
+"""Packages that are not installed with the core."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def require(module: str, extra: str) -> Any:
-    """The module, or an error that says how to have it."""
+    """The module, or an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Parameters that are numbers or choices: what is wrong, what would be right, and where it was written."""
+"""Checks of parameters that are numbers or choices. Errors say what is wrong, what would be right, and where it stands."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
 
 
 def check_compressed(X: Any) -> None:
-    """Raise unless every entry of a sparse array in compressed format lies inside it: compiled code trusts what a file says.
+    """Raise unless every entry of a sparse array in compressed format lies inside the array.
 
-    SciPy passes over the pointers of an array that has no entries, and takes their differences, which may overflow.
+    Compiled code does not check what a file says.
+
+    SciPy does not look at the pointers of an array without entries. It takes the differences of pointers, which may overflow.
     """
     X.check_format(full_check=True)
     if (X.indptr[1:] < X.indptr[:-1]).any():
@@ -51,7 +53,7 @@ def check_not_negative(name: str, value: Any) -> float:
 
 @contextmanager
 def of_numbers() -> Iterator[None]:
-    """Where rows that hold text are refused, say what to do with categories."""
+    """A context in which errors about text in rows also say what to do with categories."""
     try:
         yield
     except ValueError as error:
@@ -64,7 +66,7 @@ def of_numbers() -> Iterator[None]:
 
 
 def equal_within(dtype: Any) -> float:
-    """How far numbers that should be equal may differ by rounding, relative to the largest: 1e-10, more in float32."""
+    """How far numbers that should be equal may differ by rounding, relative to the largest: 1e-10, and more in float32."""
     return max(1e-10, 100 * float(np.finfo(dtype if np.dtype(dtype).kind == "f" else np.float64).eps))
 
 
@@ -77,7 +79,7 @@ def check_clusters(n_clusters: Any, n_samples: int) -> int:
 
 
 def outside() -> int:
-    """The stack level, for the caller's warning, of the line that called into this package."""
+    """The stack level for a warning such that it points to the line that called into this package."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").startswith("lapwing."):
         frame, level = frame.f_back, level + 1

@@ -103,7 +103,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        self.__dict__.pop("labels_", None)  # bad input leaves it unfitted
+        self.__dict__.pop("labels_", None)  # bad input leaves the estimator unfitted
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = check_clusters(self.n_clusters, X.shape[0])
         n_init = check_count("n_init", self.n_init)
@@ -133,7 +133,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         return self.kmeans_.predict(self._points(self.maps_.transform(X, links)))
 
     def _points(self, Y: np.ndarray) -> np.ndarray:
-        """What k-means is given: of one column the length of a row is all there is."""
+        """The rows that k-means is given. A row of one column is not scaled, since it has nothing but its length."""
         return unit_rows(Y) if self.unit_rows and Y.shape[1] > 1 else Y
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -315,13 +315,13 @@ class DNE(Supervised, LinearReducer):
 
 
 def local_fisher(data: Rows, graphs: Graphs) -> Problem:
-    """The problem of LFDA, whatever the map, for any graph within classes: with SameClass() it is discriminant analysis.
+    """The problem of LFDA for any map and any graph within classes. With SameClass() it is discriminant analysis.
 
-    What is divided by n_c in S_lw is divided by n in S_lm, so that the weights of class c are n_c / n times as large there.
+    S_lw divides the weights of class c by n_c, and S_lm divides them by n. So they are n_c / n times as large in S_lm.
     """
     within, classes = linked("graph", graphs.graph, data, graphs.equal_say), data.classes
     L, sizes = laplacian_sum(within), data.class_sizes
-    by_sample = L if data.counts is None else L.repeated(data.counts)  # rows may stand for several samples
+    by_sample = L if data.counts is None else L.repeated(data.counts)  # a row may stand for several samples
     across = by_sample @ (classes[:, None] == np.arange(sizes.size)).astype(np.float64)
     if np.abs(across).max() > 1e-8 * np.abs(by_sample.diagonal()).max():
         raise ValueError(

@@ -34,7 +34,7 @@ from .about import About
 RIDGE = (
     10.0  # ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md)
 )
-PROBES = 300  # documents whose neighbours are searched exactly to report the recall
+PROBES = 300  # the neighbours of this many documents are searched for exactly, to report the recall
 
 
 class SVDNeighbors(BaseEstimator):
@@ -126,7 +126,7 @@ class LPI(LinearReducer):
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
     _takes_sparse_blocks: ClassVar[bool] = True
-    may_weigh: ClassVar[bool] = False  # the regression is on documents one by one
+    may_weigh: ClassVar[bool] = False  # the regression reads documents one by one
     _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE)
     _takes_tensors: ClassVar[bool] = False
     why_not_elsewhere: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
@@ -150,7 +150,7 @@ class LPI(LinearReducer):
 
     @property
     def is_nested(self) -> bool:
-        """Never: eigenvectors of equal eigenvalues depend on how many are asked for."""
+        """Always False, since eigenvectors of equal eigenvalues depend on how many are asked for."""
         return False
 
     def default_graph(self, n_neighbors: int) -> Graph:
@@ -169,7 +169,7 @@ class LPI(LinearReducer):
         super()._check_parameters()
 
     def _prepared(self, X: Any, y: Any, weights: Any = None) -> tuple[Rows, Graphs]:
-        """As for other methods, but a default graph asks for no more neighbours than there are documents with a term."""
+        """As for other methods, but a default graph asks for at most as many neighbours as there are documents with a term."""
         data, graphs = super()._prepared(X, y)
         few = any(search.n_neighbors >= data.n_samples for search in graphs.graph.searches())
         return data, self._graphs(data.n_samples) if few else graphs
@@ -190,7 +190,7 @@ class LPI(LinearReducer):
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         if self.neighbors == "svd":
             raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
-        if graphs.queries is None and fits_in_memory(blocks):  # the regression is on documents one by one
+        if graphs.queries is None and fits_in_memory(blocks):  # the regression reads documents one by one
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         blocks, linked = blocks.chosen(lambda block: lengths(block) > 0, "looking for empty documents")
         _without(~linked, blocks.shape[1], graphs.graph)
@@ -210,7 +210,7 @@ class LPI(LinearReducer):
         pulling = all(term.coefficient > 0 for term in problem.minimise)
         graph = graph_vectors(problem, data, self.n_components, semidefinite=pulling)
         mean = F.mean(degrees)
-        trace = float(degrees.sum() * (1 - mean @ mean))  # rows have unit length
+        trace = float(degrees.sum() * (1 - mean @ mean))  # this uses that rows have unit length
         if trace <= 1e-12 * degrees.sum():
             raise ValueError(
                 f"all documents are the same up to their length (n_features={F.shape[1]}), so there is nothing to tell apart"
@@ -237,7 +237,12 @@ class LPI(LinearReducer):
     )
 
     def _projected(self, X: Array) -> np.ndarray:
-        """``(X / |X| - mean_) @ components_.T``; an empty document is placed at 0."""
+        """``(X /
+
+        X
+
+        - mean_) @ components_.T``. An empty document is placed at 0.
+        """
         norms = lengths(X)
         projected = super()._projected(unit_rows(X, norms))
         projected[norms == 0] = 0.0
@@ -245,7 +250,7 @@ class LPI(LinearReducer):
 
 
 def _with_terms(X: Array, y: Any, graph: Graph) -> tuple[Array, Any]:
-    """The documents that have a term, and their labels: an empty one has no direction, and so no neighbours."""
+    """The documents that have a term, and their labels. An empty document has no direction, and so no neighbours."""
     empty = lengths(X) == 0
     if not _without(empty, X.shape[1], graph):
         return X, y
@@ -254,7 +259,7 @@ def _with_terms(X: Array, y: Any, graph: Graph) -> tuple[Array, Any]:
 
 
 def _without(empty: np.ndarray, n_features: int, graph: Graph) -> bool:
-    """Warn where documents are left out; raise where too few are left, or where a graph knows them by their rows."""
+    """Warn where documents are left out. Raise where too few are left, or where a graph knows documents by their rows."""
     if not empty.any():
         return False
     count, first = int(empty.sum()), int(np.argmax(empty))
@@ -301,14 +306,17 @@ def graph_vectors(problem: Problem, data: Rows, k: int, semidefinite: bool) -> S
 
 
 def as_solved(estimator: Any, mean: np.ndarray, graph: Solution, directions: np.ndarray, ridge: float) -> Solved:
-    """Directions that were found by regression, for the map to store; how many there could be is not known."""
+    """The solution as the map stores it, for directions that regression found. How many there could be is not known."""
     decided = Decided(Options.of(estimator), estimator.n_components, ridge, Preprojection())
     found = graph._replace(vectors=directions, rank=None)
     return Solved(Coordinates([], mean, np.transpose, None), (None, None), found, decided, graph)
 
 
 def ridge_regression(F: Map, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
-    """The a with (Zᵀ D Z + ridge) a = Zᵀ D y, Z centred, by conjugate gradients on all columns, on the smaller side of X."""
+    """The a that solves (Zᵀ D Z + ridge) a = Zᵀ D y, with Z centred.
+
+    Conjugate gradients solve for all columns at once, on the smaller side of X.
+    """
     roots, threads = np.sqrt(d)[:, None], Threads()
     with threads.running():
         if sparse.issparse(F.X):
@@ -326,7 +334,7 @@ Product = Callable[[np.ndarray], np.ndarray]
 
 
 def _shared_out(X: sparse.csr_array, mean: np.ndarray, threads: Threads) -> tuple[Product, Product]:
-    """Products with the centred X and with its transpose, whose rows are shared out among threads."""
+    """Products with the centred X and with its transpose. Threads share the rows of X."""
 
     def product(M: sparse.csr_array) -> Product:
         cuts = np.searchsorted(M.indptr, np.linspace(0, M.nnz, 2 * threads.count + 1)[1:-1])

@@ -93,7 +93,7 @@ class SpectralRegression(LinearReducer):
     about = About("neighbours", NEIGHBORS, "D")
     _takes_blocks: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False
-    may_weigh: ClassVar[bool] = False  # rows are read one by one
+    may_weigh: ClassVar[bool] = False  # the method reads rows one by one
     _samples_rows: ClassVar[bool] = False
     _taken_as_it_is: ClassVar[tuple[str, ...]] = (
         "the eigenvectors of the graph are not in a model of a regression: they were found anew, and the model's directions were "
@@ -168,12 +168,12 @@ def _check_whole(graphs: Graphs) -> None:
 def _elastic_net(
     F: Map, data: Rows, mean: np.ndarray, d: np.ndarray, Y: np.ndarray, rho: float, share: float
 ) -> np.ndarray:
-    """One regression per column of Y, on the rows that have a degree."""
+    """One regression per column of Y, on the rows that have a degree above 0."""
     rows = np.flatnonzero(d)
     X, weights, total = data.X[rows], d[rows], d.sum()
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
-    # The smallest lasso that leaves no feature.
+    # With this lasso, or a larger one, no feature is left.
     largest = np.abs(F.centred(mean).T @ (d[:, None] * Y)).max(axis=0) / total
     found = []
     for y, most in zip(Y[rows].T, largest, strict=True):

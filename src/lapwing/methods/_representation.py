@@ -29,8 +29,10 @@ from ..rows import Rows
 from ..solvers import Pencil, Solution, fix_signs, largest_value, size, solve
 from .about import About
 
-NEAR_POLE = 0.05  # share of the median over the fitted rows, below which the equation of a new row is near a pole
-ROOM = 30  # dimensions that the basis of a robust step leaves free, for others where products give no new directions
+# The equation of a new row is near a pole where its factor is below this share of the median over the fitted rows.
+NEAR_POLE = 0.05
+# The basis of a robust step leaves this many dimensions free, for directions to take where products give no new ones.
+ROOM = 30
 
 
 class _Representing(FreeReducer):
@@ -76,7 +78,7 @@ class Representation(Problem):
     scales: tuple[float, float] = (1.0, 1.0)  # the largest eigenvalues of the scatter and of L
     beta: float = 0.5
     median_degree: float = 0.0
-    graph_terms: Sequence[Term] = ()  # those of L
+    graph_terms: Sequence[Term] = ()  # the terms that add up to L
 
     @property
     def alpha(self) -> float:
@@ -149,7 +151,8 @@ class GLPCA(_Representing):
     (1797, 64)
     """
 
-    _takes_tensors: ClassVar[bool] = True  # neighbours are searched where X is, the eigenproblem is solved on the CPU
+    # Neighbours are searched for where X is, and the eigenproblem is solved on the CPU.
+    _takes_tensors: ClassVar[bool] = True
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
 
     def __init__(
@@ -180,7 +183,7 @@ class GLPCA(_Representing):
 
     def _solve(self, F: Any, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
         assert isinstance(problem, Representation)
-        if problem.beta == 1:  # X takes no part, and the eigenvalues crowd at 0
+        if problem.beta == 1:  # X takes no part, so that the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
         A, start = laplacian_sum(problem.minimise).operator(data.X.dtype), now()
         solution = solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
@@ -205,7 +208,8 @@ class GLPCA(_Representing):
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
         """A new row of (2): ``((1 - b) + b d / xi - g) q = (1 - b) / lambda U'x + b / xi sum_j w_j q_j`` for eigenvalue g.
 
-        Where the factor on the left is near 0 the equation has a pole; there, and beyond it, q is the mean of the neighbours'.
+        Where the factor on the left is near 0, the equation has a pole. There, and beyond it, q is the mean of those of the
+        neighbours.
         """
         beta, (lam, xi), Q = self.beta_, self.scales_, self.embedding_.astype(np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
@@ -230,7 +234,7 @@ def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
 
 
 def graph_scale(L: sparse.csr_array, weight: Any) -> float:
-    """The largest eigenvalue of L; 1 where the graph neither attracts nor has a weight."""
+    """The largest eigenvalue of L; 1 where the graph does not attract and has no weight."""
     xi = largest_value(L) if L.nnz else 0.0
     if xi > 1e-12 * abs(L).max():
         return xi
@@ -240,7 +244,7 @@ def graph_scale(L: sparse.csr_array, weight: Any) -> float:
 
 
 class _Robust(_Representing):
-    """Minimises a sum of norms by augmented Lagrange multipliers; ``_weight`` says how much the graph counts."""
+    """Minimises a sum of norms by augmented Lagrange multipliers. ``_weight`` says how much the graph counts."""
 
     _takes_sparse: ClassVar[bool] = False  # errors are dense
     _taken_as_it_is: ClassVar[tuple[str, ...]] = (
@@ -278,7 +282,7 @@ class _Robust(_Representing):
         return Solution(found.values, found.Q, data.n - 1, "alm", found.pencil)
 
     def _tolerance(self, data: Rows) -> float:
-        """The usual tolerance, or how far the steps came: they stop before their eigenvectors are exact."""
+        """The usual tolerance, or the accuracy that the steps reached, since they stop before their eigenvectors are exact."""
         return max(super()._tolerance(data), float(self.tol), self.violation_)
 
     def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
@@ -420,7 +424,7 @@ class RobustGLPCA(_Robust):
         self.tol = tol
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
-        """The alpha of (1) with which the first step is GLPCA(beta)."""
+        """The alpha of (1) for which the first step is GLPCA(beta)."""
         lam, xi = _largest_square(Rows(X)), graph_scale(L, self.beta if self.alpha is None else self.alpha)
         beta = resolved_beta(self.beta, self.alpha, lam, 2 / mu * xi)
         if beta == 1:
@@ -433,7 +437,7 @@ class _Multipliers:
     """The state of the augmented Lagrangian: rows of X = offset + Q Uᵀ + E, multipliers C, and the last eigenvectors.
 
     E and C are multiples of the same rows a: eq. 21 is ``E = s a``, and with it eq. 22 is ``C = -mu (1 - s) a``. Where the
-    centre ``moves``, the offset is fitted beside U: it is what the constant, which Q never has, would represent.
+    centre ``moves``, the offset is fitted together with U. It is the coefficient of the constant vector, which Q never holds.
     """
 
     CHANGED = ("offset", "a", "s", "mu", "represented", "Q", "U", "values", "violation", "n_steps")
@@ -447,7 +451,7 @@ class _Multipliers:
         self.violation, self.n_steps = np.inf, 0
 
     def kept(self) -> dict[str, Any]:
-        """All that a step changes."""
+        """All attributes that a step changes."""
         return {name: getattr(self, name) for name in self.CHANGED}
 
     def resume(self, kept: dict[str, Any] | None) -> None:
@@ -484,7 +488,7 @@ class _Multipliers:
         return lambda V: A @ (A.T @ V) - 2 * self.alpha / mu * (self.L @ V)
 
     def _solved(self, apply: Callable[[np.ndarray], np.ndarray], k: int) -> Solution:
-        """The largest k eigenpairs of the matrix, the constant left out; with the signs of what is minimised."""
+        """The largest k eigenpairs of the matrix without the constant, with the signs of what is minimised."""
         return solve(self._minimised(apply), None, k, deflate=np.ones((len(self.X), 1)), bound=0.0)
 
     def _minimised(self, apply: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
@@ -500,23 +504,23 @@ class _Multipliers:
         return Pencil(self._minimised(matrix), deflated=np.full((n, 1), n**-0.5), rank=n - 1, scale=scale)
 
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Improve the eigenvectors within the space of the last ones and of two more products, without the constant."""
+        """Improve the eigenvectors within the space that they span together with two more products, without the constant."""
         n, k = self.Q.shape
-        if 3 * k + ROOM > n:  # that space would be nearly the whole one
+        if 3 * k + ROOM > n:  # that space would be nearly the whole space
             found = self._solved(apply, k)
             self.Q, self.values = found.vectors, found.values
             return
         basis, image = self.Q, apply(self.Q)
         for _ in range(2):
             new = image[:, -k:]
-            for _ in range(2):  # once leaves rounding, which matters near the end
+            for _ in range(2):  # one pass leaves rounding, which matters near the end
                 new = np.linalg.qr(_without_mean(new - basis @ (basis.T @ new)))[0]
             basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
         values, vectors = np.linalg.eigh(basis.T @ image)
         self.Q, self.values = basis @ vectors[:, ::-1][:, :k], -values[::-1][:k]
 
     def oriented(self) -> _Multipliers:
-        """Both factors, with the signs that an embedding has."""
+        """Both factors, with the signs that embeddings have."""
         Q = fix_signs(self.Q.T).T
         self.U *= np.sign(np.sum(self.Q * Q, axis=0))
         self.Q = Q
@@ -603,9 +607,11 @@ class L21PCA(_Robust):
 
 
 def _centred(data: Rows, square: float) -> LinearOperator:
-    """X less its mean times the root of ``square``, multiplying blocks in the precision of X, whose squares may leave its range.
+    """X less its mean, times the root of ``square``, as an operator on blocks in the precision of X.
 
-    Only X far from the origin is copied, to be moved there.
+    The squares of X may leave the range of that precision.
+
+    X is copied only where it is far from the origin, in order to move it there.
     """
     X = data.centred
     F = data.F if X is data.X else as_map(X)

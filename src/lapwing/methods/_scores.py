@@ -130,7 +130,7 @@ class LaplacianScore(FeatureSelector):
         return scores, varying
 
     def _sampling(self, F: Map, data: Rows, graphs: Graphs, scores: np.ndarray) -> dict[str, Any] | None:
-        """How certain the scores are: those of two halves differ by twice their error, on average."""
+        """How certain the scores are. The scores of two halves differ by twice the error of the whole, on average."""
         if graphs.queries is None:
             return None
         halves = on_halves(data, lambda half: _laplacian_scores(F, self._problem(half, graphs))[0])
@@ -143,7 +143,7 @@ class LaplacianScore(FeatureSelector):
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Differences of the scores that both have."""
+    """The differences of the scores that both halves have."""
     both = np.isfinite(one) & np.isfinite(other)
     return one[both] - other[both]
 
@@ -217,7 +217,7 @@ class FisherScore(FeatureSelector):
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
         shares = (data.classes >= 0) / data.class_sizes.sum()
         mean = F.mean(shares)
-        if isinstance(data, BlockRows):  # L of the class graph is the scatter about the class means
+        if isinstance(data, BlockRows):  # L of the class graph gives the scatter about the class means
             between = data.class_sizes @ (data.class_means - mean) ** 2 / data.class_sizes.sum()
             within = F.form_diagonal(laplacian_sum(problem.minimise), mean) / data.class_sizes.sum()
         else:
@@ -247,19 +247,19 @@ def _variances(data: Rows, mean: np.ndarray, shares: np.ndarray) -> tuple[np.nda
 
 
 def _groups(classes: np.ndarray) -> list[np.ndarray]:
-    """Rows of each class, by one sort."""
+    """The rows of each class, found by one sort."""
     known = np.flatnonzero(classes >= 0)
     by_class = known[np.argsort(classes[known], kind="stable")]
     return np.split(by_class, np.cumsum(np.bincount(classes[known]))[:-1])
 
 
 def _negligible(variance: np.ndarray, squares: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Whether rounding of data with this mean square can have made the variance."""
+    """Whether the variance may be nothing but the rounding of data with this mean square."""
     return variance <= (2 * float(np.finfo(dtype).eps)) ** 2 * squares
 
 
 def _mean_squares(F: Map, mean: np.ndarray, variance: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The mean square of each column, from its mean and variance. It must be in the range of floating point."""
+    """The mean square of each column, from its mean and its variance. Raise where it leaves the range of floating point."""
     squares = variance + mean**2
     low = np.flatnonzero(squares < 1e-280)
     if not np.isfinite(squares).all() or not F.is_zero(low, np.flatnonzero(weights)):

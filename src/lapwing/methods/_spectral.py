@@ -79,7 +79,8 @@ class LaplacianEigenmaps(FreeReducer):
     (1797, 10)
     """
 
-    _takes_tensors: ClassVar[bool] = True  # neighbours are searched where X is, the eigenproblem is solved on the CPU
+    # Neighbours are searched for where X is, and the eigenproblem is solved on the CPU.
+    _takes_tensors: ClassVar[bool] = True
     about = About("neighbours", NEIGHBORS, "D")
     n_neighbors: ClassVar[int] = 5
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")
@@ -107,7 +108,9 @@ class LaplacianEigenmaps(FreeReducer):
         return Problem(terms, degrees if self.constraint == "degree" else diagonal(degrees.diagonal() > 0))  # (1)
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
-        """For a new row of weights w, degree d and eigenvalue l: d y - w'Y = l d y, or l y under B = I.
+        """Solve for the coordinates y of a new row of weights w and degree d, given those of the fitted rows, Y.
+
+        For an eigenvalue l the equation is d y - w'Y = l d y. Under B = I its right side is l y.
 
         Similarities have no d on the left: -w'Y = l d y.
         """
@@ -122,7 +125,7 @@ class LaplacianEigenmaps(FreeReducer):
         return self._placed(W, W if self.graph_.is_laplacian else 0 * W)
 
     def _placed(self, W: sparse.csr_array, laplacian: sparse.csr_array) -> np.ndarray:
-        """Place new rows by their links, and by those of the links that belong to Laplacians."""
+        """Place new rows by all their links W, and by the part of these links that belongs to Laplacians."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
         own = np.asarray(laplacian.sum(axis=1)).ravel()
         means = (W @ self.embedding_.astype(np.float64)) / np.where(degrees > 0, degrees, 1.0)[:, None]
@@ -228,12 +231,12 @@ class DiffusionMaps(LaplacianEigenmaps):
         return (1 - values) ** self.n_steps  # (1)
 
     def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
-        """Divide the density out of links. That of the new row itself is the same for all its links, and cancels."""
+        """Divide the density out of the links. The density at the new row is the same for all its links, so that it cancels."""
         return super()._by_links(X, sparse.csr_array(W @ sparse.diags_array(self.density_ ** -float(self.alpha))))
 
 
 def _steps(graph: Graph, terms: list[Term]) -> sparse.csr_array:
-    """The weights of the steps of a walk, which may stay where it is."""
+    """The weights of the steps of a random walk, which may also stay where it is."""
     if not graph.is_laplacian or any(term.coefficient < 0 for term in terms):
         raise ValueError(
             f"graph={graph!r} repels, or has no Laplacian, and a random walk needs weights; leave that part out"

@@ -24,26 +24,26 @@ from .about import About
 
 @dataclass(frozen=True)
 class OfGraph(Problem):
-    """A problem whose matrix is made from that of a graph, and is no Laplacian itself."""
+    """A problem whose matrix is made from that of a graph, but is not a Laplacian itself."""
 
     graph_terms: Sequence[Term] = ()
 
 
 class _Variance(LinearReducer):
-    """Base of methods that maximise a variance. Directions of little variance do no harm, so that none are left out."""
+    """Base of methods that maximise a variance. Directions of little variance do no harm, so none are left out."""
 
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energies=(1.0, 1.0))
     _takes_blocks: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False
-    may_weigh: ClassVar[bool] = False  # rows are read one by one
+    may_weigh: ClassVar[bool] = False  # the method reads rows one by one
     _samples_rows: ClassVar[bool] = False
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return KNN(n_neighbors, weights="binary")
 
     def _whole_terms(self, data: Rows, graphs: Graphs) -> list[Term]:
-        """The terms of the graph, which must be of all rows and must not repel."""
+        """The terms of the graph, which must be built on all rows and must not repel."""
         if (
             graphs.queries is not None
             or graphs.repels

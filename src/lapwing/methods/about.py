@@ -1,4 +1,4 @@
-"""What methods say of themselves, from which every table of methods is made."""
+"""What methods say about themselves. Every table of methods is made from it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ ASCII = str.maketrans(
 
 
 class About(NamedTuple):
-    """What a method's class says of itself; its map and whether it needs labels are known without.
+    """What the class of a method says about itself. Its map, and whether it needs labels, are known without it.
 
     Texts are Markdown, in the letters of the papers: L is the Laplacian of a graph, D its degrees, W weights that reconstruct
     samples, S_w and S_b the scatters within and between classes.
     """
 
     family: str
-    minimises: str  # A
-    constraint: str  # B, or "orthogonal"
+    minimises: str  # the matrix A
+    constraint: str  # the matrix B, or "orthogonal"
     # The kinds of data on which ``compare`` tries it by default: "dense", "sparse", "counts" (sparse, none negative), and
     # "unlabelled" (and dense).
     compared_on: tuple[str, ...] = ()

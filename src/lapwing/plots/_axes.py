@@ -9,7 +9,7 @@ import numpy as np
 from .._extras import require
 from ..inspection import steps
 
-# Told apart by the colour-blind (Okabe and Ito, and two of Tol's); shapes tell the same colours apart.
+# The colour-blind can tell these colours apart (Okabe and Ito, and two of Tol's). Where a colour repeats, the marker differs.
 COLORS = (
     "#0072B2",
     "#D55E00",
@@ -26,7 +26,7 @@ MARKERS = "osD^vPX*"
 
 
 def style(number: int) -> dict[str, Any]:
-    """Colour and marker of a class or a line; 80 differ."""
+    """The colour and the marker of a class or a line. There are 80 different pairs."""
     return {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number // len(COLORS) % len(MARKERS)]}
 
 
@@ -43,7 +43,10 @@ def last_step(estimator: Any) -> Any:
 
 
 def explained(estimator: Any) -> tuple[str, np.ndarray] | None:
-    """What an estimator says of how much each dimension matters, and its name; a pipeline by its last step."""
+    """How much each dimension matters, as an estimator reports it, and what that number is called.
+
+    A pipeline is judged by its last step.
+    """
     last = last_step(estimator)
     for name in ("eigenvalues_", "explained_variance_ratio_"):
         if hasattr(last, name):

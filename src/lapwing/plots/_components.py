@@ -165,7 +165,7 @@ class ComponentsDisplay:
 
 
 def _image(component: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """A component as an image; in colour from 0 to 1, as matplotlib draws them."""
+    """A component as an image. Colour images go from 0 to 1, as matplotlib draws them."""
     image = component.reshape(shape)
     return image if len(shape) == 2 else (image - image.min()) / (np.ptp(image) or 1)
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from ._axes import axes_or_new, last_step, style
 
 UNKNOWN = "0.75"  # grey, for samples without a label
-MANY_CLASSES = 20  # more are not told apart by a legend
+MANY_CLASSES = 20  # a legend cannot tell more classes apart
 
 
 class EmbeddingDisplay:
@@ -155,7 +155,7 @@ class EmbeddingDisplay:
         drawn = [] if known.all() else [ax.scatter(*Z[~known].T, color=UNKNOWN, label="unknown", **options)]
         labels, Z = labels[known], Z[known]
         if labels.dtype == object:
-            labels = np.array(labels.tolist())  # of one kind again where None was among numbers
+            labels = np.array(labels.tolist())  # one type again, where None stood among numbers
         classes = np.unique(labels)
         is_scale = labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels))
         if is_scale or classes.size > MANY_CLASSES:
