@@ -50,7 +50,10 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     @property
     def is_nested(self) -> bool:
-        """Whether a fit with fewer components, and the same ``pca``, has the first of these components."""
+        """Whether a fit with fewer components, and the same ``pca``, finds the first components of this one.
+
+        :func:`~lapwing.comparison.compare` then fits a method once for several numbers of dimensions.
+        """
         return True
 
     def _check_parameters(self) -> None:
@@ -93,7 +96,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         raise NotImplementedError
 
     def preprojection(self, data: Rows) -> Preprojection:
-        """``pca=`` as it acts on these rows: how many principal directions are kept.
+        """What ``pca=`` comes to on these rows: how many principal directions are kept, or which share of the variance.
 
         Parameters
         ----------
