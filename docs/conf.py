@@ -47,7 +47,8 @@ autodoc_default_options = {
     "members": True,
     "inherited-members": "BaseEstimator",
     "exclude-members": "add_note, count, get_metadata_routing, index, score, set_output, set_fit_request, "
-    "set_inverse_transform_request, set_partial_fit_request, set_predict_request, set_score_request, set_transform_request, with_traceback",
+    "set_inverse_transform_request, set_partial_fit_request, set_predict_request, set_score_request, "
+    "set_transform_request, with_traceback",
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

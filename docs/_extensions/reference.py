@@ -16,7 +16,17 @@ BASES = {
 }
 FOR_AUTHORS = {
     # of graphs
-    *("adjacency", "attracting", "beside_columns", "categorical_columns", "fitted", "grams", "links", "new_links", "patches"),
+    *(
+        "adjacency",
+        "attracting",
+        "beside_columns",
+        "categorical_columns",
+        "fitted",
+        "grams",
+        "links",
+        "new_links",
+        "patches",
+    ),
     *("require_blocks", "resolved", "searches", "signed", "term", "terms", "view", "weights_at", "weights_matrix"),
     *("counts_pairs", "indexes_rows", "is_laplacian", "is_of_classes", "is_semidefinite", "learns"),
     *("reads_features", "reads_kernel", "reads_labels", "reads_targets"),

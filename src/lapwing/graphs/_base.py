@@ -124,9 +124,10 @@ class Graph(Documented):
         return Term(1.0, *laplacian(W))
 
     def signed(self) -> Signed:
-        """The graphs that this one adds up, as a list of pairs of a coefficient and a graph; a graph that is no sum is ``[(1.0, self)]``.
+        """The graphs that this one adds up: a list of pairs, each of a coefficient and a graph.
 
-        A negative coefficient repels. ``KNN(5) + SameClass() - 0.2 * Repulsion(15)`` has three pairs.
+        A negative coefficient repels. A graph that is no sum gives ``[(1.0, self)]``, and
+        ``KNN(5) + SameClass() - 0.2 * Repulsion(15)`` gives three pairs.
         """
         found: Signed = []
         open_: Signed = [(1.0, self)]
