@@ -22,6 +22,7 @@ extensions = [
     "names",
     "offline",
     "places",
+    "reference",
 ]
 html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath"]
@@ -35,19 +36,19 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(dask|matplotlib|numpy|onnx|pandas|polars|scipy|sklearn|torch)\..*"),
     ("py:(attr|mod)", r".*"),  # attributes are told in the docstring of their class, modules have no page
-    # Names without a page of their own.
-    ("py:.*", r"align|batches|compare|default_methods|lapwing\.problem\.Term|METHODS|report_page|score"),
 ]
 # Types are told by the docstrings, in words.
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-# What scikit-learn's mixins document refers to pages of its own.
+# What scikit-learn's mixins document refers to pages of its own, and what exceptions and tuples inherit is Python's.
 autodoc_default_options = {
     "members": True,
     "inherited-members": "BaseEstimator",
-    "exclude-members": "get_metadata_routing, score, set_output, set_fit_request, set_inverse_transform_request, "
-    "set_partial_fit_request, set_predict_request, set_score_request, set_transform_request",
+    "exclude-members": "add_note, count, get_metadata_routing, index, score, set_output, set_fit_request, "
+    "set_inverse_transform_request, set_partial_fit_request, set_predict_request, set_score_request, "
+    "set_transform_request, with_traceback",
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

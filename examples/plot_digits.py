@@ -99,7 +99,8 @@ plt.show()
 #   DNE has seen them too, and is last.
 # - Two dimensions are for looking. With 16 of them, nearly every method recognises the
 #   digits, PCA among them.
-# - The choice below is the one with the fewest dimensions among all that are within one
-#   standard error of the best.
+# - Several methods and numbers of dimensions do equally well. ``found.choice``, which is
+#   printed below, recommends the one with the fewest dimensions among all that are
+#   within one standard error of the best.
 
 print(found.choice)

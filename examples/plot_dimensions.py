@@ -63,8 +63,8 @@ for name, share in kept.items():
 # -------------------
 # If there is a task, let it decide. :func:`lapwing.selection.nested_scores` scores all
 # numbers of dimensions by few fits per fold, since the first d directions of a larger
-# solution are the solution for d. Its scores are those of a grid search. Here the task
-# is the nearest neighbour's.
+# solution are the solution for d. Its scores are those of a grid search. The task here
+# is to recognise a digit by its nearest neighbour.
 
 from lapwing.selection import nested_scores
 

@@ -1,9 +1,9 @@
 """
-Five points
-===========
+How does a graph decide which directions to keep?
+=================================================
 
-How does a graph decide which directions of the data to keep? Five points in the plane are enough to see it, and to
-check every number by hand. The page *How it works* tells the story; this script draws its pictures.
+Five points in the plane are enough to see it, and to check every number by hand. The page *How it works* explains each
+step, and this script draws its pictures.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
 """
-Does it matter? Recognising new people from one photo
-=====================================================
+How do I recognise new people from one photo each?
+==================================================
 
 You have one photo of each of fifty people. Whose face is on the next photo? The nearest neighbour among the raw
 pixels mostly finds the same light, and not the same person. Principal components keep that light, because it varies

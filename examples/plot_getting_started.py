@@ -1,9 +1,9 @@
 """
-Getting started: a table of wines
-=================================
+How do I begin with a table of numbers?
+=======================================
 
-How do I use lapwing on a table? This is the code of the page *Getting started*, with one picture per step. The table
-has 178 wines of three growers, with 13 chemical measurements each, and comes with scikit-learn.
+This is the code of the page *Getting started*, with one picture per step. The table has 178 wines of three growers,
+with 13 chemical measurements each, and comes with scikit-learn.
 """
 
 import matplotlib.pyplot as plt
@@ -43,15 +43,19 @@ plt.show()
 
 # %%
 # **A first projection, without labels.** On the left are the first two principal components of the table as it is:
-# the horizontal axis is proline. LPP notices that the units differ, divides each column by its standard deviation,
-# and says so with a warning. We scale ourselves, which is good practice in any case.
+# the horizontal axis is proline. In the middle and on the right each column is divided by its standard deviation
+# first, and then reduced by PCA or by LPP. Scaling makes most of the difference here. LPP notices by itself that the
+# units differ, scales the columns, and says so with a warning. We scale ourselves, which is good practice in any case.
 
-scaled = make_pipeline(StandardScaler(), LPP(2)).fit_transform(X)
-
-figure, axes = plt.subplots(1, 2, figsize=(7, 3.8), layout="constrained")
-scatter(axes[0], PCA(2).fit_transform(X), y, "PCA, not scaled")
-scatter(axes[1], scaled, y, "scaled, then LPP")
-figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+reductions = {
+    "PCA, not scaled": PCA(2),
+    "scaled, then PCA": make_pipeline(StandardScaler(), PCA(2)),
+    "scaled, then LPP": make_pipeline(StandardScaler(), LPP(2)),
+}
+figure, axes = plt.subplots(1, 3, figsize=(9, 3.6), layout="constrained")
+for ax, (title, reduction) in zip(axes, reductions.items(), strict=True):
+    scatter(ax, reduction.fit_transform(X), y, title)
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plt.show()
 
 # %%

@@ -118,7 +118,7 @@ bars = below.barh(list(H200), list(H200.values()), color="tab:green")
 below.bar_label(bars, labels=[f"{seconds:g} s" for seconds in H200.values()], padding=3)
 below.invert_yaxis()
 below.set(
-    title="Measured before, on one H200 (docs/gpu.md)",
+    title="Measured before, on one H200",
     xlabel="seconds",
     xscale="log",
     xlim=(1e-4, 40),

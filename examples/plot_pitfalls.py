@@ -1,9 +1,9 @@
 """
-Six pitfalls
-============
+What goes wrong most often, and how do I see it?
+================================================
 
-What goes wrong most often, and how does one see it? One picture per pitfall; the page *Pitfalls* explains each of
-them and says what lapwing does about it.
+This example draws six pitfalls, with one picture each. The page *Pitfalls* explains them and says what lapwing does
+about each.
 """
 
 import warnings

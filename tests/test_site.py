@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import lapwing
+import lapwing.reducers
+
 pytest.importorskip("latex2mathml")
 pytest.importorskip("sphinx")
 ROOT = Path(__file__).parents[1]
@@ -15,11 +18,13 @@ sys.path.insert(0, str(DOCS / "_extensions"))
 import mathml  # noqa: E402
 import offline  # noqa: E402
 import places  # noqa: E402
+import reference  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 from sphinx.errors import ExtensionError  # noqa: E402
 
 CONF = """
-extensions = ["mathml", "names", "offline", "places"]
+extensions = ["sphinx.ext.autodoc", "mathml", "names", "offline", "places", "reference"]
+autodoc_default_options = {"members": True, "inherited-members": True}
 html_math_renderer = "mathml"
 html_theme = "basic"
 nitpicky = True
@@ -173,3 +178,37 @@ def test_links_to_other_hosts_are_links(tmp_path):
         '<a href="https://example.org">there</a> <link rel="canonical" href="https://a.b">'
     )
     assert not list(offline.fetched(tmp_path))
+
+
+PAGES = {
+    "lapwing.graphs.Graph": ".. autoclass:: lapwing.graphs.Graph",
+    "lapwing.graphs.KNN": ".. autoclass:: lapwing.graphs.KNN",
+}
+
+
+def test_members_for_authors_are_on_the_page_of_the_base(tmp_path):
+    names = "".join(f"   {name}\n" for name in PAGES)
+    html = build(
+        tmp_path,
+        index=f"Index\n=====\n\n.. toctree::\n\n{names}",
+        **{name: f"{name}\n{'=' * len(name)}\n\n{text}\n" for name, text in PAGES.items()},
+    )
+    graph, knn = html["lapwing.graphs.Graph"], html["lapwing.graphs.KNN"]
+    for member in ("signed", "reads_labels", "new_links"):
+        assert f'id="lapwing.graphs.Graph.{member}"' in graph
+        assert f'id="lapwing.graphs.KNN.{member}"' not in knn
+    assert 'id="lapwing.graphs.KNN.build"' in knn
+    assert "Returns True when" not in graph + knn
+
+
+def test_members_for_authors_are_members():
+    members = {
+        name for kind in (lapwing.graphs, lapwing, lapwing.reducers) for one in vars(kind).values() for name in dir(one)
+    }
+    assert members >= reference.FOR_AUTHORS
+
+
+def test_an_initial_is_no_number():
+    lines = [".. [1] X. He and others", "   .. [2] T. T. Ngo", ".. [3] Later"]
+    reference.keep_initials(None, "class", "LPP", None, None, lines)
+    assert lines == [r".. [1] \X. He and others", r"   .. [2] \T. T. Ngo", ".. [3] Later"]

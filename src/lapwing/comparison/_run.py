@@ -45,6 +45,9 @@ def compare(
 ) -> Comparison:
     """Compare methods and numbers of dimensions by cross-validation.
 
+    It returns a :class:`Comparison`: the scores of every method at every number of dimensions, with standard errors, a
+    recommendation, and a model of each method that is fitted to all rows.
+
     A method is fitted once per fold for all dimensions that share a pre-projection: the first d directions of a larger
     solution are the solution for d. ``pca="auto"`` is settled on the whole of X, as a number of directions (from its variance
     and, of the labels, the size of classes alone), and written out, so that :meth:`Comparison.estimator` gives the numbers
@@ -59,8 +62,15 @@ def compare(
     y : array-like of shape (n_samples,), default=None
         Class labels, -1 where unknown. Without them only neighbourhoods are measured.
     methods : mapping of name to estimator, sequence of names, or None, default=None
-        Names are those of :data:`METHODS`; estimators need ``n_components`` and ``transform`` (a pipeline in its last step).
-        None is :func:`default_methods`.
+        What to compare. A name is that of a method of lapwing that has components and takes rows of features, such as
+        ``"LPP"`` and ``"KernelLPP"``; or ``"PCA"``, ``"TruncatedSVD"``, ``"LDA"``, ``"shrinkage LDA"``, ``"NCA"``,
+        ``"kernel PCA + LDA"`` and, where umap-learn is installed, ``"UMAP"``; or ``"LPP + classes"``, ``"LPP + repulsion"``,
+        ``"OLPP + repulsion"`` and ``"KernelLPP + classes"``, which are methods with these graphs. The dict
+        ``lapwing.comparison.METHODS`` has them all.
+
+        A mapping gives estimators of your own. They need ``n_components`` and ``transform``, a pipeline in its last step.
+        None takes PCA and the methods that suit X and y, and leaves out the slow ones where there are many rows:
+        ``lapwing.comparison.default_methods(X, y)`` says which.
     dimensions : sequence of int, default=None
         Increasing. None is 1, 2, 3, 5, 8, 13, 21, 34, 55, as far as the rank goes, and three of them for methods of other
         libraries that are fitted anew for each. A method with fewer (LDA has one less than classes) stops there.
@@ -92,6 +102,7 @@ def compare(
     Returns
     -------
     Comparison
+        The scores, the recommendation (``choice``) and the fitted models.
 
     Notes
     -----

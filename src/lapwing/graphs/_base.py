@@ -71,18 +71,18 @@ class Graph(Documented):
     LPP(graph=KNN(2) + 0.5 * Halves(), n_components=1)
     """
 
-    reads_labels: Any = False  # whether it looks at y
-    reads_targets: Any = False  # whether it reads y as numbers, and not as classes
-    reads_features: Any = True  # whether it looks at X
-    reads_kernel: Any = False  # whether it takes X for a kernel matrix
-    counts_pairs: Any = False  # whether its weights are a user's counts, which no estimator may scale
-    indexes_rows: Any = False  # whether it knows rows by their place, so that it fits one data set and no fold of it
-    is_laplacian: Any = True  # whether the rows of its matrix add up to 0, so that moving all samples costs nothing
-    is_semidefinite: Any = True  # whether its matrix has no negative eigenvalue
-    learns: Any = False  # whether it learns something from the rows, as a transformer does, that new rows need
-    __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` calls __rmul__
-    _unnamed = 1  # how many parameters are printed without their names
-    _parts: Any = None  # for a sum, a method that gives one level of :meth:`signed`
+    reads_labels: Any = False  #: Whether it looks at y.
+    reads_targets: Any = False  #: Whether it reads y as numbers, and not as classes.
+    reads_features: Any = True  #: Whether it looks at X.
+    reads_kernel: Any = False  #: Whether it takes X for a kernel matrix.
+    counts_pairs: Any = False  #: Whether its weights are a user's counts, which no estimator may scale.
+    indexes_rows: Any = False  #: Whether it knows rows by their place, and so fits one data set and no fold of it.
+    is_laplacian: Any = True  #: Whether the rows of its matrix add up to 0, so that moving all samples costs nothing.
+    is_semidefinite: Any = True  #: Whether its matrix has no negative eigenvalue.
+    learns: Any = False  #: Whether it learns something from the rows, as a transformer does, that new rows need.
+    __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
+    _unnamed = 1  # parameters that print without their names
+    _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
         """The graph on the rows of X, as signed terms ``(coefficient, laplacian, degrees)``.
@@ -124,7 +124,11 @@ class Graph(Documented):
         return Term(1.0, *laplacian(W))
 
     def signed(self) -> Signed:
-        """The graphs that add up to this one, with their coefficients. Sums may be of any length."""
+        """The graphs that this one adds up: a list of pairs, each of a coefficient and a graph.
+
+        A negative coefficient repels. A graph that is no sum gives ``[(1.0, self)]``, and
+        ``KNN(5) + SameClass() - 0.2 * Repulsion(15)`` gives three pairs.
+        """
         found: Signed = []
         open_: Signed = [(1.0, self)]
         while open_:
@@ -173,11 +177,19 @@ class Graph(Documented):
         return np.empty(0, dtype=np.intp)
 
     def links(self, both: Rows) -> sparse.csr_array:
-        """The weights that link new samples to fitted ones.
+        """The weights of the links of new samples to fitted ones, by which a free map places new samples.
 
-        The first ``both.n_fitted`` rows of ``both`` are fitted, and the others are new.
+        Only graphs that attract count, and neither labels nor pairs, which new rows do not have.
 
-        Only graphs that attract count. Labels and pairs do not, since new rows have none.
+        Parameters
+        ----------
+        both : Rows
+            The fitted rows, of which there are ``both.n_fitted``, and then the new ones.
+
+        Returns
+        -------
+        sparse array of shape (n_new, n_fitted)
+            The weights.
         """
         found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both)) is not None]
         if not found:
@@ -188,7 +200,13 @@ class Graph(Documented):
         return sum(found[1:], start=found[0])
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        """:meth:`links` of a graph that is not a sum; None where it has no rule for new rows."""
+        """What :meth:`links` adds up: the same weights of a graph that is no sum. None where it has no links for new rows.
+
+        Parameters
+        ----------
+        both : Rows
+            The fitted rows, of which there are ``both.n_fitted``, and then the new ones.
+        """
         return None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -210,7 +210,11 @@ class MFA(Supervised, LPP):
     pca
         As in :class:`LPP`. ``"auto"`` keeps twice as many directions as components, and 98 % of the variance where classes have
         fewer than ten samples on average.
-    center, scaling, ridge, normalize, standardize
+    center, scaling
+        As in :class:`LPP`.
+    ridge
+        As in :class:`LPP`. ``"auto"`` is 0: ``pca`` leaves out the directions of little variance.
+    normalize, standardize
         As in :class:`LPP`.
 
     Attributes

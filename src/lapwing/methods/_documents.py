@@ -63,13 +63,21 @@ class SVDNeighbors(BaseEstimator):
 class LPI(LinearReducer):
     r"""Locality Preserving Indexing: :class:`LPP` for documents.
 
+    Documents are rows of term counts or weights, such as tf-idf: many columns, most of them zero. The method describes each
+    document by a few numbers, so that documents on the same subject are close. Rows are scaled to unit length. A graph links
+    each document to the nearest ones by the cosine, and the cosine is the weight of the link [1]_. Then two problems are solved
+    one after the other:
+
     .. math::
         L y = \lambda D y, \qquad (X^\top D X + \rho I)\, a = X^\top D y                             \tag{1}
 
-    Rows are scaled to unit length. The graph links each document to the nearest ones by the cosine, and the cosine is the
-    weight of the link. X is centred by the mean weighted by the degrees D of the graph [1]_. First the eigenvectors y of the
-    graph are found, then the directions a by ridge regression. For independent documents and no ridge this is LPP itself
-    (thesis, Prop. 2), and it never decomposes X. A document without a term has no links and is placed at 0, with a warning.
+    L is the Laplacian of the graph and D the diagonal matrix of its degrees. The first problem finds coordinates y, one per
+    document, in which linked documents are close: the eigenvectors of the smallest eigenvalues :math:`\lambda`. The second is a
+    ridge regression, of strength :math:`\rho`, from the terms X to these coordinates. Its coefficients a, one per term, are a
+    direction, by which new documents are placed as well. X is centred by its mean weighted by D.
+
+    For linearly independent documents and without a ridge this is LPP itself (Proposition 2 of the thesis), and it never
+    decomposes X. A document without a term has no links and is placed at 0, with a warning.
 
     With a sampled graph, ``KNN(15, metric="cosine", weights="dot", queries=20_000)``, and on documents in blocks that do not
     fit in memory, the directions are those of :class:`LPP` with its ridge, found from the documents that have links.

@@ -22,12 +22,20 @@ from .about import About
 class KernelLPP(KernelReducer):
     r"""Kernel Locality Preserving Projections: a map that is not linear and keeps linked samples close.
 
+    It is for data whose classes or neighbourhoods no straight direction can show, such as the arms of a spiral. A kernel says
+    how similar two samples are, and stands for features of which there may be infinitely many. The method is :class:`LPP`
+    among these features. A component is a sum of similarities to the fitted samples, with coefficients :math:`\alpha`, one
+    per sample:
+
     .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
 
-    It is :class:`LPP` among the features that a kernel stands for, with the centred kernel matrix K and the Laplacian L and the
-    degrees D of a graph (thesis eq. 3.17 of [1]_). With a linear kernel it is LPP. At full rank the embedding of the fitted
-    samples does not depend on the kernel at all: it is that of Laplacian eigenmaps. So ``pca="auto"`` keeps only the leading
-    directions of K, unless a ridge takes the place of this choice.
+    K is the centred kernel matrix, of the similarities of all pairs of samples. A graph says which samples belong together: D
+    is the diagonal matrix of its degrees, and L is its Laplacian. The eigenvectors of the smallest eigenvalues
+    :math:`\lambda` are the answer (equation 3.17 of [1]_).
+
+    With a linear kernel it is LPP. If all directions of K are kept, the embedding of the fitted samples does not depend on the
+    kernel at all: it is that of Laplacian eigenmaps. So ``pca="auto"`` keeps only the leading directions of K, unless a ridge
+    takes the place of this choice.
 
     Parameters
     ----------
@@ -70,13 +78,16 @@ class KernelLPP(KernelReducer):
     landmarks : int, default=None
         Approximate the kernel by this many samples, drawn at random (the Nyström method, scikit-learn's
         :class:`~sklearn.kernel_approximation.Nystroem`). Time and memory then grow linearly with the number of samples. None
-        keeps all, up to 10,000.
+        keeps all, up to 10,000 samples. For more samples, None raises an error, because the kernel matrix would be too large.
     random_state : int, RandomState instance or None, default=None
         Makes the draw of the landmarks repeatable.
-    pca
-        As in :class:`LPP`. The directions are those of the centred kernel matrix. ``"auto"`` keeps 1.25 directions per
-        component where no labels attract, all where labels alone attract, and 90 % of the variance where labels and
-        neighbours attract.
+    pca : "auto", None, int or float, default="auto"
+        How many leading eigenvectors of the centred kernel matrix, the principal directions among the kernel's features, the
+        method may use. A float in (0, 1] is the share of the variance to keep, an integer is the number of directions, and
+        None keeps all. The graph is built before the projection.
+
+        ``"auto"`` keeps 1.25 directions per component where no labels attract, all where labels alone attract, and 90 % of
+        the variance where labels and neighbours attract.
     center
         As in :class:`LPP`.
     scaling

@@ -37,12 +37,17 @@ def locality(data: Rows, graphs: Graphs, constraint: str = "matrix") -> Problem:
 class LPP(LinearReducer):
     r"""Locality Preserving Projections: a linear map that keeps linked samples, such as neighbours, close.
 
+    A graph says which samples are linked. The map takes a sample to its coordinates along a few directions, the columns of V,
+    and the directions are chosen so that linked samples have similar coordinates [1]_:
+
     .. math::
         \min_V \operatorname{tr}(V^\top X^\top L X V)
         \quad\text{subject to}\quad V^\top X^\top D X V = I                          \tag{1}
 
-    W holds the weights of the links of a graph, the diagonal matrix D their row sums (the degrees), and L = D - W is the
-    Laplacian of the graph [1]_. Labels act through the graph. ``graph="supervised"`` is linear discriminant analysis with a
+    The rows of X are the samples. W holds the weights of the links, the diagonal matrix D their row sums (the degrees), and
+    L = D - W is the Laplacian of the graph.
+
+    Labels act through the graph. ``graph="supervised"`` is linear discriminant analysis with a
     ridge; without a ridge, and with ``pca=None``, it is linear discriminant analysis itself. ``graph="semi"`` is for labels
     of which some are unknown. After a projection on principal components, on faces, the method is known as Laplacianfaces
     [2]_.
@@ -51,12 +56,13 @@ class LPP(LinearReducer):
     ----------
     n_components : int, float, "auto" or None, default=2
         How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``), and
-        ``"auto"`` keeps one fewer than there are classes, where classes alone say what attracts. Asking for more directions
-        than there are raises an error.
+        ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as ``graph="supervised"``, and
+        raises an error with others. Asking for more directions than there are raises an error.
 
-        A float between 0 and 1 keeps as many directions as it takes to hold this share of the objective. The whole of it is the
-        sum of :math:`1 - \lambda` over all eigenvalues below 1: the weight of the links, :math:`\operatorname{tr}(V^\top X^\top
-        W X V)`, that all directions together keep. With ``penalty`` there is no such sum, and a float raises an error.
+        A float between 0 and 1 keeps as many directions as are needed to reach this share of what all directions together
+        reach. A direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`, which is its part of
+        :math:`\operatorname{tr}(V^\top X^\top W X V)`; other directions contribute nothing. With ``penalty`` there is no such
+        sum, and a float raises an error.
     graph : None, int, "supervised", "semi", graph or matrix, default=None
         Which samples attract each other and, with a negative sign, which repel each other. It may be a number of neighbours, a
         word, a graph of :mod:`lapwing.graphs`, or a matrix W of weights, which stands for ``Precomputed(W)``.
@@ -84,8 +90,9 @@ class LPP(LinearReducer):
         integer is the number of directions, and None keeps all. Without this projection the smallest eigenvalues belong to
         noise, unless a ridge takes its place. The graph is built before the projection.
 
-        ``"auto"`` keeps all directions where ``ridge`` is above 0. Otherwise it keeps 90 % of the variance, and at least 1.25
-        directions per component.
+        ``"auto"`` keeps all directions where ``ridge`` is above 0. It also keeps all where labels alone say what attracts and
+        classes have fewer than ten samples on average. Otherwise it keeps 90 % of the variance, and at least 1.25 directions
+        per component.
     center : "auto", "mean", "degree" or False, default="auto"
         What is subtracted from the samples. ``"mean"`` is their mean, ``"degree"`` is the mean weighted by the degrees D of
         the graph, and False subtracts nothing. ``"auto"`` is ``"degree"``, which keeps the constant embedding out of the
@@ -96,20 +103,33 @@ class LPP(LinearReducer):
         variance of 1 within classes, as in discriminant analysis. The space that the directions span is the same in all three
         cases, and the distances in it are not.
 
-        ``"auto"`` is ``"objective"`` where classes alone attract, nothing repels, and the variance is spread over fewer than
-        12.5 directions. It is ``"constraint"`` where no labels attract and a few directions of X hold most of its variance,
-        as light does in pictures of faces: three principal directions hold more than 58 %, while 98 % take more than 40.
-        Elsewhere it is ``"unit"``. The page "Defaults" of the documentation has the measurements.
+        ``"auto"`` is one of the three, by these rules, which were chosen by measurements (the page "Defaults" of the
+        documentation has them):
+
+        - ``"objective"`` where classes alone attract, nothing repels, and the variance is spread over fewer than 12.5
+          directions. How many it is spread over is measured by :math:`s = (\operatorname{tr} B)^2 / \|B\|_F^2`, where B is the
+          matrix of the constraint: p directions of equal variance have s = p, and one that holds nearly all of it has s near 1.
+        - ``"constraint"`` where no labels attract, the first three principal directions of X hold more than 58 % of its
+          variance, and yet more than 40 directions are needed for 98 %. Photographs of faces are such data: most of their
+          variance is light.
+        - ``"unit"`` everywhere else.
     ridge : "auto" or float, default="auto"
         How strongly directions of little variance are kept from winning by chance. This number, times the mean eigenvalue of
-        the constraint's matrix (:math:`X^\top D X` in (1)), is added to the diagonal of that matrix. Directions along which X
-        does not vary then have the mean eigenvalue of the graph, which is 1 for L and D. 0 adds nothing.
+        the constraint's matrix, which stands between :math:`V^\top` and V in the constraint of (1), is added to the diagonal of
+        that matrix. Directions along which X does not vary then have the mean eigenvalue of the graph, which is 1 for L and D. 0
+        adds nothing.
 
-        ``"auto"`` is 0 where ``pca`` is a number. On sparse X with more than 4,000 rows and columns, where the problem is
-        solved by operators alone, it is 30 (0 with ``penalty`` or ``normalize="trace"``). On other X it is above 0 only where
-        ``pca`` is ``"auto"``, labels attract and nothing repels: it is 0.3 if labels and neighbours attract, and if labels
-        alone attract it is the number of directions that the variance is spread over, divided by 50, and at most 1. The page
-        "Defaults" of the documentation has the measurements.
+        ``"auto"`` is
+
+        - 0 where ``pca`` is a number;
+        - 30 on sparse X with more than 4,000 rows and more than 4,000 columns, but 0 with ``penalty`` or
+          ``normalize="trace"``;
+        - 0.3 on other X, where ``pca`` is ``"auto"``, both labels and neighbours attract, and nothing repels;
+        - s / 50, and at most 1, where ``pca`` is ``"auto"``, labels alone attract, and nothing repels. The number s says over
+          how many directions the variance is spread, as under ``scaling``;
+        - 0 everywhere else.
+
+        The page "Defaults" of the documentation has the measurements.
     normalize : {"auto", None, "degree", "trace"}, default="auto"
         How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
         :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples: in ``KNN(5) + SameClass()`` both

@@ -13,21 +13,26 @@ from .about import About
 class TSA(MultilinearReducer):
     r"""Tensor Subspace Analysis: :class:`LPP` for images, which stay images.
 
-    Images :math:`X_i` of n1 x n2 pixels become :math:`U^\top X_i V`, of l1 x l2 numbers, so that linked images stay close [1]_:
+    It makes images smaller, so that images which a graph links, such as neighbours, stay close. The rows and the columns of an
+    image are reduced separately. So few numbers are learnt, which suits small samples, and each problem is only as large as a
+    side of the image. An image :math:`X_i` of n1 x n2 pixels becomes :math:`U^\top X_i V`, of l1 x l2 numbers [1]_:
 
     .. math::
         \min_{U, V} \frac{\sum_{ij} W_{ij} \|U^\top X_i V - U^\top X_j V\|^2}{2 \sum_i D_{ii} \|U^\top X_i V\|^2}  \tag{1}
 
-    with W the weights of a graph of neighbours and D its degrees. While U is held, V solves
+    U and V are what is learnt, one matrix per side. :math:`W_{ij}` is the weight of the link of the images i and j, and
+    :math:`D_{ii}`, the degree of the image i, is the sum of its weights. U is the identity at first, then V, U, V, U and so on
+    are found in turn. While U is held, the columns v of V solve
 
     .. math::
         \Big(\sum_{ij} L_{ij} X_i^\top U U^\top X_j\Big) v
         = \lambda \Big(\sum_i D_{ii} X_i^\top U U^\top X_i\Big) v                                      \tag{2}
 
-    with L = D - W. While V is held, U solves the same with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top`:
-    equations 7.9 and 7.10 of [1]_. U is the identity at first, then V, U, V, U ... are found in turn. Samples of higher order
-    have one matrix per mode, found in the same way, the last mode first. Each problem is as large as a side of the image, and
-    not as the image, and few numbers are learnt, which suits small samples. For n2 = 1 it is LPP about the plain mean.
+    for the smallest eigenvalues :math:`\lambda`, with the Laplacian L = D - W. While V is held, the columns of U solve the same
+    with :math:`X_i V V^\top X_j^\top` and :math:`X_i V V^\top X_i^\top` (equations 7.9 and 7.10 of [1]_).
+
+    Samples may have more than two sides, or modes. They then have one matrix per mode, found in the same way, the last mode
+    first. For n2 = 1 it is LPP about the plain mean.
 
     Parameters
     ----------

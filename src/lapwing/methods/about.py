@@ -39,13 +39,14 @@ class About(NamedTuple):
 def described(method: Any) -> dict[str, str]:
     """The row of a method in a table, as Markdown."""
     first_line = (method.__doc__ or "").strip().split("\n")[0]
+    needed, has_graph = get_tags(method()).target_tags.required, "graph" in method().get_params(deep=False)
     return {
         "method": method.__name__,
         "family": method.about.family,
         "minimises": method.about.minimises,
         "map": next(name for base, name in MAPS.items() if issubclass(method, base)),
         "constraint": method.about.constraint,
-        "labels": "needed" if get_tags(method()).target_tags.required else "optional",
+        "labels": "needed" if needed else "optional" if has_graph else "unused",
         "description": re.sub(r":class:`(\w+)`", r"`\1`", first_line),
     }
 

@@ -69,27 +69,30 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : estimator of lapwing, fitted, or your own, of a class that derives from one of lapwing's
-        Or a pipeline of such and of scikit-learn's scalers, imputers, encoders, selectors and projections, a
-        ``ColumnTransformer`` among them, with a nearest-neighbour classifier or k-means at the end, or a
-        :class:`~lapwing.selection.SemiSupervised` of them. Parameters must be numbers,
-        text, arrays or graphs; a function or another library's object is refused, with the name of its step.
-        A model that was fitted on a device is written as :func:`lapwing.to_numpy` has it: read back, it takes NumPy arrays.
+    estimator : fitted estimator or pipeline
+        An estimator of lapwing, or of a class of your own that derives from one of lapwing's. Or a pipeline of such and of
+        scikit-learn's scalers, imputers, encoders, selectors and projections, a ``ColumnTransformer`` among them. The last step
+        of a pipeline may be a classifier or regressor by nearest neighbours, a nearest centroid, a logistic regression, or
+        k-means. Or a :class:`~lapwing.selection.SemiSupervised` of these.
+
+        Parameters must be numbers, text, arrays or graphs; a function or another library's object is refused, with the name of
+        its step. A model that was fitted on a device is written as :func:`lapwing.to_numpy` has it: read back, it takes NumPy
+        arrays.
     path : path-like
         Such as ``"model.lapwing"``.
 
     Examples
     --------
     >>> import os, tempfile
-    >>> import lapwing.persistence
+    >>> import lapwing
     >>> from lapwing import LPP
     >>> from sklearn.datasets import load_digits
     >>> X = load_digits().data
     >>> model = LPP(10).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "digits.lapwing")
-    ...     lapwing.persistence.save(model, path)
-    ...     same = lapwing.persistence.load(path)
+    ...     lapwing.save(model, path)
+    ...     same = lapwing.load(path)
     >>> bool((same.transform(X) == model.transform(X)).all())
     True
     """

@@ -77,9 +77,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     True
     """
 
-    n_neighbors: ClassVar[int] = 5  # how many neighbours the default graph has
-    # The recall of approximate searches; a higher one would change a linear map by less than 0.05 %.
-    _recall: ClassVar[float] = 0.95
+    n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
+    _recall: ClassVar[float] = 0.95  # of approximate searches; more would change a linear map by less than 0.05 %
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links matter only through their mean
@@ -196,10 +195,14 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return clone(self)._prepared(X, y)[0]
 
     def try_out(self) -> None:
-        """Raise where a fitted estimator could not be used, as one from a forged file. By default it never raises."""
+        """Raise an error where a fitted estimator cannot be used. By default it never raises.
+
+        :func:`lapwing.load` calls it on what it has read, because a file may hold arrays that do not fit together. Write it
+        where a model of yours holds something that can fail when it is first used.
+        """
 
     def samples_rows(self, n: int, most: int | None = None) -> bool:
-        """Whether the default graph of n rows in memory searches for a sample of them.
+        """Whether the default graph of n rows in memory searches for the neighbours of a sample of the rows, and not of all.
 
         Parameters
         ----------
@@ -211,7 +214,13 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         return self._samples_rows and n > (MANY_ROWS if most is None else most)
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        """The graph that ``graph=None`` stands for, with this many neighbours."""
+        """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.
+
+        Parameters
+        ----------
+        n_neighbors : int
+            How many neighbours it has: what ``graph=7`` gives, or else ``n_neighbors`` of the class.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no default graph; give graph=")
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
@@ -287,7 +296,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """Raise where a parameter is wrong for any X."""
 
     def why_unweighted(self) -> str | None:
-        """Why ``sample_weight`` cannot act with these parameters; None where it can."""
+        """The reason why ``sample_weight`` cannot act with these parameters, as a sentence; None where it can act."""
         if not self.may_weigh:
             return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
         try:

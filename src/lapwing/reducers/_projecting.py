@@ -51,7 +51,10 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     @property
     def is_nested(self) -> bool:
-        """Whether the components of a fit with fewer components, and the same ``pca``, are the first of these."""
+        """Whether a fit with fewer components, and the same ``pca``, finds the first components of this one.
+
+        :func:`~lapwing.comparison.compare` then fits a method once for several numbers of dimensions.
+        """
         return True
 
     def _check_parameters(self) -> None:
@@ -94,7 +97,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         raise NotImplementedError
 
     def preprojection(self, data: Rows) -> Preprojection:
-        """``pca=`` as it acts on these rows: how many principal directions are kept.
+        """What ``pca=`` comes to on these rows: how many principal directions are kept, or which share of the variance.
 
         Parameters
         ----------

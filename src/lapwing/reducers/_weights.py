@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
@@ -14,6 +15,8 @@ from sklearn.utils.validation import column_or_1d
 
 from ..graphs import Graph
 from ..rows import encode_labels
+
+WEIGHTS = re.compile(r"^( *)sample_weight : .*\n(?:\1 +.*\n)*", re.M)  # their entry in a docstring
 
 
 class TakesWeights:
@@ -31,6 +34,7 @@ class TakesWeights:
         own = signature(fit)
         kept = [parameter for name, parameter in own.parameters.items() if name != "sample_weight"]
         without.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+        without.__doc__ = fit.__doc__ and WEIGHTS.sub("", fit.__doc__)  # there is none under ``python -OO``
         self._fit, self._without = fit, without
         self.__doc__ = fit.__doc__
 

@@ -273,7 +273,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     In scikit-learn's own :class:`~sklearn.pipeline.Pipeline` the classifier takes -1 for a class: it predicts it, and a grid
     search rewards it for that. Here -1 means that the label is unknown. A reducer of lapwing sees the rows without labels too,
     and reads -1 as it always does. One that would take -1 for a class, such as scikit-learn's LDA, is fitted to the labelled
-    rows. :meth:`score` counts labelled rows only, so this class alone makes a grid search honest.
+    rows. ``score`` counts labelled rows only, so this class alone makes a grid search honest.
 
     Parameters
     ----------

@@ -1,0 +1,63 @@
+"""What the pages of the reference show.
+
+Members that only the author of a graph or a method needs are shown on the pages of the base classes, and not on the page of each
+graph and method. The initial that a reference begins with (``.. [1] X. He``) stays an initial, and does not number a list. The
+small pictures of the gallery's index say which example they belong to.
+"""
+
+import re
+
+from docutils import nodes
+
+BASES = {
+    "lapwing.graphs.Graph",
+    *(f"lapwing.reducers.{name}Reducer" for name in ("", "Linear", "Kernel", "Free", "Multilinear")),
+    "lapwing.reducers.FeatureSelector",
+}
+FOR_AUTHORS = {
+    # of graphs
+    *(
+        "adjacency",
+        "attracting",
+        "beside_columns",
+        "categorical_columns",
+        "fitted",
+        "grams",
+        "links",
+        "new_links",
+        "patches",
+    ),
+    *("require_blocks", "resolved", "searches", "signed", "term", "terms", "view", "weights_at", "weights_matrix"),
+    *("counts_pairs", "indexes_rows", "is_laplacian", "is_of_classes", "is_semidefinite", "learns"),
+    *("reads_features", "reads_kernel", "reads_labels", "reads_targets"),
+    # of methods
+    *("default_graph", "fitted_width", "is_nested", "n_neighbors", "preprojection", "rows", "samples_rows", "try_out"),
+    "why_unweighted",
+}
+INITIAL = re.compile(r"^(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
+
+
+def skip(app, what, name, thing, skipped, options):
+    """Whether a member is left out; None where that is for Sphinx to decide."""
+    kind = getattr(app.env, "docname", "").rpartition("/")[2]
+    is_ours = kind.startswith(("lapwing.graphs.", "lapwing.reducers.")) or kind.count(".") == 1
+    return True if is_ours and name in FOR_AUTHORS and kind not in BASES else None
+
+
+def keep_initials(app, what, name, thing, options, lines):
+    lines[:] = [INITIAL.sub(r"\1\\", line) for line in lines]
+
+
+def name_pictures(app, doctree, docname):
+    """Gives pictures without a text the title of the page that the link behind them leads to."""
+    for picture in doctree.findall(nodes.image) if docname == "gallery/index" else ():
+        link = picture.next_node(nodes.reference, ascend=True)
+        if not picture.get("alt") and link is not None:
+            picture["alt"] = f"First picture of the example: {link.astext()}"
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", keep_initials, priority=400)  # before numpydoc
+    app.connect("doctree-resolved", name_pictures)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
