@@ -49,6 +49,24 @@ def test_bad_labels(measure):
         measure([[0, 1], [1, 0]], [0, 1])
 
 
+def test_rows_that_ask_all_others():
+    rng = np.random.RandomState(0)
+    Z, y = rng.randint(0, 4, (30, 2)).astype(float), rng.randint(0, 3, 30)  # with ties
+    apart = [
+        retrieval_scores(Z[[i]], y[[i]], np.delete(Z, i, axis=0), np.delete(y, i), n_neighbors=3) for i in range(30)
+    ]
+    assert retrieval_scores(Z, y, n_neighbors=3) == pytest.approx(tuple(np.mean(apart, axis=0)))
+    assert mean_average_precision(Z, y) == pytest.approx(np.mean(apart, axis=0)[0])
+    some = np.linspace(0, 29, 7).astype(int)
+    few = retrieval_scores(Z, y, n_neighbors=3, max_queries=7)
+    assert few == pytest.approx(tuple(np.mean([apart[i] for i in some], axis=0)))
+    assert recall_at_k(Z[:2], [0, 0], n_neighbors=5) == 1  # of one other row
+    with pytest.raises(ValueError, match="one of indexed and indexed_labels is None; pass both"):
+        retrieval_scores(Z, y, Z)
+    with pytest.raises(ValueError, match="queries has 1 row, which has no other to ask"):
+        retrieval_scores(Z[:1], y[:1])
+
+
 def test_retrieval_against_scikit_learn():
     rng = np.random.RandomState(0)
     queries, indexed = rng.standard_normal((20, 3)), rng.standard_normal((50, 3))

@@ -320,7 +320,7 @@ def rank_agreement(before: np.ndarray, after: np.ndarray, k: int) -> tuple[float
 
 
 def mean_average_precision(
-    queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, max_queries: int = QUERIES
+    queries: Any, labels: Any, indexed: Any = None, indexed_labels: Any = None, *, max_queries: int = QUERIES
 ) -> float:
     """How well a search for the nearest rows puts rows of the query's class first: 1 at best.
 
@@ -334,10 +334,11 @@ def mean_average_precision(
         The rows that ask.
     labels : array-like of shape (n_queries,)
         The classes of the queries.
-    indexed : array-like or sparse matrix of shape (n_indexed, n_components)
-        The rows that answer. Where queries are rows of the index, leave them out of it: each would find itself first.
-    indexed_labels : array-like of shape (n_indexed,)
-        The classes of the rows that answer.
+    indexed : array-like or sparse matrix of shape (n_indexed, n_components), default=None
+        The rows that answer. None lets each query ask all other queries. Otherwise no query may be a row of the index: it would
+        find itself first.
+    indexed_labels : array-like of shape (n_indexed,), default=None
+        The classes of the rows that answer; None where ``indexed`` is None.
     max_queries : int, default=1000
         Where there are more queries than this, only so many are asked, spread evenly, each of the whole index.
 
@@ -355,7 +356,13 @@ def mean_average_precision(
 
 
 def recall_at_k(
-    queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, n_neighbors: int = 5, max_queries: int = QUERIES
+    queries: Any,
+    labels: Any,
+    indexed: Any = None,
+    indexed_labels: Any = None,
+    *,
+    n_neighbors: int = 5,
+    max_queries: int = QUERIES,
 ) -> float:
     """The share of queries that have a row of their class among their k nearest rows, as metric learning measures it.
 
@@ -368,10 +375,11 @@ def recall_at_k(
         The rows that ask.
     labels : array-like of shape (n_queries,)
         The classes of the queries.
-    indexed : array-like or sparse matrix of shape (n_indexed, n_components)
-        The rows that answer. Where queries are rows of the index, leave them out of it: each would find itself first.
-    indexed_labels : array-like of shape (n_indexed,)
-        The classes of the rows that answer.
+    indexed : array-like or sparse matrix of shape (n_indexed, n_components), default=None
+        The rows that answer. None lets each query ask all other queries. Otherwise no query may be a row of the index: it would
+        find itself first.
+    indexed_labels : array-like of shape (n_indexed,), default=None
+        The classes of the rows that answer; None where ``indexed`` is None.
     n_neighbors : int, default=5
         How many nearest rows are looked at, k.
     max_queries : int, default=1000
@@ -392,7 +400,13 @@ def recall_at_k(
 
 
 def retrieval_scores(
-    queries: Any, labels: Any, indexed: Any, indexed_labels: Any, *, n_neighbors: int = 5, max_queries: int = QUERIES
+    queries: Any,
+    labels: Any,
+    indexed: Any = None,
+    indexed_labels: Any = None,
+    *,
+    n_neighbors: int = 5,
+    max_queries: int = QUERIES,
 ) -> tuple[float, float]:
     """How well the nearest rows of an index answer queries: :func:`mean_average_precision` and :func:`recall_at_k` at once.
 
@@ -407,10 +421,11 @@ def retrieval_scores(
         The rows that ask.
     labels : array-like of shape (n_queries,)
         The classes of the queries.
-    indexed : array-like or sparse matrix of shape (n_indexed, n_components)
-        The rows that answer. Where queries are rows of the index, leave them out of it: each would find itself first.
-    indexed_labels : array-like of shape (n_indexed,)
-        The classes of the rows that answer.
+    indexed : array-like or sparse matrix of shape (n_indexed, n_components), default=None
+        The rows that answer. None lets each query ask all other queries. Otherwise no query may be a row of the index: it would
+        find itself first.
+    indexed_labels : array-like of shape (n_indexed,), default=None
+        The classes of the rows that answer; None where ``indexed`` is None.
     n_neighbors : int, default=5
         How many nearest rows :func:`recall_at_k` looks at, k.
     max_queries : int, default=1000
@@ -425,8 +440,18 @@ def retrieval_scores(
     >>> from lapwing.metrics import retrieval_scores
     >>> retrieval_scores([[0.0]], ["a"], [[1.0], [2.0], [3.0]], ["a", "b", "a"], n_neighbors=1)
     (0.833..., 1.0)
+
+    Each row asks all others:
+
+    >>> retrieval_scores([[0.0], [1.0], [5.0], [7.0]], ["a", "a", "b", "b"], n_neighbors=1)
+    (1.0, 1.0)
     """
     k, most = check_count("n_neighbors", n_neighbors), check_count("max_queries", max_queries)
+    among_themselves = indexed is None
+    if among_themselves != (indexed_labels is None):
+        raise ValueError("one of indexed and indexed_labels is None; pass both, or neither to ask all other queries")
+    if among_themselves:
+        indexed, indexed_labels = queries, labels
     queries, indexed = (
         check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32]) for rows in (queries, indexed)
     )
@@ -438,12 +463,16 @@ def retrieval_scores(
             f"labels are like {labels.tolist()[0]!r}, and indexed_labels like {indexed_labels.tolist()[0]!r}, so that none are "
             "equal; use one kind"
         )
-    asked, n = spread_rows(queries.shape[0], most), indexed.shape[0]
+    asked, n = spread_rows(queries.shape[0], most), indexed.shape[0] - among_themselves
+    if n == 0:
+        raise ValueError("queries has 1 row, which has no other to ask; pass more rows, or indexed")
     average, found = np.full(asked.size, np.nan), np.zeros(asked.size)
     for part in row_blocks(asked.size, 4 * n):
         some = asked[part]
         distances = pairwise_distances(queries[some], indexed)
-        order = np.argsort(distances, axis=1)
+        if among_themselves:
+            distances[np.arange(some.size), some] = np.inf
+        order = np.argsort(distances, axis=1)[:, :n]  # without the query itself, which comes last
         relevant = indexed_labels[order] == labels[some, None]
         first, last = _ties(np.take_along_axis(distances, order, axis=1))
         hits = np.cumsum(relevant, axis=1)

@@ -525,6 +525,10 @@ def test_retrieval_and_clustering_as_goals(digits):
     assert (clusters.criterion, "map" in clusters.measures) == ("clustering", False)
     with pytest.raises(ValueError, match=r"scoring='r2' must be a goal \(classification, retrieval"):
         compare(X, y, scoring="r2")
+    with pytest.raises(
+        ValueError, match=r"classes that were never seen, use .*scoring=lapwing\.selection\.retrieval_scorer"
+    ):
+        compare(X, y, methods=["PCA"], scoring="retrieval", groups=y)
     with pytest.raises(ValueError, match="scoring='retrieval' needs labels"):
         compare(X, scoring="retrieval")
 

@@ -27,7 +27,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from lapwing import LPP, MMC
 from lapwing.graphs import KNN, SameClass
 from lapwing.rows import known_labels
-from lapwing.selection import LabelledSplit, SemiSupervised, bootstrap_error, labelled_scorer, nested_scores
+from lapwing.selection import (
+    LabelledSplit,
+    SemiSupervised,
+    bootstrap_error,
+    labelled_scorer,
+    nested_scores,
+    retrieval_scorer,
+)
 
 X, TRUE = (part[:600] for part in load_digits(return_X_y=True))
 KNOWN = np.random.RandomState(0).random_sample(600) < 0.2  # one label of five
@@ -204,3 +211,31 @@ def test_bad_labels(y, match):
 def test_bad_folds():
     with pytest.raises(ValueError, match="cv=1 must be a whole number, 2 or more"):
         list(LabelledSplit(1).split(X, Y))
+
+
+def test_a_search_among_classes_that_were_not_seen():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300], y[:300]
+    model, folds = LPP("auto", graph="supervised"), GroupKFold(3)
+    found = cross_val_score(model, X, y, groups=y, cv=folds, scoring=retrieval_scorer)
+    for score, (seen, new) in zip(found, folds.split(X, y, y), strict=True):
+        assert not set(y[seen]) & set(y[new])
+        Z, precisions = clone(model).fit(X[seen], y[seen]).transform(X[new]), []
+        for i, label in enumerate(y[new]):
+            order = np.argsort(np.linalg.norm(Z - Z[i], axis=1))
+            relevant = y[new][order[order != i]] == label
+            precisions.append(np.mean([relevant[: j + 1].mean() for j in np.flatnonzero(relevant)]))
+        assert score == pytest.approx(np.mean(precisions))
+    search = GridSearchCV(LPP(), {"n_components": [1, 8]}, cv=folds, scoring=retrieval_scorer).fit(X, y, groups=y)
+    assert search.best_params_ == {"n_components": 8}
+
+
+def test_a_search_leaves_out_rows_of_unknown_class():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:100], y[:100]
+    model = LPP(5).fit(X)
+    partly = np.where(np.arange(100) % 3, y, -1)
+    known = partly >= 0
+    assert retrieval_scorer(model, X, partly) == retrieval_scorer(model, X[known], y[known])
+    with pytest.raises(ValueError, match="y has fewer than two classes among the rows to score"):
+        retrieval_scorer(model, X, np.where(y == 3, 3, -1))

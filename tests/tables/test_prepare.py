@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pytest
 from messy import customers
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -13,6 +14,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from lapwing import load, save
 from lapwing.tables import DatesAsNumbers, Table, batches, prepare, read
 
 pa = pytest.importorskip("pyarrow")
@@ -236,6 +238,37 @@ def test_the_model_takes_the_table_as_it_was_read(tmp_path):
     new[0, :] = np.nan
     new[1, list(model.feature_names_in_).index("plan")] = "a plan that nobody had"
     assert np.isfinite(model.transform(new)).all()
+
+
+def test_a_saved_model_takes_what_read_returns(tmp_path):
+    path = customers(tmp_path / "a.csv", 200)[0]
+    table = read(path, mixed=True, label="churned")
+    prepared = prepare(table)
+    save(prepared.model(PCA(3).fit(prepared.table.X)), tmp_path / "model")
+    model = load(tmp_path / "model")
+    expected = model[-1].transform(prepared.table.X)
+    used = read(path, mixed=True, features=list(model.feature_names_in_))
+    assert table.X.shape[1] > used.X.shape[1]
+    np.testing.assert_array_equal(model.transform(used.X), expected)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_saved_model_takes_columns_of_a_table_by_name(tmp_path):
+    pytest.importorskip("pandas")
+    path = customers(tmp_path / "a.csv", 200)[0]
+    table = read(path, mixed=True, label="churned")
+    prepared = prepare(table)
+    model = prepared.model(PCA(3).fit(prepared.table.X))
+    backwards = read(path, mixed=True, features=table.feature_names[::-1])
+    np.testing.assert_array_equal(model.transform(backwards.to_frame()), model[-1].transform(prepared.table.X))
+
+
+def test_tables_of_numbers_as_a_data_frame():
+    pytest.importorskip("pandas")
+    frame = numbers(np.eye(3)).to_frame()
+    assert list(frame.columns) == ["a", "b", "c"]
+    np.testing.assert_array_equal(frame, np.eye(3))
+    np.testing.assert_array_equal(Table(sparse.csr_array(np.eye(3))).to_frame(), np.eye(3))
 
 
 def numbers(X, names="abcdefgh"):

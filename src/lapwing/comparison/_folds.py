@@ -68,7 +68,8 @@ def _check_groups(groups: np.ndarray, n_splits: int, labels: np.ndarray | None, 
         more = f" and {len(alone) - SHOWN} more" if len(alone) > SHOWN else ""
         raise ValueError(
             f"rows of these classes are all in one group: {', '.join(alone[:SHOWN])}{more}; with that group held out nothing is "
-            "left to learn them from, so use other groups"
+            "left to learn them from, so use other groups; to judge a search among classes that were never seen, use "
+            "cross_val_score(reducer, X, y, cv=GroupKFold(2), groups=y, scoring=lapwing.selection.retrieval_scorer)"
         )
 
 

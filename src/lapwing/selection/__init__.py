@@ -7,6 +7,7 @@ from ._labels import (
     TimeSplit,
     labelled_scorer,
     reducer_of,
+    retrieval_scorer,
     some_rows,
     takes_unknown_for_a_class,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "labelled_scorer",
     "nested_scores",
     "reducer_of",
+    "retrieval_scorer",
     "serving",
     "some_rows",
     "takes_unknown_for_a_class",

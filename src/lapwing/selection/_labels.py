@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_count
+from ..metrics import mean_average_precision
 from ..reducers import Reducer
 from ..rows import encode_labels, known_labels
 
@@ -257,6 +258,55 @@ class _LabelledScorer:
                 "no label is known (not -1) among the rows to score; split with lapwing.selection.LabelledSplit"
             )
         return self.scorer(estimator, some_rows(X, known), some_rows(y, known), **options)
+
+
+def retrieval_scorer(estimator: Any, X: Any, y: Any) -> float:
+    """How well rows held out find others of their class among themselves, for ``scoring=`` of scikit-learn.
+
+    Each row is a query, and all other rows held out are what is searched. With the classes as groups, the rows held out are of
+    classes that the estimator has not seen: the score then tells how well a search works among new classes, which no
+    classifier can be asked. It is the mean average precision (:func:`lapwing.metrics.mean_average_precision`), 1 at best.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted, with ``transform``.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows held out.
+    y : array-like of shape (n_samples,)
+        Their classes, of which there are two or more; rows whose class is unknown (-1) are left out.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The more classes are searched, the harder it is, so scores of different numbers of folds cannot be compared. Few folds, such
+    as 2 or 3, leave many classes to search. Compare with the features as they are:
+    ``sklearn.preprocessing.FunctionTransformer()`` as the estimator.
+
+    Examples
+    --------
+    Learn from five digits and search among the five others, and the other way round:
+
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import GroupKFold, cross_val_score
+    >>> from lapwing import LPP
+    >>> from lapwing.selection import retrieval_scorer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> unseen = {"cv": GroupKFold(2), "groups": y, "scoring": retrieval_scorer}
+    >>> cross_val_score(LPP(8), X, y, **unseen).round(2)
+    array([0.74, 0.55])
+    """
+    known = known_labels(y)
+    labels = np.asarray(some_rows(y, known))
+    if len(np.unique(labels)) < 2:
+        raise ValueError(
+            "y has fewer than two classes among the rows to score, so that every answer is right; use fewer folds, which hold "
+            "out more classes each"
+        )
+    return mean_average_precision(estimator.transform(some_rows(X, known)), labels)
 
 
 def _classifier_has(method: str) -> Callable[[Any], bool]:

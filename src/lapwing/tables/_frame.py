@@ -11,8 +11,8 @@ import numpy as np
 class Frame:
     """Rows whose columns hold numbers, dates or text. There is one array per column, and all have one length.
 
-    ``frame[rows]`` gives some of the rows. ``numpy.asarray(frame)`` gives an array of objects, as scikit-learn's transformers
-    take it.
+    ``frame[rows]`` are some of the rows. ``numpy.asarray(frame)`` is an array of objects, as scikit-learn's transformers take it,
+    and ``frame[rows, columns]`` is a part of that array, as its ``ColumnTransformer`` asks for it.
 
     Parameters
     ----------
@@ -29,7 +29,9 @@ class Frame:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: Any) -> Frame:
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, tuple):
+            return np.asarray(self)[rows]
         return Frame([column[rows] for column in self.columns])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -107,12 +107,44 @@ class Prepared:
         return replace(self, steps=steps, table=replace(self.table, X=X))
 
     def model(self, estimator: Any) -> Any:
-        """The estimator behind the steps, as one model that takes the table as it was read; the estimator stays as it is.
+        r"""The estimator behind the steps, as one model that takes rows as they were read; the estimator stays as it is.
+
+        New rows are passed in one of two ways. A pandas ``DataFrame``, such as :meth:`Table.to_frame` gives, may have its
+        columns in any order and may have others beside them: they are found by name. The ``X`` of a table, or an array, must
+        have the columns ``model.feature_names_in_`` in this order, which ``read(path, mixed=True,
+        features=list(model.feature_names_in_))`` sees to; scikit-learn then warns that it cannot check the names.
 
         Parameters
         ----------
         estimator : estimator
             Fitted on ``table.X``.
+
+        Returns
+        -------
+        estimator
+            A fitted ``Pipeline``, which :func:`lapwing.save` takes; the estimator itself where there are no steps.
+
+        Examples
+        --------
+        A service loads the model and passes new rows as they come, with a column that the model does not know:
+
+        >>> import tempfile
+        >>> from lapwing import LPP, load, save
+        >>> from lapwing.tables import prepare, read
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with open(f"{folder}/birds.csv", "w") as file:
+        ...         _ = file.write("wing,colour\n23.1,black\n,white\n21.0,black\n22.5,white\n20.4,white\n")
+        ...     prepared = prepare(read(f"{folder}/birds.csv", mixed=True))
+        ...     fitted = prepared.settled(LPP(1)).fit(prepared.table.X)
+        ...     save(prepared.model(fitted), f"{folder}/birds.lapwing")
+        ...     model = load(f"{folder}/birds.lapwing")
+        ...     with open(f"{folder}/new.csv", "w") as file:
+        ...         _ = file.write("colour,ringed,wing\nblack,yes,22.0\nwhite,no,\n")
+        ...     new = read(f"{folder}/new.csv", mixed=True)
+        >>> model.feature_names_in_.tolist()
+        ['wing', 'colour']
+        >>> model.transform(new.to_frame()).shape
+        (2, 1)
         """
         if not self.steps:
             return estimator

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._extras import require
 from ._frame import Frame, stacked
 
 VALUES = 2**21  # numbers per batch: 16 MB of float64
@@ -98,6 +99,15 @@ class Table:
         y = None if self.y is None else self.y[rows]
         aside = {name: values[rows] for name, values in self.aside.items()}
         return replace(self, X=self.X[rows], y=y, ids=None if self.ids is None else self.ids[rows], aside=aside)
+
+    def to_frame(self) -> Any:
+        """The features as a pandas DataFrame, which pipelines take by the names of its columns."""
+        pandas = require("pandas", "tables")
+        if not isinstance(self.X, Frame):
+            return pandas.DataFrame(self.X.toarray() if sparse.issparse(self.X) else self.X, columns=self.feature_names)
+        assert self.feature_names is not None
+        columns = zip(self.feature_names, self.X.columns, strict=True)
+        return pandas.DataFrame({name: pandas.Series(values, dtype=values.dtype) for name, values in columns})
 
 
 @dataclass(frozen=True)
