@@ -99,7 +99,7 @@ for name, found in scores.items():
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 means = [np.mean(found) for found in scores.values()]
-colours = ["tab:orange" if "lapwing" in name else "tab:gray" for name in scores]
+colours = ["tab:blue" if "lapwing" in name else "tab:gray" for name in scores]
 ax.barh(
     range(len(means)),
     means,
@@ -141,5 +141,5 @@ plt.show()
 # =====================  ====  ====  ======  ====
 #
 # With labels, the supervised graph *is* a discriminant analysis, with a ridge that follows the data. If you use
-# shrinkage already, you have most of the gain. What lapwing adds are the cases beside: unknown labels, neighbours and
+# shrinkage already, you have most of the gain. What lapwing adds are other cases: unknown labels, neighbours and
 # classes together, sparse data, and data larger than memory.

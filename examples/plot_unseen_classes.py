@@ -55,7 +55,7 @@ print(
 
 from sklearn.decomposition import PCA
 
-from lapwing import LFDA, LPP, LSDA, MFA, KernelLDA
+from lapwing import LFDA, LPP, LSDA, MFA, KernelLDA, KernelLPP
 from lapwing.metrics import mean_average_precision, recall_at_k
 
 k = min(19, len(classes) // 2 - 1)
@@ -67,6 +67,7 @@ methods = {
     "LSDA": LSDA(k),
     "LFDA": LFDA(k),
     "KernelLDA": KernelLDA(),
+    "KernelLPP, classes": KernelLPP("auto", graph="supervised"),
 }
 
 scores = {name: [] for name in ["pixels", *methods]}

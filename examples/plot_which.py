@@ -20,25 +20,34 @@ from sklearn.preprocessing import StandardScaler
 from lapwing import LPP, KernelLPP
 
 questions = [
-    ("Do you want a picture\nin two dimensions, no more?", "t-SNE or UMAP", "tab:gray"),
     (
-        "Is the target a number,\nand not a class?",
+        "Do you only want a picture\nin two dimensions, no labels?",
+        "t-SNE or UMAP",
+        "tab:gray",
+    ),
+    (
+        "Do you have a target, and\nis it a number or a grade?",
         "LPP with\ngraph=Target(15)",
         "tab:blue",
     ),
     (
-        "Are most rows labelled, and\nmust the map be a matrix?",
+        "Are most rows labelled, and will\nyou search among new classes?",
+        'LPP("auto",\ngraph="supervised")',
+        "tab:blue",
+    ),
+    (
+        "Are most rows labelled, and must\nthe projection be linear?",
         'LPP with\ngraph="supervised"',
         "tab:blue",
     ),
     (
-        "Are most rows labelled, and\nmay the map be curved?",
+        "Are most rows labelled, and\nmay the projection be curved?",
         'KernelLPP with\ngraph="supervised"',
         "tab:blue",
     ),
     ("Are a few rows labelled?", 'LPP, graph="semi",\nor LabelSpreading', "tab:blue"),
     (
-        "Do you have links of your\nown: space, time, a network?",
+        "Do you know pairs that belong\ntogether: places, times, a network?",
         "LPP or GraphPCA\nwith your graph",
         "tab:blue",
     ),
@@ -64,22 +73,22 @@ def box(ax, x, y, width, text, color, ink="black"):
     ax.text(x + width / 2, y, text, ha="center", va="center", color=ink, fontsize=13)
 
 
-figure, ax = plt.subplots(figsize=(6.6, 8.4), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.8, 9.4), layout="constrained")
 for place, (question, answer, color) in enumerate(questions):
     y = -1.15 * place
-    box(ax, 0, y, 3.5, question, "#eef3f8")
-    box(ax, 4.5, y, 2.4, answer, color, "white")
-    ax.annotate("", (4.46, y), (3.54, y), arrowprops={"arrowstyle": "-|>", "lw": 1.8})
-    ax.text(4.0, y + 0.07, "yes", ha="center", va="bottom", fontsize=13)
+    box(ax, 0, y, 3.8, question, "#eef3f8")
+    box(ax, 4.7, y, 2.4, answer, color, "white")
+    ax.annotate("", (4.66, y), (3.84, y), arrowprops={"arrowstyle": "-|>", "lw": 1.8})
+    ax.text(4.22, y + 0.07, "yes", ha="center", va="bottom", fontsize=13)
     ax.annotate(
         "",
-        (1.75, y - 0.77),
-        (1.75, y - 0.4),
+        (1.9, y - 0.77),
+        (1.9, y - 0.4),
         arrowprops={"arrowstyle": "-|>", "lw": 1.8},
     )
-    ax.text(1.85, y - 0.58, "no", va="center", fontsize=13)
-box(ax, 0, -1.15 * len(questions), 3.5, "PCA", "tab:gray", "white")
-ax.set(xlim=(-0.1, 7.1), ylim=(-1.15 * len(questions) - 0.5, 0.5))
+    ax.text(2.0, y - 0.58, "no", va="center", fontsize=13)
+box(ax, 0, -1.15 * len(questions), 3.8, "PCA", "tab:gray", "white")
+ax.set(xlim=(-0.1, 7.2), ylim=(-1.15 * len(questions) - 0.5, 0.5))
 ax.axis("off")
 plt.show()
 
@@ -88,7 +97,7 @@ plt.show()
 #
 # How much does it matter? Here are four data sets of scikit-learn, with 100 rows for training. All methods keep one
 # dimension less than there are classes, and the nearest neighbour names the class. The dashed line is the nearest
-# neighbour with all columns.
+# neighbour with all columns, methods of lapwing are blue, and the black lines are standard deviations over five splits.
 
 sets = {
     "iris": load_iris,
@@ -124,7 +133,7 @@ for ax, name in zip(axes.flat, sets, strict=True):
         shown,
         means,
         xerr=errors,
-        color=["tab:gray", "tab:orange", "tab:gray", "tab:orange", "tab:orange"],
+        color=["tab:gray", "tab:blue", "tab:gray", "tab:blue", "tab:blue"],
     )
     ax.axvline(scores[name, "all columns"].mean(), color="black", ls="--")
     ax.set(title=name, xlim=(50, 100))
