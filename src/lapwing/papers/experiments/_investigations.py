@@ -35,7 +35,7 @@ INVESTIGATIONS: dict[str, str] = {
         "print as the other reading, and are taken here because table 3 decides for them."
     ),
     "thesis-table-7.1": (
-        "The thesis tells 68 people apart and only 10 of them are at hand. Fewer people are told apart more easily, by raw pixels "
-        "and Eigenfaces too; no reading of the method can close that."
+        "The thesis tells 68 people apart and only 10 of them are at hand. Fewer people are told apart more easily, by raw "
+        "pixels and Eigenfaces too; no reading of the method can close that."
     ),
 }
