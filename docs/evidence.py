@@ -28,6 +28,7 @@ from lapwing.papers.experiments import (
 ROOT = Path(__file__).parent
 PAGE, PICTURE = ROOT / "evidence.md", ROOT / "_static" / "evidence.svg"
 MARKED = re.compile(r"(^<!-- written by docs/evidence\.py -->\n).*?(^<!-- end of docs/evidence\.py -->)", re.S | re.M)
+INKS = dict(zip(VERDICTS, ("#ffffff", "#1d2733", "#1d2733", "#ffffff"), strict=True))  # of the counts on them
 COLORS = dict(zip(VERDICTS, ("#00785a", "#d99a1c", "#7d8fd6", "#c2482e"), strict=True))
 
 
@@ -42,7 +43,8 @@ def tables(summaries: Sequence[Summary], declared: Mapping[str, Experiment]) -> 
         _reasons(),
         "## Every experiment",
         "An experiment with * uses other data than the paper's; its verdicts are shown and not counted above.\n"
-        f"All repetitions together took {sum(s.seconds for s in summaries) / 60:.0f} minutes of one core.",
+        "Where fewer repetitions stand than are declared, the rest has not been run yet.\n"
+        f"All repetitions that stand here took at most {sum(s.seconds for s in summaries) / 60:.0f} minutes of one core.",
         _of_experiments({s.experiment.name: s for s in summaries}, declared),
         "## What cannot be repeated",
         "\n".join(f"- {what}: {why}." for what, why in IMPOSSIBLE.items()),
@@ -86,7 +88,7 @@ def picture(found: Mapping[str, Tally]) -> str:
         f'<rect width="{left + width + 20}" height="{height}" fill="#ffffff"/>',
     ]
     for place, verdict in enumerate(VERDICTS):
-        x = left + place * 132 - 130
+        x = left + place * 150 - 130
         parts.append(f'<rect x="{x}" y="14" width="12" height="12" fill="{COLORS[verdict]}"/>')
         parts.append(f'<text x="{x + 17}" y="25" fill="#1d2733" font-size="13">{verdict}</text>')
     for row, tally in enumerate(found.values()):
@@ -96,7 +98,7 @@ def picture(found: Mapping[str, Tally]) -> str:
             share = width * tally.own[verdict] / max(tally.tried, 1)
             parts.append(f'<rect x="{x:.1f}" y="{y}" width="{share:.1f}" height="26" fill="{COLORS[verdict]}"/>')
             if share > 30:
-                parts.append(f'<text x="{x + 6:.1f}" y="{y + 18}" fill="#ffffff">{tally.own[verdict]:,}</text>')
+                parts.append(f'<text x="{x + 6:.1f}" y="{y + 18}" fill="{INKS[verdict]}">{tally.own[verdict]:,}</text>')
             x += share
     return "\n".join([*parts, "</svg>", ""])
 

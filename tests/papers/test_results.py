@@ -137,7 +137,7 @@ def test_a_paper_is_counted_by_its_own_data():
     assert found["lpdp"].other["not reproduced"] == 1
     said = found["lpdp"].sentence
     assert said.startswith(
-        "Of 1 printed numbers and statements tried on the own data of Gui, Wang and Zhu 2010, 0 are reproduced"
+        "Of 1 numbers and statements of Gui, Wang and Zhu 2010 tried on the paper's own data, 0 are "
     )
     assert said.endswith("and 1 is not reproduced; on other data it is 0 of 1.")
 

@@ -34,7 +34,7 @@ class Tally:
     def sentence(self) -> str:
         """The claim of the library, with its counts."""
         name = self.name.split(" (")[0]
-        text = f"Of {self.tried:,} printed numbers and statements tried on the own data of {name}, {_told(self.own)}"
+        text = f"Of {self.tried:,} numbers and statements of {name} tried on the paper's own data, {_told(self.own)}"
         if self.other.total():
             text += f"; on other data it is {self.other[REPRODUCED]:,} of {self.other.total():,}"
         return f"{text}."
