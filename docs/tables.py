@@ -87,7 +87,7 @@ LABELS = {
     "clustering": "clusters, no labels",
     "maps": "maps of two dimensions, no labels",
 }
-HEADLINES = {  # fixed before anything was measured
+HEADLINES = {
     "labelled": ("LPP, as it comes", "KernelLPP, as it comes"),
     "few-labels": ("LPP, as it comes", "KernelLPP, as it comes"),
     "unseen": ("LPP, as it comes", "KernelLPP, as it comes"),
