@@ -19,7 +19,9 @@ from lapwing.papers.experiments import Summary, collected, get
 
 def readings(name: str, known: list[str]) -> list[str]:
     plain = name.split(" (")[0]
-    return [other for other in known if other == plain or other.startswith((f"{plain} (", f"{plain}, "))]
+    return [
+        other for other in known if other == plain or other.startswith((f"{plain} (", f"{plain}, ", f"{plain} over "))
+    ]
 
 
 def lines(summary: Summary) -> Iterator[str]:
