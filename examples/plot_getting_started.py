@@ -44,8 +44,9 @@ plt.show()
 # %%
 # **A first projection, without labels.** On the left are the first two principal components of the table as it is:
 # the horizontal axis is proline. In the middle and on the right each column is divided by its standard deviation
-# first, and then reduced by PCA or by LPP. Scaling makes most of the difference here. LPP notices by itself that the
-# units differ, scales the columns, and says so with a warning. We scale ourselves, which is good practice in any case.
+# first, and then reduced by PCA or by LPP. On this table scaling makes the difference: after it, PCA and LPP give
+# nearly the same picture. LPP notices by itself that the units differ, scales the columns, and says so with a warning.
+# We scale ourselves, which is good practice in any case.
 
 reductions = {
     "PCA, not scaled": PCA(2),

@@ -23,7 +23,7 @@ ALWAYS_THE_SAME = "always the largest class"
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What :func:`compare` has found: the scores of every method, and a model of each on all data.
+    """What :func:`~lapwing.comparison.compare` has found: the scores of every method, and a model of each on all data.
 
     Attributes
     ----------
