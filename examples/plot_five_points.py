@@ -18,7 +18,7 @@ plt.rcParams.update(
 )
 X = np.array([[0, 0], [2, 0], [5, 0], [1, 3], [4, 3]], dtype=float)
 y = np.array([0, 0, 1, 0, 1])
-NAMES, COLOURS = "ABCDE", np.array(["tab:blue", "tab:orange"])
+NAMES, COLOURS = "PQRST", np.array(["tab:blue", "tab:orange"])
 
 
 def points(ax, labels=None, title=""):
@@ -70,7 +70,7 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# A graph links each point to its nearest neighbour: A and B, B and C, D and E. On the left all links have the weight
+# A graph links each point to its nearest neighbour: P and Q, Q and R, S and T. On the left all links have the weight
 # 1. On the right they have heat weights, which give the short link more weight than the long ones.
 
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained", sharey=True)
@@ -147,9 +147,9 @@ for ax, (title, places) in zip(axes, lines.items(), strict=True):
 plt.show()
 
 # %%
-# Now the points have labels: A, B and D are blue, C and E are orange. The graph of classes links points of the same
+# Now the points have labels: P, Q and S are blue, R and T are orange. The graph of classes links points of the same
 # class, and the least cost is in another direction, which is nearly horizontal. Repulsion takes near points of
-# different classes, here B and C and D and E, and gives their distance a negative cost.
+# different classes, here Q and R, and S and T, and gives their distance a negative cost.
 
 classes, repelled = SameClass(), SameClass() - 0.5 * Repulsion(2, weights="binary")
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained", sharey=True)

@@ -53,7 +53,7 @@ questions = [
     ),
     (
         "Do you want to cluster\nthe documents you have?",
-        "LPI, beside\nTruncatedSVD",
+        "LPI or\nTruncatedSVD",
         "tab:blue",
     ),
 ]
