@@ -1,5 +1,7 @@
 """Parquet files in blocks: columns by name, labels among them."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -45,6 +47,45 @@ def test_columns_are_read_by_name(tmp_path):
     pq.write_table(table(X[:, :-1]), tmp_path / "fewer.parquet")
     with pytest.raises(ValueError, match=r"no column 'column 5', which the model was fitted on"):
         model.transform(ds.dataset(tmp_path / "fewer.parquet"))
+
+
+def test_columns_can_be_chosen(tmp_path):
+    X, y = data()
+    names = [f"column {j}" for j in (4, 1, 2)]
+    rows = parquet(X, tmp_path, label=y, word=y.astype(str))
+    chosen = as_blocks(rows, columns=names)
+    for method, label in (("LPP", None), ("MMC", "label"), ("MMC", "word")):
+        model = clone(METHODS[method]).fit(chosen, label)
+        assert_alike(clone(METHODS[method]).fit(X[:, [4, 1, 2]], None if label is None else y), model)
+        assert list(model.feature_names_in_) == names
+        np.testing.assert_array_equal(model.transform(rows), model.transform(chosen))
+    with pytest.raises(ValueError, match=r"X has no column 'columns', .*columns= names; there are column 0"):
+        as_blocks(rows, columns=["columns"])
+    with pytest.raises(ValueError, match="y='labels' is no column of X; there are column 0"):
+        MMC(1).fit(chosen, "labels")
+    with pytest.raises(
+        ValueError, match=r"y='label' is one of the features; leave it out of them: as_blocks\(X, y='label'"
+    ):
+        MMC(1).fit(as_blocks(rows, columns=["column 0", "label"]), "label")
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_is_no_data_set(kind, tmp_path):
+    X, _ = data()
+    path = kind(tmp_path / "X.parquet")
+    with pytest.raises(
+        TypeError, match=r"X='.*X.parquet' is a path, not rows; pass pyarrow.dataset.dataset\('.*X.parquet'"
+    ):
+        LPP(1).fit(path)
+    with pytest.raises(TypeError, match="is a path"):
+        LPP(1).fit(X).transform(path)
+
+
+def test_a_scanner_can_be_read_only_once(tmp_path):
+    X, y = data()
+    scanner = parquet(X, tmp_path, label=y).scanner(columns=["column 0", "column 1"])
+    with pytest.raises(TypeError, match=r"Scanner, which can be read only once; .*as_blocks\(dataset, columns="):
+        LPP(1).fit(scanner)
 
 
 def test_columns_of_several_kinds(tmp_path):

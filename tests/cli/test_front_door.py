@@ -106,6 +106,33 @@ def test_a_classifier_behind_the_model():
     assert first in ('"C10000","no"', '"C10000","yes"')
 
 
+def test_coordinates_beside_predictions():
+    customers("customers.csv", 400)
+    for name, option in (("plain", []), ("predicting", ["--predict"])):
+        run("fit", "customers.csv", "-l", "churned", "-d", 3, *option, "-o", f"{name}.lapwing")
+        run("transform", f"{name}.lapwing", "customers.csv", "-o", f"{name}.csv")
+    said = run("transform", "predicting.lapwing", "customers.csv", "--coordinates", "-o", "both.csv").stderr
+    assert "both.csv: 400 rows, 3 components and 400 predictions" in said
+    both, plain = read("both.csv", label="prediction"), read("plain.csv")
+    np.testing.assert_allclose(both.X, plain.X, atol=1e-9)
+    assert both.feature_names == plain.feature_names
+    np.testing.assert_array_equal(both.y, np.loadtxt("predicting.csv", dtype=str, skiprows=1, quotechar='"'))
+    run(
+        "transform", "predicting.lapwing", "customers.csv", "--coordinates", "--id", "customer_id", "-o", "both.parquet"
+    )
+    stored = read("both.parquet", label="prediction", id="customer_id")
+    np.testing.assert_allclose(stored.X, plain.X, atol=1e-9)
+    np.testing.assert_array_equal(stored.y, both.y)
+    refused = run("transform", "predicting.lapwing", "customers.csv", "--coordinates", "-o", "both.npy", code=2).stderr
+    assert "classes beside numbers" in refused
+    classifier = Pipeline([*load("plain.lapwing").steps, ("knn", KNeighborsClassifier(1).fit(plain.X, both.y))])
+    save(classifier, "classifier.lapwing")
+    run("transform", "classifier.lapwing", "customers.csv", "--coordinates", "-o", "behind.csv")
+    np.testing.assert_allclose(read("behind.csv", label="prediction").X, plain.X, atol=1e-9)
+    save(classifier[-1], "bare.lapwing")
+    assert "KNeighborsClassifier" in run("transform", "bare.lapwing", "plain.csv", "--coordinates", code=2).stderr
+
+
 def test_new_rows_are_not_like_the_old():
     customers("old.csv", 300)
     run("fit", "old.csv", "--label", "churned")

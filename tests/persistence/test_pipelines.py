@@ -145,7 +145,8 @@ def test_a_prepared_table(tmp_path):
         (make_pipeline(PowerTransformer(), LPP()), r"step 'powertransformer' \(PowerTransformer\) is no estimator"),
         (
             make_pipeline(StandardScaler(), make_pipeline(LPP(), FunctionTransformer(np.abs))),
-            r"step 'pipeline' \(Pipeline\): step 'functiontransformer' .*func=.* has no place in a model file",
+            r"step 'pipeline' \(Pipeline\): step 'functiontransformer' .*func=.* has no place in a model file, "
+            "which holds no code; apply it to X before the pipeline, in fit and in use, and fit without func",
         ),
         (make_pipeline(SimpleImputer(add_indicator=True), LPP()), r"step 'simpleimputer' .*add_indicator=True"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import warnings
 from collections.abc import Callable, Iterator
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -287,6 +288,10 @@ def projected(model: Any, blocks: Blocks, project: Callable[[Block], np.ndarray]
 def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
     """X as rows in blocks, where it is of a kind that is read so; None where it is an array in memory.
 
+    Methods take a Parquet data set as it is: then all columns but the labels are features, and where no labels are named all
+    columns are. Call this to choose the features. The result stands for X in ``fit``; ``transform`` finds the chosen columns
+    by name, also in the data set itself.
+
     Parameters
     ----------
     X : Blocks, numpy.memmap, zarr.Array, pyarrow.dataset.Dataset, dask.array.Array or array-like
@@ -295,6 +300,27 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
         The column of a Parquet data set that holds the labels, and is no feature.
     columns : sequence of str, default=None
         The columns of a Parquet data set that are features; None is all others.
+
+    Returns
+    -------
+    Blocks or None
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np, pyarrow as pa
+    >>> from pyarrow import dataset, parquet
+    >>> from lapwing import LPP
+    >>> from lapwing.blocks import as_blocks
+    >>> values = np.random.RandomState(0).rand(3, 50)
+    >>> table = pa.table({"a": values[0], "b": values[1], "c": values[2], "label": np.arange(50) % 2})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parquet.write_table(table, f"{folder}/rows.parquet")
+    ...     rows = dataset.dataset(f"{folder}/rows.parquet")
+    ...     model = LPP(1).fit(as_blocks(rows, columns=["a", "b"]))
+    ...     Z = model.transform(rows)
+    >>> model.feature_names_in_.tolist(), Z.shape
+    (['a', 'b'], (50, 1))
     """
     blocks = X if isinstance(X, Blocks) else _as_blocks(X, y, columns)
     if blocks is not None and blocks.shape[1] == 0:
@@ -304,6 +330,16 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
 
 def _as_blocks(X: Any, y: Any, columns: Any) -> Blocks | None:
     package = type(X).__module__.partition(".")[0]
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            f"X={str(X)!r} is a path, not rows; pass pyarrow.dataset.dataset({str(X)!r}), which is read in blocks, or "
+            f"lapwing.tables.read({str(X)!r}).X"
+        )
+    if package == "pyarrow" and type(X).__name__ == "Scanner":
+        raise TypeError(
+            "X is a pyarrow Scanner, which can be read only once; choose columns of the data set that it reads: "
+            "lapwing.blocks.as_blocks(dataset, columns=[...])"
+        )
     if package == "dask":
         from ._dask import DaskBlocks
 

@@ -19,15 +19,14 @@ class ParquetBlocks(Blocks):
         if not hasattr(dataset, "scanner"):
             raise TypeError(f"X is a {type(dataset).__name__}; pass a data set: pyarrow.dataset.dataset(path)")
         self._dataset = dataset
-        self._label = label if isinstance(label, str) else None
+        self._label = self._checked_label(label) if isinstance(label, str) else None
         names = dataset.schema.names
-        if self._label is not None and self._label not in names:
-            raise ValueError(f"y={label!r} is no column of X; there are {', '.join(names[:20])}")
         self.feature_names = [name for name in names if name != self._label] if columns is None else list(columns)
         missing = [name for name in self.feature_names if name not in names]
         if missing:
             raise ValueError(
-                f"X has no column {missing[0]!r}, which the model was fitted on; there are {', '.join(names[:20])}"
+                f"X has no column {missing[0]!r}, which the model was fitted on or columns= names; there are "
+                f"{', '.join(names[:20])}"
             )
         kinds = {name: dataset.schema.field(name).type for name in self.feature_names}
         words = [
@@ -37,8 +36,8 @@ class ParquetBlocks(Blocks):
         ]
         if words:
             raise ValueError(
-                f"column {words[0]!r} of X is {kinds[words[0]]}, not numbers; name it as y if it holds the labels, or leave it "
-                "out of the data set"
+                f"column {words[0]!r} of X is {kinds[words[0]]}, not numbers; name it as y if it holds the labels, or "
+                "choose columns of numbers: lapwing.blocks.as_blocks(X, columns=[...])"
             )
         small = all(pa.types.is_float32(kind) or pa.types.is_float16(kind) for kind in kinds.values())
         self.dtype = np.dtype(np.float32 if small else np.float64)
@@ -56,10 +55,21 @@ class ParquetBlocks(Blocks):
             start += batch.num_rows
 
     def labels(self, y: Any) -> Any:
-        if self._label is None:
+        label = self._label
+        if label is None and isinstance(y, str):
+            label = self._checked_label(y)
+            if label in self.feature_names:
+                raise ValueError(f"y={y!r} is one of the features; leave it out of them: as_blocks(X, y={y!r})")
+        if label is None:
             return y
-        found = [batch.column(0).to_numpy(zero_copy_only=False) for batch in self._batches([self._label], 1 << 16)]
+        found = [batch.column(0).to_numpy(zero_copy_only=False) for batch in self._batches([label], 1 << 16)]
         return np.concatenate(found)
+
+    def _checked_label(self, label: str) -> str:
+        names = self._dataset.schema.names
+        if label not in names:
+            raise ValueError(f"y={label!r} is no column of X; there are {', '.join(names[:20])}")
+        return label
 
     def _batches(self, columns: Any, rows: int) -> Iterator[Any]:
         from pyarrow import dataset
@@ -79,6 +89,6 @@ class ParquetBlocks(Blocks):
 def _refuse_nulls(name: str, start: int, column: Any) -> None:
     row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
     raise ValueError(
-        f"column {name!r} of X has missing values (the first in row {row:,}); impute or drop such rows, or leave the column out "
-        "of the data set"
+        f"column {name!r} of X has missing values (the first in row {row:,}); impute or drop such rows, or choose other "
+        "columns: lapwing.blocks.as_blocks(X, columns=[...])"
     )

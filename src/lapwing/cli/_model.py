@@ -332,11 +332,16 @@ def transform(
     resize: Resize = None,
     grey: Grey = None,
     zero_based: ZeroBased = False,
+    coordinates: Annotated[
+        bool,
+        typer.Option("--coordinates", help="Of a model that predicts, write the coordinates beside the predictions."),
+    ] = False,
     import_: Import = None,
 ) -> None:
     """Project DATA, in batches of rows: files of any size in little memory.
 
-    Columns are found by name where the model knows names. Those of --label and --id are copied to the output.
+    Columns are found by name where the model knows names. Those of --label and --id are copied to the output. A model of fit
+    --predict writes the class of each row, and with --coordinates its coordinates too.
     """
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     check_writer(output)
@@ -346,6 +351,7 @@ def transform(
     start = time.perf_counter()
     imported(import_)
     estimator = loaded(model)
+    projector = _projector(estimator, coordinates, output)
     given = {name: value for name, value in options.items() if name != "prepare"}
     inputs, names = inputs_of(estimator), getattr(estimator, "feature_names_in_", None)
     kinds = None
@@ -358,19 +364,18 @@ def transform(
     notes = Notes(inputs or [], names, fills_gaps(estimator), data)
     with progress("projecting") as update, writing(output):
         checked = notes.kept(_of_one_shape(estimator, tables, data))
-        projected = _projected(estimator, checked, plain, update, data)
+        projected = _projected(estimator, projector, checked, plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
     notes.told()
     if output != "-":
-        projects = hasattr(estimator, "transform")
-        what = (
-            f"{counted(rows, 'row')}, {counted(n_outputs(estimator), 'component')}"
-            if projects
-            else f"{rows:,} predictions"
-        )
-        written = f"{what} ({size(output)})"
+        what = []
+        if projector is not None:
+            what.append(f"{counted(rows, 'row')}, {counted(n_outputs(projector), 'component')}")
+        if projector is not estimator:
+            what.append(f"{rows:,} predictions")
+        written = f"{' and '.join(what)} ({size(output)})"
         say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
 
 
@@ -448,24 +453,52 @@ def _of_one_shape(model: Any, tables: Iterator[Any], data: str) -> Iterator[Any]
         yield table
 
 
-def _projected(estimator: Any, tables: Iterator[Any], plain: bool, update: Progress, data: str) -> Iterator[Any]:
-    from scipy import sparse
+def _projector(model: Any, coordinates: bool, output: str) -> Any:
+    """What makes the coordinates that are written: the model, or, of one that predicts, what is before its classifier."""
+    if hasattr(model, "transform"):
+        return model
+    if not coordinates:
+        return None
+    if output.lower().endswith(".npy"):
+        raise typer.BadParameter("classes beside numbers: write .parquet or .csv", param_hint="--coordinates")
+    from sklearn.pipeline import Pipeline
 
-    projects = hasattr(estimator, "transform")
-    names = [str(name) for name in estimator.get_feature_names_out()] if projects else ["prediction"]
+    *before, (name, last) = getattr(model, "steps", [("model", model)])
+    steps = [*before, (name, last.reducer_)] if hasattr(last, "reducer_") else before
+    if not steps:
+        raise typer.BadParameter(f"{type(model).__name__} predicts from the columns", param_hint="--coordinates")
+    return Pipeline(steps)
+
+
+def _projected(
+    estimator: Any, projector: Any, tables: Iterator[Any], plain: bool, update: Progress, data: str
+) -> Iterator[Any]:
+    names = [] if projector is None else [str(name) for name in projector.get_feature_names_out()]
+    names += [] if projector is estimator else ["prediction"]
     done = 0
     for table in tables:
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
-                Z = estimator.transform(table.X) if projects else estimator.predict(table.X).reshape(-1, 1)
+                warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
+                Z = _outputs(estimator, projector, table.X)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{data}: {error}") from error
         done += len(table)
         update(done, None, "projecting, rows")
-        Z = Z.toarray() if sparse.issparse(Z) else Z  # a choice of features from sparse data is sparse
         projected = replace(table, X=Z, feature_names=names, kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
+
+
+def _outputs(estimator: Any, projector: Any, X: Any) -> Any:
+    """The coordinates, the predictions, or, as objects, both."""
+    import numpy as np
+    from scipy import sparse
+
+    if projector is None:
+        return estimator.predict(X).reshape(-1, 1)
+    Z = projector.transform(X)
+    Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data
+    return Z if projector is estimator else np.column_stack([Z.astype(object), estimator.predict(X).astype(object)])
 
 
 def _shown(table: Any) -> Any:

@@ -418,8 +418,10 @@ def check_parameters(estimator: Any) -> None:
     for name in STORABLE[type(estimator)].without:
         value = getattr(estimator, name)
         if value not in (None, False):
+            instead = "apply it to X before the pipeline, in fit and in use, and " if callable(value) else ""
             raise ValueError(
-                f"{type(estimator).__name__}({name}={value!r}) has no place in a model file; fit without {name}"
+                f"{type(estimator).__name__}({name}={value!r}) has no place in a model file"
+                f"{', which holds no code' if instead else ''}; {instead}fit without {name}"
             )
 
 
