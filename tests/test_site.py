@@ -212,3 +212,8 @@ def test_an_initial_is_no_number():
     lines = [".. [1] X. He and others", "   .. [2] T. T. Ngo", ".. [3] Later"]
     reference.keep_initials(None, "class", "LPP", None, None, lines)
     assert lines == [r".. [1] \X. He and others", r"   .. [2] \T. T. Ngo", ".. [3] Later"]
+
+
+def test_names_in_the_navigation_are_broken_at_dots():
+    link = '<a href="a_b.html">metrics.recall_at_k</a> <p>No word. Here_</p>'
+    assert reference.breakable(link) == link.replace("metrics.recall_at_k", "metrics.<wbr>recall_<wbr>at_<wbr>k")

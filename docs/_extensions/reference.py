@@ -2,7 +2,8 @@
 
 Members that only the author of a graph or a method needs are shown on the pages of the base classes, and not on the page of each
 graph and method. The initial that a reference begins with (``.. [1] X. He``) stays an initial, and does not number a list. The
-small pictures of the gallery's index say which example they belong to.
+small pictures of the gallery's index say which example they belong to. Long names in the navigation are broken at their dots and
+underscores.
 """
 
 import re
@@ -56,7 +57,18 @@ def name_pictures(app, doctree, docname):
             picture["alt"] = f"First picture of the example: {link.astext()}"
 
 
+def breakable(html):
+    """HTML in which a name of the reference may be broken behind its dots and underscores, and nowhere else."""
+    return re.sub(r">\s*[\w.]+\s*<", lambda name: re.sub(r"([._])(?=\w)", r"\1<wbr>", name[0]), str(html))
+
+
+def add_filter(app):
+    if environment := getattr(getattr(app.builder, "templates", None), "environment", None):
+        environment.filters["breakable"] = breakable
+
+
 def setup(app):
+    app.connect("builder-inited", add_filter)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", keep_initials, priority=400)  # before numpydoc
     app.connect("doctree-resolved", name_pictures)
