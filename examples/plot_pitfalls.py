@@ -11,11 +11,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits, load_wine
-from sklearn.model_selection import (
-    StratifiedShuffleSplit,
-    cross_val_score,
-    train_test_split,
-)
+from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
@@ -94,9 +90,10 @@ for ax, balance in zip(axes[1:], (False, True), strict=True):
 plt.show()
 
 # %%
-# **Leakage.** The labels are thrown by coin, so no model can be right more than half of the time. A supervised
+# **Leakage.** The labels are random, so no model can be right much more often than half of the time. A supervised
 # projection that is fitted to all rows before the cross-validation seems to be always right.
 
+rng = np.random.default_rng(0)
 X, y = rng.normal(size=(100, 200)), rng.integers(0, 2, 100)
 supervised = LPP("auto", graph="supervised")
 bars(
@@ -106,7 +103,7 @@ bars(
         "fitted inside the folds": 100
         * cross_val_score(make_pipeline(supervised, nearest), X, y).mean(),
     },
-    "Labels thrown by coin",
+    "Random labels",
 )
 
 # %%
@@ -114,8 +111,8 @@ bars(
 # pipeline learns to answer -1, its score counts that as right, and it is useless on new rows.
 
 X, y = load_digits(return_X_y=True)
-X, X_new, y, y_new = train_test_split(X, y, train_size=900, stratify=y, random_state=0)
-some = np.where(rng.random(len(y)) < 0.25, y, -1)
+X, X_new, y, y_new = X[:900], X[900:], y[:900], y[900:]
+some = np.where(np.random.default_rng(1).random(900) < 0.25, y, -1)
 pipeline, model = (
     make_pipeline(LPP(10), KNeighborsClassifier(5)),
     SemiSupervised(LPP(10, graph="semi"), nearest),
