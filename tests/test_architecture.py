@@ -38,7 +38,7 @@ MAY_IMPORT = {
     },
     "cost": {"blocks", "graphs", "maps", "methods", "neighbors", "operators", "reducers", "rows", "solvers"},
     "clustering": {"graphs", "methods", "rows"},
-    "selection": {"graphs", "reducers", "rows"},
+    "selection": {"graphs", "metrics", "reducers", "rows"},
     "comparison": {"graphs", "maps", "methods", "metrics", "operators", "reducers", "report", "rows", "selection"},
     "persistence": {"devices", "graphs", "maps", "methods", "reducers", "selection", "solvers", "tables"},
     "inspection": {"rows"},

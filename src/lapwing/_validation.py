@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,15 @@ def check_not_negative(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name}={value!r} must be a finite number, 0 or more")
     return float(value)
+
+
+def check_no_path(X: Any) -> None:
+    """Raise where X says where rows are, and is none."""
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X, or, to a method that reads rows in "
+            f"blocks, pyarrow.dataset.dataset({str(X)!r})"
+        )
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from lapwing import (
     LPP,
     MMC,
+    LaplacianEigenmaps,
 )
 from lapwing.blocks import as_blocks
 
@@ -73,10 +74,9 @@ def test_columns_can_be_chosen(tmp_path):
 def test_a_path_is_no_data_set(kind, tmp_path):
     X, _ = data()
     path = kind(tmp_path / "X.parquet")
-    with pytest.raises(
-        TypeError, match=r"X='.*X.parquet' is a path, not rows; pass pyarrow.dataset.dataset\('.*X.parquet'"
-    ):
-        LPP(1).fit(path)
+    for method in (LPP(1), LaplacianEigenmaps(1)):
+        with pytest.raises(TypeError, match=r"X='.*X.parquet' is a path, not rows; .*pyarrow\.dataset\.dataset\("):
+            method.fit(path)
     with pytest.raises(TypeError, match="is a path"):
         LPP(1).fit(X).transform(path)
 

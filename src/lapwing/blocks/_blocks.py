@@ -5,13 +5,13 @@ from __future__ import annotations
 import mmap
 import warnings
 from collections.abc import Callable, Iterator
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
+from .._validation import check_no_path
 from ..devices import host
 from ..operators import canonical
 from ._progress import Progress
@@ -330,11 +330,7 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
 
 def _as_blocks(X: Any, y: Any, columns: Any) -> Blocks | None:
     package = type(X).__module__.partition(".")[0]
-    if isinstance(X, str | PathLike):
-        raise TypeError(
-            f"X={str(X)!r} is a path, not rows; pass pyarrow.dataset.dataset({str(X)!r}), which is read in blocks, or "
-            f"lapwing.tables.read({str(X)!r}).X"
-        )
+    check_no_path(X)
     if package == "pyarrow" and type(X).__name__ == "Scanner":
         raise TypeError(
             "X is a pyarrow Scanner, which can be read only once; choose columns of the data set that it reads: "

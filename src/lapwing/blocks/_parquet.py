@@ -13,6 +13,8 @@ from ._blocks import Block, Blocks, block_rows
 class ParquetBlocks(Blocks):
     """A ``pyarrow.dataset.Dataset``. All columns of numbers are features, except for that of the labels."""
 
+    feature_names: list[str]
+
     def __init__(self, dataset: Any, label: Any = None, columns: Any = None):
         import pyarrow as pa
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from .._clock import now
 from .._docstrings import Documented, page_of_a_class
-from .._validation import of_numbers
+from .._validation import check_no_path, of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..devices import is_tensor
 from ..graphs import Graph, Repulsion
@@ -333,6 +333,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
         else:
             accept = "csr" if self._takes_sparse else False
+            check_no_path(X)
             with of_numbers():
                 X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
