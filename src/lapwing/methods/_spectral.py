@@ -193,7 +193,7 @@ class DiffusionMaps(LaplacianEigenmaps):
     (1797, 10)
     """
 
-    about = About("neighbours", "L of a neighbour graph, the density divided out", "its D, with i = j")
+    about = About("neighbours", "L of a neighbour graph, the density divided out", "its D, links to oneself included")
     n_neighbors: ClassVar[int] = 15
     constraint = "degree"
 

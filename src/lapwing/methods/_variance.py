@@ -114,7 +114,7 @@ class GraphPCA(_Variance):
     ((1797, 10), (1797, 10))
     """
 
-    about = About("representation", "−(I + λL)⁻¹: PCA of data smoothed over a graph", "orthogonal")
+    about = About("representation", "−(I + αL)⁻¹: PCA of data smoothed over a graph", "orthogonal")
 
     def __init__(
         self,
@@ -263,7 +263,7 @@ class ContrastivePCA(Supervised, _Variance):
     (1797, 2)
     """
 
-    about = About("representation", "α C_b − C: variance that a background has not", "orthogonal")
+    about = About("representation", "α C_b − C: variance that is not in a background", "orthogonal")
 
     def __init__(
         self,
