@@ -103,7 +103,9 @@ for column, (ax, what) in enumerate(
     ax.barh(
         places,
         [found[column] for found in means.values()],
-        color=["tab:gray" if name in ("pixels", "PCA") else "tab:blue" for name in means],
+        color=[
+            "tab:gray" if name in ("pixels", "PCA") else "tab:blue" for name in means
+        ],
         alpha=0.7,
     )
     for place, found in zip(places, scores.values(), strict=True):
