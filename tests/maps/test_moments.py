@@ -150,7 +150,7 @@ def test_weighted_products_are_read_a_few_rows_at_a_time(monkeypatch):
     np.testing.assert_allclose(_moments._weighted(X, classes, PILOT, of_class), expected, rtol=1e-11)
 
 
-def streamed(A, classes, weights, by_class, step=17):
+def streamed(A, classes, weights, by_class, step):
     """Moments of rows that come so many at a time, each class with the batch that it is first seen in."""
     found = ClassMoments.none(A.shape[1], by_class)
     for start in range(0, A.shape[0], step):
@@ -163,11 +163,12 @@ def streamed(A, classes, weights, by_class, step=17):
 @pytest.mark.parametrize("by_class", [False, True], ids=["all classes together", "class by class"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("first", [[0, 1, 2, -1], [-1, 2, 0, 1], [2, 2, 1, 0]], ids=str)
-def test_rows_that_come_in_batches(first, make, by_class):
+@pytest.mark.parametrize("step", [1, 17], ids="{} at a time".format)
+def test_rows_that_come_in_batches(step, first, make, by_class):
     """Counts, means and scatter of weighted rows, whatever class comes first and whichever never comes."""
     A, weights = np.where(X > 6, 0, X), rng.uniform(0.5, 2, N)
     classes = np.resize(np.repeat(first, 20), N)
-    found, labels = streamed(make(A), classes, weights, by_class), np.r_[np.arange(classes.max() + 1), -1]
+    found, labels = streamed(make(A), classes, weights, by_class, step), np.r_[np.arange(classes.max() + 1), -1]
     members = [classes == label for label in labels]
     there = np.array([rows.any() for rows in members])
     means = [np.average(A[rows], axis=0, weights=weights[rows]) if rows.any() else np.zeros(D) for rows in members]

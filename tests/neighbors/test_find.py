@@ -356,3 +356,15 @@ def test_distances_that_another_program_rounds_are_seen(metric):
     assert not searched.is_kept(rows, cols, exact.astype(np.float32))
     assert not searched.is_kept(rows, cols, exact * (1 + 1e-5))
     assert _spaces.space(Rows(X), "manhattan").is_kept(rows, cols, 2 * exact)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+def test_some_queries_in_small_classes(metric):
+    """All pairs of a small class are compared; edges go from the rows that are searched for."""
+    X, y = np.random.RandomState(0).rand(60, 4), np.arange(60) % 5
+    search = Search(3, metric, among="same_class", queries=20)
+    edges, queries = find(Rows(X, y), search), search.queried(60)
+    D = rule.distances(X, metric)
+    D[(y[:, None] != y) | np.eye(60, dtype=bool)] = np.inf
+    np.testing.assert_array_equal(edges.rows, np.repeat(queries, 3))
+    np.testing.assert_array_equal(edges.cols.reshape(20, 3), np.argsort(D[queries], axis=1, kind="stable")[:, :3])
