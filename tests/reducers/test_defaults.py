@@ -67,7 +67,7 @@ def text(monkeypatch):
 def test_ridge_of_large_sparse_data(text, estimator):
     """As docs/defaults.md and the docstring of LPP say."""
     assert "LPP(ridge=30), the default" in (DOCS / "defaults.md").read_text()
-    assert re.search(r"On sparse X with more than 4,000 rows .* it is 30 ", " ".join(inspect.getdoc(LPP).split()))
+    assert re.search(r"- 30 on sparse X with more than 4,000 rows ", " ".join(inspect.getdoc(LPP).split()))
     automatic = clone(estimator).fit(text, MANY)
     assert automatic.n_pca_ is None
     given = clone(estimator).set_params(ridge=30, pca=None).fit(text, MANY)

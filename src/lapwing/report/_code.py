@@ -257,11 +257,7 @@ class Expressions:
         if type(value) is np.ndarray and value.size <= LONGEST and value.dtype.kind in "biuf":
             self.need("numpy", "np")
             return f'np.array({self(value.tolist())}, dtype="{value.dtype.name}")'
-<<<<<<< HEAD
-        if isinstance(value, np.ufunc) and getattr(np, str(value.__name__), None) is value:
-=======
         if isinstance(value, np.ufunc) and value in vars(np).values():  # NumPy 1 gives it no __qualname__
->>>>>>> trust
             self.need("numpy", "np")
             return f"np.{value.__name__}"
         return self._named(value, name) if hasattr(value, "__qualname__") else self._unwritten(name, value)
