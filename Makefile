@@ -15,7 +15,7 @@ docs: $(READY)
 	$(THREADS) $(BIN)/python -m sphinx -W --keep-going -q -b html docs out/docs
 	@echo 'open out/docs/index.html'
 
-# The published experiments: all of them (about two hours), or a few repetitions of the cheap ones.
+# The published experiments: all of them (about three hours on two cores), or a few repetitions of the cheap ones.
 reproduce: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reproduce]'
 	$(BIN)/lapwing reproduce --all

@@ -304,3 +304,13 @@ def test_the_documented_number_of_samples_of_a_kernel():
         ring = sparse.diags_array([1.0, 1.0], offsets=[1, -1], shape=(rows, rows), format="csr")
         with pytest.raises(error):
             KernelLPP(1, graph=ring, kernel=reached).fit(np.arange(rows, dtype=float)[:, None])
+
+
+def test_a_subclass_may_have_the_name_of_its_base(monkeypatch):
+    """It refers to its base, and not to itself; and a class that is made again, as dataclasses with slots are, keeps its text."""
+    text = "Mine.\n\nParameters\n----------\nn_components\n    As in :class:`LPP`.\n"
+    mine = type("LPP", (lapwing.LPP,), {"__doc__": text, "__module__": __name__})
+    monkeypatch.setattr(sys.modules[__name__], "LPP", mine)
+    assert "How many directions to keep" in mine.__doc__
+    again = type("Again", (lapwing.graphs.Graph,), {"__doc__": vars(mine)["__doc__"]})
+    assert "How many directions to keep" in again.__doc__

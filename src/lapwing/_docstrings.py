@@ -34,7 +34,7 @@ class Documented:
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
         text = vars(cls).get("__doc__")
-        if text is not None and "As in :class:`" in text:  # there is no text under ``python -OO``
+        if isinstance(text, str) and "As in :class:`" in text:  # there is no text under ``python -OO``
             cls.__doc__ = WrittenOut(text)  # type: ignore[assignment]
 
 
@@ -114,4 +114,5 @@ def page_of_a_class() -> str:
 def _named(name: str, owner: type) -> Any:
     package = sys.modules[__package__]
     places = (sys.modules.get(owner.__module__), package.graphs, package)
-    return next((getattr(place, name) for place in places if hasattr(place, name)), None)
+    found = (getattr(place, name) for place in places if hasattr(place, name))
+    return next((cls for cls in found if cls is not owner), None)  # a subclass may have the name of its base

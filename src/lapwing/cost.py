@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log, prod
 from numbers import Integral, Real
-from time import perf_counter, process_time
+from time import get_clock_info, perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,9 @@ from .reducers import FeatureSelector, KernelReducer, LinearReducer, Reducer
 
 LONG = 0.5  # seconds: samples grow until a fit takes about this long
 ENTRIES = 1 << 22  # a sample holds at most this many numbers
+FINE = (
+    get_clock_info("process_time").resolution < 1e-4
+)  # whether the clock of a process can time short parts; not on Windows
 BLOCKS = 4  # where X is read in blocks, a sample is read in this many blocks
 CLASS = 20  # a sample has at least this many rows per class, where X has as many
 # LAPACK, SuperLU and BLAS take memory that Python does not see. It is 0 to 140 % of what Python sees (benchmarks/cost.py).
@@ -230,7 +233,7 @@ def _fitted(model: Any, X: Any, y: np.ndarray) -> _Fitted:
     with warnings.catch_warnings(action="ignore"):
         peak, runs = _traced(model, X, y)
         while len(runs) < 2 or (len(runs) < 6 and len(runs) * min(sum(run.values()) for run in runs) < 2 * LONG):
-            with timed_by((process_time, perf_counter)[len(runs) % 2 == 0]):
+            with timed_by(process_time if len(runs) % 2 and FINE else perf_counter):
                 runs.append(model.fit(X, y).fit_times_)
     best = {name: min(run.get(name, 0.0) for run in runs) for name in runs[0]}
     steps = max(1, int(np.max(getattr(model, "n_iter_", 1))))

@@ -140,3 +140,22 @@ def test_parquet_that_is_refused(tmp_path):
     pq.write_table(pa.table({"label": y}), tmp_path / "label.parquet")
     with pytest.raises(ValueError, match=r"X has 0 features"):
         MMC(1).fit(ds.dataset(tmp_path / "label.parquet"), "label")
+
+
+def test_labels_are_named_once(tmp_path):
+    """Neither other labels than those that the data set was made with, nor labels among the features, are taken in silence."""
+    values = np.random.default_rng(0).normal(size=(3, 60))
+    stored = pa.table({"a": values[0], "b": values[1], "c": values[2], "y": np.arange(60) % 2, "w": np.arange(60) % 3})
+    pq.write_table(stored, tmp_path / "rows.parquet")
+    rows = ds.dataset(tmp_path / "rows.parquet")
+    made = as_blocks(rows, y="y", columns=["a", "b", "c"])
+    expected = MMC(1).fit(values.T, np.arange(60) % 2).components_
+    assert np.allclose(MMC(1).fit(made, "y").components_, expected)
+    with pytest.raises(ValueError, match="y is 'w', but X was made with y='y'"):
+        MMC(1).fit(made, "w")
+    with pytest.raises(ValueError, match="an array of 60"):
+        MMC(1).fit(made, np.arange(60) % 3)
+    with pytest.raises(ValueError, match="columns= has 'y'"):
+        as_blocks(rows, y="y", columns=["a", "y"])
+    with pytest.raises(TypeError, match="columns= chooses columns of a Parquet data set, and X is a ndarray"):
+        as_blocks(values, columns=["a"])

@@ -24,6 +24,8 @@ class ParquetBlocks(Blocks):
         self._label = self._checked_label(label) if isinstance(label, str) else None
         names = dataset.schema.names
         self.feature_names = [name for name in names if name != self._label] if columns is None else list(columns)
+        if columns is not None and self._label in self.feature_names:
+            raise ValueError(f"columns= has {self._label!r}, which y= names as the labels; leave it out of one of them")
         missing = [name for name in self.feature_names if name not in names]
         if missing:
             raise ValueError(
@@ -58,6 +60,11 @@ class ParquetBlocks(Blocks):
 
     def labels(self, y: Any) -> Any:
         label = self._label
+        if label is not None and y is not None and not (isinstance(y, str) and y == label):
+            told = repr(y) if isinstance(y, str) else f"an array of {len(y)}"
+            raise ValueError(
+                f"y is {told}, but X was made with y={label!r}; pass y={label!r}, or make X without: as_blocks(X, columns=[...])"
+            )
         if label is None and isinstance(y, str):
             label = self._checked_label(y)
             if label in self.feature_names:

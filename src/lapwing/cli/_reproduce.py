@@ -48,8 +48,10 @@ def reproduce(
     """
     papers = _experiments()
     if page or keep:
-        if names or everything or quick:
-            raise typer.BadParameter("runs nothing, so it takes no experiments", param_hint="--page, --keep")
+        if names or everything or quick or public or (page and keep):
+            raise typer.BadParameter(
+                "each stands alone: it runs nothing, so it takes no experiments", param_hint="--page, --keep"
+            )
         _look(output, keep)
         return
     if jobs is not None and jobs < 1:
@@ -142,8 +144,11 @@ def _look(folder: Path, keep_first: bool) -> None:
     from ..papers.experiments import experiments, keep
 
     if keep_first:
-        for path in keep(experiments().values(), folder):
+        kept = keep(experiments().values(), folder)
+        for path in kept:
             say(f"wrote {path}")
+        if not kept:
+            say(f"{folder} has no results; run experiments with --output {folder} first")
     else:
         folder.mkdir(parents=True, exist_ok=True)
         _page(folder, {}, kept=True)

@@ -294,7 +294,8 @@ class ContrastivePCA(Supervised, _Variance):
 
     def _code(self, data: Rows) -> int:
         names = class_codes(data.y, data.n)[1]
-        is_label = np.ndim(self.background) == 0 and not sparse.issparse(self.background)
+        background: Any = self.background
+        is_label = np.ndim(background) == 0 and not sparse.issparse(background)
         found = np.flatnonzero(np.array([is_label and bool(name == self.background) for name in names]))
         if not found.size:
             raise ValueError(

@@ -60,7 +60,7 @@ def sentence(found: Mapping[str, Tally]) -> str:
     """What lapwing claims to reproduce of all papers together."""
     own: Counter[str] = sum((tally.own for tally in found.values()), Counter())
     return (
-        f"Of the {own.total():,} numbers and statements of the five papers that could be tried on the papers' own data, "
+        f"Of the {own.total():,} numbers and statements of the papers that have been tried on the papers' own data, "
         f"{_told(own)}."
     )
 
