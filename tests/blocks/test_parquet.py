@@ -157,5 +157,3 @@ def test_labels_are_named_once(tmp_path):
         MMC(1).fit(made, np.arange(60) % 3)
     with pytest.raises(ValueError, match="columns= has 'y'"):
         as_blocks(rows, y="y", columns=["a", "y"])
-    with pytest.raises(TypeError, match="columns= chooses columns of a Parquet data set, and X is a ndarray"):
-        as_blocks(values, columns=["a"])

@@ -322,8 +322,6 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
     >>> model.feature_names_in_.tolist(), Z.shape
     (['a', 'b'], (50, 1))
     """
-    if columns is not None and not type(X).__module__.startswith("pyarrow"):
-        raise TypeError(f"columns= chooses columns of a Parquet data set, and X is a {type(X).__name__}; leave it out")
     blocks = X if isinstance(X, Blocks) else _as_blocks(X, y, columns)
     if blocks is not None and blocks.shape[1] == 0:
         raise ValueError(f"X has 0 features, shape {blocks.shape}, while a minimum of 1 is required; pass some columns")
