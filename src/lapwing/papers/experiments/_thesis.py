@@ -1291,8 +1291,8 @@ PIE_TENSORS = _recognition(
     "thesis-table-7.1",
     "table 7.1 and figure 7.1 (PIE; here 10 of the 68 people)",
     "pie:5poses",
-    "CMU PIE, five poses, 170 images of 32 x 32 pixels a person. The data differ: published are 68 people, here are the 10 that "
-    "are at hand, and fewer people are told apart more easily; the verdicts compare numbers of different data.",
+    "CMU PIE, five poses, 170 images of 32 x 32 pixels per person. The data differ: published are 68 people, here are the 10 "
+    "that are at hand, and fewer people are told apart more easily; the verdicts compare numbers of different data.",
     {
         5: (69.9, 69.9, 31.5, 30.8, 27.9),
         10: (55.7, 55.7, 22.4, 21.1, 16.9),
@@ -1392,7 +1392,8 @@ TENSOR_CLUSTERING = DrawnMeasured(
         f"{LIT} Of k random people all images, in d dimensions by PCA, LPP and normalised cut (Laplacian eigenmaps), in d x d by "
         f"TSA (d up to {LARGEST_SIDE}), all on the graph of 5 neighbours with weights 1 (eq. 7.2), and as they are; k-means, "
         "the best of ten starts by its own objective; percent. 50 draws of people, all 68 once. Printed is the best mean over d, "
-        "which looks at the labels. Tolerance 5 points: means of 50 draws scatter by up to 2, and one image a person is missing."
+        "which looks at the labels. Tolerance 5 points: means of 50 draws scatter by up to 2, and one image per person is "
+        "missing."
     ),
     data=("pie:pose27",),
     what=_tensor_clusters,
