@@ -36,6 +36,13 @@ from lapwing.neighbors import _find
 from lapwing.report._code import program
 from lapwing.selection import LabelledSplit, SemiSupervised, TimeSplit
 
+
+@pytest.fixture(autouse=True)
+def _without_umap(monkeypatch):
+    """The same methods are compared whether umap-learn is installed or not."""
+    monkeypatch.setitem(sys.modules, "umap", None)
+
+
 TRIED = [
     *("PCA", "LDA", "LPP", "OLPP", "NPE", "MMC", "LPDP", "LPP + repulsion"),
     *("shrinkage LDA", "LPP + classes", "OLPP + repulsion", "KernelLPP + classes", "kernel PCA + LDA"),

@@ -216,10 +216,17 @@ def _tree(module: ModuleType) -> ast.Module:
     return ast.parse(_source(module))
 
 
-def _text(module: ModuleType, node: ast.AST) -> str:
+@cache
+def _lines(module: ModuleType) -> list[bytes]:
+    return _source(module).encode().splitlines()
+
+
+def _text(module: ModuleType, node: Any) -> str:
     """What is written there, however its lines are broken: the same on every version of Python."""
-    text = "".join((ast.get_source_segment(_source(module), node) or "").split())
-    return re.sub(r",(?=[)\]}])", "", text)
+    lines = _lines(module)[node.lineno - 1 : node.end_lineno]
+    lines[-1] = lines[-1][: node.end_col_offset]  # first, since the first line may be the last
+    lines[0] = lines[0][node.col_offset :]
+    return re.sub(r",(?=[)\]}])", "", "".join(b"\n".join(lines).decode().split()))
 
 
 @cache
@@ -305,6 +312,7 @@ class Summary:
     def _derive(self) -> None:
         if self.experiment.derived is not None and self._measured:
             self._found = self._measured | {key: list(v) for key, v in self.experiment.derived(self).items()}
+            self.__dict__.pop("keys", None)  # of what was measured alone
 
     @cached_property
     def resampled(self) -> list[Summary]:
@@ -323,7 +331,7 @@ class Summary:
         other._derive()
         return other
 
-    @property
+    @cached_property
     def keys(self) -> list[tuple[str, str, str]]:
         """Quantity, condition and method of everything measured, in the order of the declaration."""
         conditions = list(dict.fromkeys([*self.experiment.conditions, *(key[1] for key in self._found)]))
@@ -336,7 +344,7 @@ class Summary:
         return list(dict.fromkeys(key[1] for key in self.keys))
 
     def runs(self, quantity: str, condition: str, method: str) -> np.ndarray:
-        """One row, or one number, a repetition; what a dimension cannot have is NaN."""
+        """One row, or one number, per repetition; what a dimension cannot have is NaN."""
         return np.asarray(self._found[quantity, condition, method], dtype=float)
 
     def is_curve(self, quantity: str, condition: str, method: str) -> bool:
@@ -344,24 +352,29 @@ class Summary:
 
     def best(self, quantity: str, condition: str, method: str) -> tuple[float, float, float | None]:
         """Mean, standard deviation over repetitions, and for a curve the dimension of the best mean."""
+        runs, dimension = self._best_runs(quantity, condition, method)
+        return float(runs.mean()), float(runs.std()), dimension
+
+    def _best_runs(self, quantity: str, condition: str, method: str) -> tuple[np.ndarray, float | None]:
+        """One number per repetition, of a curve that of the dimension with the best mean, and this dimension."""
         runs = self.runs(quantity, condition, method)
         if runs.ndim == 1:
-            return float(runs.mean()), float(runs.std()), None
+            return runs, None
         sign = -1 if self.experiment.lower_is_better else 1
         if self.experiment.single_run:
-            best = sign * np.nanmax(sign * runs, axis=1)
-            return float(best.mean()), float(best.std()), None
-        if np.isnan(runs.mean(axis=0)).all():
-            return float("nan"), float("nan"), None
-        at = int(np.nanargmax(sign * runs.mean(axis=0)))
-        return float(runs[:, at].mean()), float(runs[:, at].std()), self.experiment.dimensions[at]
+            return sign * np.nanmax(sign * runs, axis=1), None
+        means = sign * runs.mean(axis=0)
+        if np.isnan(means).all():
+            return np.array([np.nan]), None
+        at = int(np.nanargmax(means))
+        return runs[:, at], self.experiment.dimensions[at]
 
     def at(self, quantity: str, condition: str, method: str, dimension: float) -> tuple[float, float]:
         column = self.runs(quantity, condition, method)[:, list(self.experiment.dimensions).index(dimension)]
         return float(column.mean()), float(column.std())
 
     def mean(self, quantity: str, condition: str, method: str) -> float:
-        return self.best(quantity, condition, method)[0]
+        return float(self._best_runs(quantity, condition, method)[0].mean())
 
     @cached_property
     def cells(self) -> list[Cell]:
