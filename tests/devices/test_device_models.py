@@ -161,6 +161,19 @@ def test_rows_stay_on_the_device(there, monkeypatch):
         find(DeviceRows(there(DIGITS), there(LABELS)), Search(3, among=among))
 
 
+@pytest.mark.parametrize("factor", [1.0, 5.0, 1e3])
+def test_a_row_far_from_all_others_keeps_faint_links(factor, there):
+    from lapwing.neighbors import DeviceRows
+    from lapwing.rows import Rows
+
+    X = np.random.RandomState(0).standard_normal((900, 40))
+    X[5] = factor * (1 + X[5])
+    degrees = KNN(5).adjacency(DeviceRows(there(X))).degrees
+    np.testing.assert_allclose(degrees.numpy(force=True), KNN(5).adjacency(Rows(X)).sum(axis=1), rtol=1e-9)
+    with pytest.raises(ValueError, match="gives weight 0 to all edges of 900 samples"):
+        KNN(5, t=1e-9).adjacency(DeviceRows(there(X)))
+
+
 def test_a_model_takes_rows_of_its_own_device(there):
     model = LPP(2).fit(there(DIGITS))
     with pytest.raises(ValueError, match=r"was fitted on torch on .*, and X is not on a device"):

@@ -211,8 +211,8 @@ def bad_data():
                 rf"weights='{weights}' gives negative weights on \d+\.\d% of the edges",
             )
         yield graph(weights=minus), X, r"weights=<function minus.*negative weights on 100\.0% of the edges.*heat"
-        yield graph(weights=short), X, r"weights=<function short.*one finite weight a distance"
-        yield graph(weights=not_a_number), X, r"weights=<function not_a_number.*one finite weight a distance"
+        yield graph(weights=short), X, r"weights=<function short.*one finite weight per distance"
+        yield graph(weights=not_a_number), X, r"weights=<function not_a_number.*one finite weight per distance"
         yield graph(t=1e-300), X, rf"weights='heat' gives weight 0 to all edges of {N} samples.*larger t"
     negative = r"weights='dot' gives negative weights on \d+\.\d% of the edges"
     for graph in (Complete("dot"), Complete("dot", among="labelled"), Complete("dot") & KNN(20)):

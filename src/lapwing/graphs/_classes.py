@@ -11,7 +11,7 @@ from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
 from ..rows import Rows, class_members
 from ._base import Graph
-from ._weights import Heat, refuse_negative, require_nonnegative, require_positive_degrees
+from ._weights import Heat, heat_weights, refuse_negative, require_nonnegative, require_positive_degrees
 
 
 def _indicators(classes: np.ndarray) -> sparse.csr_array:
@@ -109,12 +109,12 @@ class SameClass(Graph):
         t = Heat(self.t).width(np.concatenate(off_diagonal), data)
         rows = np.concatenate([np.repeat(c, c.size) for c in members])
         cols = np.concatenate([np.tile(c, c.size) for c in members])
-        values = np.exp(-np.concatenate([block.ravel() for block in squared]) / t)
-        own = data.classes[rows]
-        values[rows == cols] = 0.0
-        values *= self._shares(np.bincount(own, values, data.class_sizes.size))[own]
         off = rows != cols
-        W = sparse.csr_array((values[off], (rows[off], cols[off])), shape=(data.n, data.n))
+        rows, cols = rows[off], cols[off]
+        values = heat_weights(np.concatenate([block.ravel() for block in squared])[off] / t, rows, data.n)
+        own = data.classes[rows]
+        values *= self._shares(np.bincount(own, values, data.class_sizes.size))[own]
+        W = sparse.csr_array((values, (rows, cols)), shape=(data.n, data.n))
         require_positive_degrees("heat", rows, W)
         return W
 

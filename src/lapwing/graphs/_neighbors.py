@@ -30,7 +30,10 @@ from ..problem import Term
 from ..rows import Rows
 from ._base import Graph
 from ._weights import (
+    FAINT,
+    OUTLIERS,
     SYMMETRY,
+    VANISHED,
     WEIGHTS,
     Heat,
     edge_weights,
@@ -127,6 +130,8 @@ class KNN(_Weighted):
     t : float, "auto" or "half-median", default="auto"
         The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
         the links, each direction counted, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
+        A row that is so far away from all others that its weights would be rounding, or 0, keeps faint links (2e-16) to its
+        neighbours. Where more than one row in a hundred has weights of 0, t is too small, and that is an error.
     metric : str or callable, default="euclidean"
         How distances are measured: any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included,
         where X holds the distances, and ``"chi2"``, the chi-square distance of histograms
@@ -259,13 +264,16 @@ class KNN(_Weighted):
         if found is None:
             return None
         cols, d = found
-        squared = d**2
-        width = self._heat.width(np.array([float(squared.mean())]), data) if self.weights == "heat" else 1.0
-        weights = (-squared / width).exp_() if self.weights == "heat" else squared.fill_(1.0)
-        links = Links.joined(data.n, cols, weights, "or" if self.symmetry == "auto" else self.symmetry)
-        return (
-            links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None
-        )  # where it is None, the search on the CPU raises the error
+        weights = d**2
+        if self.weights == "heat":
+            weights /= -self._heat.width(np.array([float(weights.mean())]), data)
+            nearest = weights.amax(1, keepdim=True)
+            if float((nearest < -VANISHED).double().mean()) > OUTLIERS:
+                return None  # the search on the CPU raises the error
+            weights = weights.sub_((nearest + FAINT).clamp_(max=0)).exp_()
+        else:
+            weights.fill_(1.0)
+        return Links.joined(data.n, cols, weights, "or" if self.symmetry == "auto" else self.symmetry)
 
     def adjacency(self, data: Rows) -> Any:
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))

@@ -14,6 +14,9 @@ from ..neighbors import Edges, distances_among, require_features
 from ..rows import Rows
 
 T_RULES = ("auto", "half-median")
+FAINT = 36.0  # -log of the least weight that a row's heaviest edge has: beside a weight of 1 it is rounding
+VANISHED = 745.0  # -log of what is 0 in floating point
+OUTLIERS = 0.01  # how many rows may be that far away from all others; where more are, the width is wrong
 
 
 class Heat(NamedTuple):
@@ -58,7 +61,21 @@ def _binary(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
 
 def _heat(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     squared = edges.distances.astype(np.float64) ** 2
-    return np.exp(-squared / heat.width(squared, data, edges.rows))
+    return heat_weights(squared / heat.width(squared, data, edges.rows), edges.rows, data.n)
+
+
+def heat_weights(exponents: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """``exp(-exponents)`` of directed edges. A row far away from all others keeps faint edges, in proportion to each other.
+
+    Such a row hardly counts, and it is still placed beside its neighbours. Free maps divide by the roots of degrees, so that
+    rounding would decide where a row of degree 1e-40 is placed.
+    """
+    nearest = np.full(n, np.inf)
+    np.minimum.at(nearest, rows, exponents)
+    linked = np.isfinite(nearest)
+    if np.sum(linked & (nearest > VANISHED)) > OUTLIERS * linked.sum():
+        return np.exp(-exponents)  # the width is wrong, and the graph says so
+    return np.exp(np.maximum(nearest - FAINT, 0.0)[rows] - exponents)
 
 
 def _self_tuning(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
@@ -141,7 +158,7 @@ def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarr
         values = np.asarray(weights(edges.distances, *reach), dtype=np.float64)
         if values.shape != edges.distances.shape or not np.isfinite(values).all():
             raise ValueError(
-                f"weights={weights!r} must return one finite weight a distance; it returned shape {values.shape} for "
+                f"weights={weights!r} must return one finite weight per distance; it returned shape {values.shape} for "
                 f"{edges.distances.shape}"
             )
     else:

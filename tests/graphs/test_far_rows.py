@@ -1,0 +1,88 @@
+"""One row far away from all others: the graph keeps it, faintly, and every method still fits."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.neighbors import NearestNeighbors
+
+from lapwing import GLPCA, LPP, OLPP, KernelLPP, LaplacianEigenmaps, LaplacianScore
+from lapwing.graphs import KNN, Radius, SameClass
+from lapwing.rows import Rows
+
+ROW = 5
+DIGITS, LABELS = (values[:900] for values in load_digits(return_X_y=True))  # exp(-900) is 0
+DIGITS = DIGITS + np.random.default_rng(0).uniform(size=DIGITS.shape) / 100  # no two distances are equal
+
+
+def with_a_far_row(factor):
+    X = DIGITS.copy()
+    X[ROW] *= factor
+    return X
+
+
+def weights(graph, X):
+    return graph.adjacency(Rows(X, LABELS)).toarray()
+
+
+@pytest.mark.parametrize("factor", [5.0, 1e2, 1e6])
+@pytest.mark.parametrize("name", ["KNN", "mean", "Radius", "SameClass"])
+def test_its_links_are_faint(name, factor):
+    X = with_a_far_row(factor)
+    far = np.sort(np.linalg.norm(X - X[ROW], axis=1))[4]
+    graph = {
+        "KNN": KNN(5),
+        "mean": KNN(5, symmetry="mean"),
+        "Radius": Radius(far, t=1000.0),
+        "SameClass": SameClass(weights="heat"),
+    }[name]
+    W = weights(graph, X)
+    assert 0 < W[ROW].sum() < 1e-10
+    assert np.delete(W.sum(axis=1), ROW).min() > 1e-4
+
+
+def test_the_other_links_are_those_of_the_formula():
+    X = with_a_far_row(1e3)
+    distances, cols = NearestNeighbors(n_neighbors=6).fit(X).kneighbors()
+    distances, cols = distances[:, :5], cols[:, :5]
+    expected = np.zeros((len(X), len(X)))
+    np.put_along_axis(expected, cols, np.exp(-(distances**2) / np.mean(distances**2)), axis=1)
+    expected = np.maximum(expected, expected.T)
+    W = weights(KNN(5), X)
+    others = np.arange(len(X)) != ROW
+    np.testing.assert_allclose(W[others][:, others], expected[others][:, others], rtol=1e-9)
+    assert not expected[ROW].any()
+    np.testing.assert_array_equal(np.flatnonzero(W[ROW]), np.sort(cols[ROW]))
+
+
+def test_its_links_keep_their_proportions():
+    X = with_a_far_row(5.0)
+    t = np.mean(NearestNeighbors(n_neighbors=5).fit(X).kneighbors()[0] ** 2)
+    squared = np.sum((X - X[ROW]) ** 2, axis=1)
+    w = weights(KNN(5), X)[ROW]
+    near = np.flatnonzero(w)
+    np.testing.assert_allclose(np.log(w[near] / w.max()), (squared[near].min() - squared[near]) / t, atol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [5.0, 1e2, 1e6])
+@pytest.mark.parametrize(
+    "method",
+    [LPP(3), OLPP(3), KernelLPP(3), GLPCA(3), LaplacianScore(), LPP(3, graph=SameClass(weights="heat"))],
+    ids=repr,
+)
+def test_methods_fit(method, factor):
+    assert np.isfinite(method.fit(with_a_far_row(factor), LABELS).transform(DIGITS)).all()
+
+
+@pytest.mark.parametrize("factor", [5.0, 10.0, 1e2, 1e6])
+def test_it_is_placed_beside_its_neighbours(factor):
+    """W f = (1 - lambda) D f, also in the row whose degree is rounding."""
+    X = with_a_far_row(factor)
+    model = LaplacianEigenmaps(3).fit(X)
+    w = weights(KNN(5), X)[ROW]
+    expected = w @ model.embedding_ / w.sum() / (1 - model.eigenvalues_)
+    np.testing.assert_allclose(model.embedding_[ROW], expected, atol=1e-3 * np.abs(model.embedding_).max())
+
+
+def test_a_width_that_is_too_small_is_an_error():
+    with pytest.raises(ValueError, match=r"weights='heat' gives weight 0 to all edges of 900 samples.*larger t"):
+        LPP(3, graph=KNN(5, t=1e-3)).fit(DIGITS)
