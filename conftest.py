@@ -1,5 +1,7 @@
 """What holds for the tests of ``tests`` and for the examples in ``src``."""
 
+from importlib.util import find_spec
+
 import pytest
 from sparse_kinds import SPARSE
 
@@ -44,5 +46,11 @@ def limit(request, monkeypatch):
 
 
 def pytest_collection_modifyitems(items):
-    """What compiles pynndescent first: one of several test processes then does it all, and none waits for it at the end."""
+    """Examples of PyTorch are skipped where it is not installed. What compiles pynndescent comes first.
+
+    One of several test processes then does it all, and none waits for it at the end.
+    """
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and "import torch" in item.dtest.docstring and not find_spec("torch"):
+            item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
     items.sort(key=lambda item: item.path.name != "test_approximate.py")
