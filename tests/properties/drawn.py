@@ -142,11 +142,17 @@ def of_many_lengths(rng, n, d):
     return U * np.geomspace(1, 10.0 ** -rng.randint(1, 8), m) @ V.T
 
 
+def with_a_far_row(rng, n, d):
+    X = gaussian(rng, n, d)
+    X[rng.randint(n)] *= 10.0 ** rng.randint(1, 9)
+    return X
+
+
 def nothing(rng, n, d):
     return np.full((n, d), rng.choice([0.0, 3.0]))
 
 
-KINDS = [gaussian, low_rank, repeated, binary, grid, with_constants, of_many_lengths, nothing]
+KINDS = [gaussian, low_rank, repeated, binary, grid, with_constants, of_many_lengths, with_a_far_row, nothing]
 
 
 class Data(NamedTuple):
