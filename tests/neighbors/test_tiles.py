@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -165,6 +166,28 @@ def test_equal_rows(make, dtype):
     assert _copies.equal_rows(make(np.arange(12, dtype=dtype).reshape(6, 2))) is None
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_digests_tell_rows_apart_that_differ_by_a_place(make, dtype):
+    """A hash that few factors make gives the same to rows that hold the same numbers in different columns."""
+    assert np.unique(_copies._digests(make(np.eye(500, dtype=dtype)))).size == 500
+
+
+@pytest.mark.parametrize(
+    ("n", "repeated", "copies", "are_grouped"),
+    [(100, 100, 2, True), (100, 0, 1, False), (300, 2, 2, False), (300, 2, 9, True)],
+    ids=["all twice", "none", "two of many twice", "two of many more often than there are neighbours"],
+)
+def test_copies_are_searched_for_once_where_that_matters(n, repeated, copies, are_grouped):
+    """It matters where rows are few besides their copies, or where a row has more copies than neighbours."""
+    X = np.random.RandomState(0).randn(n, 3)
+    X = np.r_[X, np.repeat(X[:repeated], copies - 1, axis=0)]
+    found = _copies.Copies.among(Rows(X), np.arange(len(X)), None, 5)
+    assert (found is not None) == are_grouped
+    if found is not None:
+        np.testing.assert_array_equal(found[0].first[found[1]], [np.flatnonzero((x == X).all(1))[0] for x in X])
+
+
 def test_rows_whose_digests_are_equal_by_chance(monkeypatch):
     monkeypatch.setattr(_copies, "_digests", lambda X: np.zeros(len(X), np.uint64))
     groups = _copies.equal_rows(np.array([[2.0], [1.0], [2.0]]))
@@ -251,6 +274,12 @@ class TestProgress:
         monkeypatch.setattr(_progress, "PATIENCE", 0.0)
         monkeypatch.setattr(_progress, "BETWEEN", 0.0)
         monkeypatch.setattr(_progress, "_is_read", lambda: True)
+
+    @pytest.mark.usefixtures("terminal")
+    @pytest.mark.parametrize("queries", [None, 2500])
+    def test_a_short_search_does_not_say_how_long_it_takes(self, queries, capsys):
+        find(Rows(self.X), Search(K, queries=queries))
+        assert "rows: about" not in capsys.readouterr().err
 
     @pytest.mark.usefixtures("terminal")
     @pytest.mark.parametrize("queries", [None, 2500])
@@ -403,6 +432,14 @@ class TestBounds:
             np.testing.assert_array_equal(one[1], other[1])
         assert kept.kept is not None
 
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_are_kept_where_they_take_at_most_a_quarter_of_the_working_memory(self, dtype):
+        X, size = np.random.RandomState(0).randn(200, 40), 200 * 42 * np.dtype(dtype).itemsize
+        for memory, are_kept in ((4.01 * size, True), (3.99 * size, False)):
+            with config_context(working_memory=memory / 2**20):
+                operand = _tiles.Operand(X, np.arange(200), X.mean(axis=0), 1.0, dtype)
+            assert (operand.kept is not None) == are_kept
+
     def test_are_tried_where_rows_are_many_and_long(self):
         assert _bounds.may_pay(100_000, 256)
         assert not _bounds.may_pay(100_000, 64)
@@ -418,3 +455,21 @@ class TestBounds:
         for spectrum in (np.geomspace(1, 1e-6, 200), np.ones(200)):
             find(Rows((rng.randn(4000, 200) * spectrum).astype(np.float32)), Search(1))
         assert judged == [True, False]
+
+
+@pytest.mark.parametrize("n", [1, 100, 101, 799, 801, 5000])
+def test_parts_are_of_equal_size_and_many_are_a_multiple_of_eight(n):
+    parts = _tiles._parts(n, 100)
+    np.testing.assert_array_equal(np.concatenate([np.arange(n)[part] for part in parts]), np.arange(n))
+    sizes = [part.stop - part.start for part in parts]
+    assert max(sizes) <= min(100, min(sizes) + 1)
+    assert len(parts) == -(-n // 100) if n <= 800 else len(parts) % 8 == 0
+    assert len(parts) < n / 100 + 8
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_everybody_meets_everybody_once_and_nobody_plays_twice_in_a_round(n):
+    rounds = list(_tiles._rounds(n))
+    for pairs in rounds:
+        assert np.unique(pairs).size == pairs.size
+    assert sorted(tuple(pair) for pairs in rounds for pair in pairs.tolist()) == list(combinations(range(n), 2))
