@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import rule
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn import config_context
 from threadpoolctl import threadpool_limits
 
@@ -473,3 +474,36 @@ def test_everybody_meets_everybody_once_and_nobody_plays_twice_in_a_round(n):
     for pairs in rounds:
         assert np.unique(pairs).size == pairs.size
     assert sorted(tuple(pair) for pairs in rounds for pair in pairs.tolist()) == list(combinations(range(n), 2))
+
+
+@pytest.mark.parametrize("memory", [64, 1e-3], ids=["kept", "read again"])
+@pytest.mark.parametrize("is_right", [False, True])
+def test_products_of_operands_are_minus_half_the_squared_distances(is_right, memory):
+    X, rows, others = np.random.RandomState(0).randn(90, 20) + 3, np.arange(5, 85, 2), np.arange(90)[::-1]
+    with config_context(working_memory=memory):
+        left = _tiles.Operand(X, rows, X.mean(axis=0), 0.5, np.float64)
+        right = _tiles.Operand(X, others, X.mean(axis=0), 0.5, np.float64, is_right=is_right)
+    assert (left.kept is not None) == (memory == 64)
+    a, b, room = slice(3, 40), slice(10, 90), np.empty((90, 22))
+    products = left.left(a, room.copy()) @ right.right(b, room.copy()).T
+    np.testing.assert_allclose(products, -(cdist(X[rows[a]], X[others[b]]) ** 2) / 8, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_products_of_sparse_operands_are_minus_half_the_squared_distances(metric):
+    """Where some columns are dense and others are not."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(1, 2, (90, 60)) * (rng.uniform(size=(90, 60)) < 0.03)
+    X[:, [3, 7, 50]] = rng.uniform(1, 2, (90, 3))
+    X = sparse.csr_array(X)
+    norms, unit = (None, 2.0) if metric == "euclidean" else (np.sqrt((X * X).sum(axis=1)), 1.0)
+    left, right = (
+        _tiles.SparseOperand(X, rows, norms, unit, np.float64) for rows in (np.arange(1, 90, 2), np.arange(90))
+    )
+    left.use(right.columns)
+    assert 3 <= right.columns.size < 60
+    a, b, room = slice(3, 40), slice(10, 90), np.empty((90, right.width))
+    products = left.left(a, room) @ right.right(b, room).T
+    left.add_rest(products, a, right, b)
+    D = cdist(X.toarray()[1::2][a], X.toarray()[b], metric)
+    np.testing.assert_allclose(products, -(2 * D**2 if metric == "euclidean" else D), atol=1e-12)
