@@ -292,3 +292,20 @@ def test_kernels_are_used_where_single_precision_holds_the_scale(power, are_used
     with np.errstate(over="ignore"):
         assert (0 < np.float32(finder.frame.scale) < np.inf) == are_used
     assert (finder.kernels is Kernels) == are_used
+
+
+@pytest.mark.usefixtures("screened")
+def test_the_nearest_row_is_beyond_what_half_precision_holds(there):
+    """The row before it is held, and so is another one that is a little farther away."""
+    from lapwing.neighbors import _screen
+
+    scale = _screen.Frame(torch.from_numpy(GAUSS), "euclidean").scale
+    far = np.zeros((3, 20))
+    far[:, 0] = np.array([64400.0, 65300.0, 65800.0]) / scale
+    X = np.r_[GAUSS, far]
+    frame = _screen.Frame(torch.from_numpy(X), "euclidean")
+    held = frame.read(torch.from_numpy(far), None).half().isfinite().all(1)
+    assert held.tolist() == [True, True, False]
+    edges = find(DeviceRows(there(X)), Search(1))
+    same(edges, brute(X, 1, "euclidean"))
+    assert edges.cols[-2] == 422

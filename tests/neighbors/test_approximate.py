@@ -206,6 +206,15 @@ def test_more_is_asked_for_than_wanted(data, monkeypatch, k):
     assert asked["random_state"] == 0
 
 
+@pytest.mark.parametrize("k", [1, 5, 80])
+def test_more_is_asked_for_where_more_is_to_be_found(data, monkeypatch, k):
+    asked, counts = pretended(monkeypatch), []
+    for recall in (0.5, 0.95, 0.98, 1.0):
+        found(data[0][:600], k, recall=recall)
+        counts.append(asked["n_neighbors"])
+    assert counts == sorted(set(counts))
+
+
 @pytest.mark.parametrize("metric", ["l2", "cosine", "manhattan", "cityblock", "l1"])
 def test_metrics(data, monkeypatch, metric):
     pretended(monkeypatch)

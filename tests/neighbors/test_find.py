@@ -368,3 +368,16 @@ def test_some_queries_in_small_classes(metric):
     D[(y[:, None] != y) | np.eye(60, dtype=bool)] = np.inf
     np.testing.assert_array_equal(edges.rows, np.repeat(queries, 3))
     np.testing.assert_array_equal(edges.cols.reshape(20, 3), np.argsort(D[queries], axis=1, kind="stable")[:, :3])
+
+
+def test_a_sparse_matrix_of_distances_is_left_as_it_is():
+    """scikit-learn wants the entries of each row by distance, and X has them by column."""
+    D = rule.distances(np.random.RandomState(0).rand(30, 3), "euclidean").astype(np.float64)
+    data = Rows(sparse.csr_array(D))
+    before = data.X.data.copy(), data.X.indices.copy()
+    edges = within(data, 0.5, "precomputed")
+    np.testing.assert_array_equal(data.X.data, before[0])
+    np.testing.assert_array_equal(data.X.indices, before[1])
+    found = np.zeros((30, 30), dtype=bool)
+    found[edges.rows, edges.cols] = True
+    np.testing.assert_array_equal(found, (D <= 0.5) & (D > 0))

@@ -507,3 +507,16 @@ def test_products_of_sparse_operands_are_minus_half_the_squared_distances(metric
     left.add_rest(products, a, right, b)
     D = cdist(X.toarray()[1::2][a], X.toarray()[b], metric)
     np.testing.assert_allclose(products, -(2 * D**2 if metric == "euclidean" else D), atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 100])
+def test_queries_stay_open_within_their_kth_distance(k):
+    """Of rows that are proposed in any order; nothing is known here of the rows that are not proposed."""
+    rng = np.random.RandomState(0)
+    X, every = rng.randn(400, 20), np.arange(400)
+    places = np.array([rng.permutation(np.delete(every, i))[:300] for i in every])
+    proposal = _tiles.Proposal(places, np.zeros(400))
+    edges, open_, near = _tiled._settled(Rows(X), Search(k), every, every, proposal, 1.0, False)
+    assert edges.rows.size == 0
+    np.testing.assert_array_equal(open_, every)
+    np.testing.assert_allclose(near, np.sort(np.take_along_axis(cdist(X, X), places, 1), 1)[:, k - 1], rtol=1e-8)
