@@ -327,6 +327,19 @@ class TestPreprojection:
         assert given.at_most is None
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_rows_that_matrices_and_centre_depend_on(weighted):
+    links = np.zeros((100, 100))
+    links[:10, :10] = 1.0
+    weights = np.where((np.arange(100) >= 40) & (np.arange(100) < 45), 1.0, 0.0) if weighted else None
+    diag = np.where((np.arange(100) >= 20) & (np.arange(100) < 30), -1.0, 0.0)
+    given = [Structured(100, sparse=sparse.csr_array(links)), diagonal(diag)]
+    expected = np.r_[:10, 20:30, 40:45] if weighted else np.r_[:10, 20:30]
+    np.testing.assert_array_equal(_map._linked(given, Centre(weights)), expected)
+    assert _map._linked([*given, identity(100)], Centre(weights)) is None
+    assert _map._linked([*given, Structured(100, factors=((np.ones((100, 1)), np.ones(1)),))], Centre(weights)) is None
+
+
 class TestLinkedRows:
     """Rows without links are left out of forms, and change nothing."""
 

@@ -381,3 +381,11 @@ def test_a_sparse_matrix_of_distances_is_left_as_it_is():
     found = np.zeros((30, 30), dtype=bool)
     found[edges.rows, edges.cols] = True
     np.testing.assert_array_equal(found, (D <= 0.5) & (D > 0))
+
+
+@pytest.mark.parametrize(
+    "search", [lambda data: find(data, Search(3, "euclid")), lambda data: within(data, 1.0, "euclid")]
+)
+def test_a_metric_that_is_not_known_is_refused_with_those_that_are(search):
+    with pytest.raises(ValueError, match=r"metric='euclid' is not known; use a callable, or one of .*euclidean.*"):
+        search(Rows(np.random.RandomState(0).rand(30, 3)))
