@@ -389,3 +389,26 @@ def test_a_sparse_matrix_of_distances_is_left_as_it_is():
 def test_a_metric_that_is_not_known_is_refused_with_those_that_are(search):
     with pytest.raises(ValueError, match=r"metric='euclid' is not known; use a callable, or one of .*euclidean.*"):
         search(Rows(np.random.RandomState(0).rand(30, 3)))
+
+
+@pytest.mark.parametrize("k", [3, None])
+def test_rows_of_the_same_class_for_some_queries(k):
+    """Edges go from the queries; None is all rows of the class."""
+    X, classes, queries = np.random.RandomState(0).rand(60, 4), np.arange(60) % 5, np.arange(0, 60, 7)
+    edges = _find._inside(Rows(X), queries, np.arange(60), classes, k, "euclidean")
+    D = rule.distances(X, "euclidean").astype(np.float64)
+    D[(classes[:, None] != classes) | np.eye(60, dtype=bool)] = np.inf
+    order = np.argsort(D[queries], axis=1, kind="stable")[:, : k or 11]
+    expected = {(i, j) for i, near in zip(queries.tolist(), order.tolist(), strict=True) for j in near}
+    assert set(zip(edges.rows.tolist(), edges.cols.tolist(), strict=True)) == expected
+    np.testing.assert_allclose(edges.distances, D[edges.rows, edges.cols])
+
+
+def test_a_sample_of_all_rows_counts_once_in_halves():
+    """It is no sample, so both halves have all of its links."""
+    data = Rows(np.random.RandomState(0).rand(40, 3))
+    for queries, scale in ((None, 1), (10, 8), (40, 1), (50, 1)):
+        for half in data.halves():
+            search = Search(3, queries=queries)
+            assert search.scale(half) == scale
+            assert find(half, search).rows.size * scale == 120
