@@ -9,7 +9,7 @@ or the order of arguments. Docstrings, messages, annotations and strings stay as
 changed are equally likely. Only the tests of the mirrored folder are run. One run of all of them records which tests read
 which lines. A mutant is then tried against the tests that read it, the quickest first, until one fails. A mutant that takes
 longer than three times the usual counts as noticed too. Results are lines of JSON, and a run that was stopped goes on where
-it was.
+it was. A result is kept as long as the statements of the mutant's file stay as they were; docstrings and comments may change.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from math import sqrt
 from pathlib import Path
@@ -74,8 +75,26 @@ class Mutant(NamedTuple):
     names: tuple[str, ...] = ()
 
     @property
+    def source(self) -> bytes:
+        """The whole file, with the error in it."""
+        before = (ROOT / self.file).read_bytes()
+        return before[: self.start] + self.text.encode() + before[self.end :]
+
+    @property
     def key(self) -> str:
-        return f"{self.file}:{self.line}:{self.start} {self.kind} {self.text}"
+        return f"{self.file} {computed(self.source)}"
+
+
+@cache
+def computed(source: bytes) -> str:
+    """The same for two files of the same statements, whatever their docstrings, comments and line breaks."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Module(body=body) | ast.ClassDef(body=body) | ast.FunctionDef(body=body):
+                if ast.get_docstring(node) is not None:
+                    body.pop(0)
+    return sha256(ast.dump(tree).encode()).hexdigest()[:16]
 
 
 def changed(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
@@ -347,8 +366,7 @@ def chosen(mutant: Mutant, known: dict[str, Any]) -> list[str]:
 def tried(mutant: Mutant, tests: list[str], seconds: float, slot: Path) -> int:
     """The process that runs the tests on a copy with this mutant; it ends after three times the usual seconds of CPU."""
     path = slot / mutant.file
-    source = (ROOT / mutant.file).read_bytes()
-    path.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.end :])
+    path.write_bytes(mutant.source)
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
         compiled.unlink()
     files = sorted({test.split("::")[0] for test in tests})
@@ -421,7 +439,7 @@ def run(
 
 
 def report(sample: list[Mutant], done: dict[str, Any]) -> None:
-    entries = [done[mutant.key] for mutant in sample if mutant.key in done]
+    entries = [done[mutant.key] | {"line": mutant.line} for mutant in sample if mutant.key in done]
     if not entries:
         return
     by_package: dict[str, list[bool]] = defaultdict(list)

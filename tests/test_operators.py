@@ -189,6 +189,19 @@ def test_components_of_a_multiple_of_zero():
     assert (0.0 * Structured(N, sparse=symmetric(0, 0.9))).n_connected_components() == N
 
 
+def test_connected_components_of_links_on_a_device():
+    """Factors join what the links leave apart."""
+    torch = pytest.importorskip("torch")
+    from lapwing.devices import Links
+
+    links = Links(N, torch.tensor([0, 1, 5]), torch.tensor([1, 2, 6]), torch.ones(3, dtype=torch.float64))
+    one = np.zeros((N, 1))
+    one[[2, 5, 9]] = 1.0
+    assert Structured(N, sparse=links).n_connected_components() == N - 3
+    assert Structured(N, sparse=links, factors=((one, np.ones(1)),)).n_connected_components() == N - 5
+    assert Structured(N, sparse=links, factors=((np.ones((N, 1)), np.ones(1)),)).n_connected_components() == 1
+
+
 def test_frozen_and_typed():
     A = identity(N)
     with pytest.raises(FrozenInstanceError):

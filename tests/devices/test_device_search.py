@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from lapwing.graphs import KNN
 from lapwing.neighbors import DeviceRows, Search, choose, find
@@ -202,3 +203,109 @@ def test_close_rows_far_from_the_others(there):
     rs = np.random.RandomState(0)
     X = np.r_[rs.randn(300, 20), 1e6 * rs.randn(20) + 1e-4 * rs.randn(60, 20)]
     same(find(DeviceRows(there(X)), Search(7)), brute(X, 7, "euclidean"))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_candidates_are_chosen_as_on_the_cpu(k, seed):
+    """Of equally distant rows the first ones are taken, also where all of the k nearest are equally distant."""
+    from lapwing.neighbors._device import chosen
+
+    rs = np.random.RandomState(seed)
+    cols = np.array([rs.permutation(20)[:6] for _ in range(50)])
+    d = np.sort(rs.randint(1, 4, (50, 6)) * 1.0, axis=1)
+    rows = np.repeat(np.arange(50), 6)
+    places = choose(rows, cols.ravel(), d.ravel(), k)
+    expected = cols.ravel()[places].reshape(50, k), d.ravel()[places].reshape(50, k)
+    order = np.lexsort(expected)
+    for found, each in zip(chosen(torch, torch.from_numpy(cols), torch.from_numpy(d), k), expected, strict=True):
+        np.testing.assert_array_equal(found.numpy(), np.take_along_axis(each, order, axis=1))
+
+
+class Kernels:
+    """Stands in for the kernels of a GPU: what they compute, by definition, for rows of 32 columns."""
+
+    @staticmethod
+    def lanes(n_features):
+        return 4
+
+    @staticmethod
+    def padded(n_features):
+        return 32
+
+    @staticmethod
+    def columns(groups, steps):
+        """A group has one column of every four, beginning in its own strip of columns."""
+        return ((groups // 4) * (4 * steps) + groups % 4)[..., None] + 4 * torch.arange(steps)
+
+    @staticmethod
+    def minima(Q, B, H, out, steps):
+        assert Q.shape[1] == B.shape[1] == 32
+        out.copy_((H - Q.float() @ B.float().T)[:, Kernels.columns(torch.arange(out.shape[1]), steps)].amin(2))
+
+    @staticmethod
+    def members(Q, B, H, groups, out, steps, lanes):
+        assert lanes == 4
+        out.copy_((H - Q.float() @ B.float().T).gather(1, Kernels.columns(groups, steps).flatten(1)))
+
+    @staticmethod
+    def differences(Q, X, cols, squares, lengths, scale):
+        if lengths is not None:
+            Q, X, scale = Q / lengths[0][:, None], X / lengths[1][:, None], 1.0
+        squares.copy_(((X[cols] - Q[:, None]) * scale).square().sum(2))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_distances_by_kernels(metric):
+    from lapwing.neighbors import _device
+
+    X = torch.from_numpy(GAUSS)
+    finder, cols = _device.Finder(X, metric), torch.arange(420).expand(30, -1)
+    finder.kernels = Kernels
+    found = finder.distances(X[:30], cols, finder.frame.of_queries(X[:30]))
+    expected = cdist(GAUSS[:30], GAUSS, metric)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.usefixtures("screened")
+def test_a_search_by_kernels(metric, monkeypatch):
+    """Rows of 20 columns are padded to the 32 that the kernels take."""
+    from lapwing.neighbors import _device
+
+    monkeypatch.setattr(_device, "_kernels", lambda device: Kernels)
+    X = torch.from_numpy(GAUSS)
+    finder = _device.Finder(X, metric)
+    cols, d = finder.nearest(X, torch.arange(420), 7)
+    expected = brute(GAUSS, 7, metric)
+    np.testing.assert_array_equal(np.sort(cols.numpy(), axis=1), np.sort(expected, axis=1))
+    np.testing.assert_allclose(d.numpy(), np.take_along_axis(cdist(GAUSS, GAUSS, metric), cols.numpy(), 1), rtol=1e-9)
+    assert finder.doubtful < 100
+
+
+@pytest.mark.parametrize(("power", "are_used"), [(0, True), (60, True), (-60, True), (200, False), (-200, False)])
+def test_kernels_are_used_where_single_precision_holds_the_scale(power, are_used, monkeypatch):
+    from lapwing.neighbors import _device
+
+    monkeypatch.setattr(_device, "_kernels", lambda device: Kernels)
+    finder = _device.Finder(torch.from_numpy(GAUSS * 2.0**power))
+    with np.errstate(over="ignore"):
+        assert (0 < np.float32(finder.frame.scale) < np.inf) == are_used
+    assert (finder.kernels is Kernels) == are_used
+
+
+@pytest.mark.usefixtures("screened")
+def test_the_nearest_row_is_beyond_what_half_precision_holds(there):
+    """The row before it is held, and so is another one that is a little farther away."""
+    from lapwing.neighbors import _screen
+
+    scale = _screen.Frame(torch.from_numpy(GAUSS), "euclidean").scale
+    far = np.zeros((3, 20))
+    far[:, 0] = np.array([64400.0, 65300.0, 65800.0]) / scale
+    X = np.r_[GAUSS, far]
+    frame = _screen.Frame(torch.from_numpy(X), "euclidean")
+    held = frame.read(torch.from_numpy(far), None).half().isfinite().all(1)
+    assert held.tolist() == [True, True, False]
+    edges = find(DeviceRows(there(X)), Search(1))
+    same(edges, brute(X, 1, "euclidean"))
+    assert edges.cols[-2] == 422

@@ -182,6 +182,14 @@ def test_equal_rows_share_a_number(dtype, there):
     assert equal_rows(there(X.astype(dtype))) is None
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_rows_among_rows_that_differ_by_a_place(dtype, there):
+    """Rows that hold the same numbers in different columns have different digests, so that their copies are found."""
+    found = equal_rows(there(np.tile(np.eye(300, dtype=dtype), (2, 1))))
+    np.testing.assert_array_equal(found[:300], found[300:])
+    assert np.unique(found).size == 300
+
+
 @pytest.mark.parametrize("labels", [None, np.arange(N) % 3, np.where(np.arange(N) < 25, np.arange(N) % 3, -1)])
 def test_moments_of_classes(labels, there, entries):
     torch = pytest.importorskip("torch")

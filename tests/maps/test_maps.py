@@ -106,6 +106,33 @@ def test_forms(kind, shape):
         np.testing.assert_allclose(F.form_diagonal(A, shift), expected, atol=tolerance(kind) * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+def test_the_form_of_one_row_is_its_square(kind):
+    x = rows(1)
+    np.testing.assert_allclose(KINDS[kind](x).forms([2.0 * identity(1)])[0], 2 * x.T @ x, atol=10 * tolerance(kind))
+
+
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+@pytest.mark.parametrize("d", [1, 7, 50])
+def test_blocks_fill_the_room_that_they_may_take(kind, d, monkeypatch):
+    """All rows, in order; no block takes more than its room, and all but the last leave no room for one more row."""
+    monkeypatch.setattr(_map, "BLOCK_BYTES", 1000)
+    X = rows(500, max(d, 3))[:, -d:]
+    found = list(KINDS[kind](X).blocks())
+    np.testing.assert_allclose(np.concatenate([block for _, block in found]), X, rtol=tolerance(kind))
+    np.testing.assert_array_equal(np.concatenate([np.arange(500)[part] for part, _ in found]), np.arange(500))
+    assert all(block.nbytes <= 1000 < block.nbytes + 8 * d for _, block in found[:-1])
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n", [20, 3000])
+def test_rows_are_far_from_the_origin_where_their_mean_exceeds_their_spread(n, make):
+    X = np.random.RandomState(0).standard_normal((n, 5))
+    assert not _map.is_far(make(X))
+    assert not _map.is_far(make(X + 10))
+    assert _map.is_far(make(X + 1e4))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_spread(kind):
     X = rows()
@@ -210,6 +237,10 @@ def test_sparse_rows_that_are_too_large_have_operators(monkeypatch):
     dense = F.coordinates([B, B], Centre(B.diag), WHOLE).forms[0]
     monkeypatch.setattr(SparseMap, "limit", 10)
     assert F.is_large
+    monkeypatch.setattr(SparseMap, "limit", 20)  # the largest that is decomposed whole
+    assert not F.is_large
+    monkeypatch.setattr(SparseMap, "limit", 19)
+    assert F.is_large
     operator = F.coordinates([B, B], Centre(B.diag), WHOLE).forms[0]
     np.testing.assert_allclose(operator @ np.eye(20), dense, atol=1e-10)
 
@@ -294,6 +325,19 @@ class TestPreprojection:
         assert given.whole().is_whole
         assert Preprojection(7).at_most == 7
         assert given.at_most is None
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_rows_that_matrices_and_centre_depend_on(weighted):
+    links = np.zeros((100, 100))
+    links[:10, :10] = 1.0
+    weights = np.where((np.arange(100) >= 40) & (np.arange(100) < 45), 1.0, 0.0) if weighted else None
+    diag = np.where((np.arange(100) >= 20) & (np.arange(100) < 30), -1.0, 0.0)
+    given = [Structured(100, sparse=sparse.csr_array(links)), diagonal(diag)]
+    expected = np.r_[:10, 20:30, 40:45] if weighted else np.r_[:10, 20:30]
+    np.testing.assert_array_equal(_map._linked(given, Centre(weights)), expected)
+    assert _map._linked([*given, identity(100)], Centre(weights)) is None
+    assert _map._linked([*given, Structured(100, factors=((np.ones((100, 1)), np.ones(1)),))], Centre(weights)) is None
 
 
 class TestLinkedRows:

@@ -206,6 +206,15 @@ def test_more_is_asked_for_than_wanted(data, monkeypatch, k):
     assert asked["random_state"] == 0
 
 
+@pytest.mark.parametrize("k", [1, 5, 80])
+def test_more_is_asked_for_where_more_is_to_be_found(data, monkeypatch, k):
+    asked, counts = pretended(monkeypatch), []
+    for recall in (0.5, 0.95, 0.98, 1.0):
+        found(data[0][:600], k, recall=recall)
+        counts.append(asked["n_neighbors"])
+    assert counts == sorted(set(counts))
+
+
 @pytest.mark.parametrize("metric", ["l2", "cosine", "manhattan", "cityblock", "l1"])
 def test_metrics(data, monkeypatch, metric):
     pretended(monkeypatch)
@@ -356,6 +365,38 @@ print([event.data["dispatcher"].__name__ for _, event in compiled.buffer if even
         monkeypatch.setattr(_compiled, "folder", lambda: tmp_path / "file" / "folder")
         monkeypatch.setattr(_compiled, "_numbered", set())
         assert _compiled.keep("euclidean", False) == ()
+
+    def test_needs_a_folder_that_files_can_be_written_to(self, monkeypatch, tmp_path):
+        assert _compiled._is_writable(tmp_path / "not yet" / "there") is True
+        (tmp_path / "file").touch()
+        assert _compiled._is_writable(tmp_path / "file" / "folder") is False
+
+        def full(dir):
+            raise OSError("no space is left on the device")
+
+        monkeypatch.setattr(_compiled.tempfile, "TemporaryFile", full)
+        assert _compiled._is_writable(tmp_path) is False
+
+    @pytest.mark.parametrize(
+        ("platform", "variables", "where"),
+        [
+            ("linux", {"XDG_CACHE_HOME": "/kept"}, "/kept/lapwing"),
+            ("linux", {"XDG_CACHE_HOME": ""}, "/home/me/.cache/lapwing"),
+            ("darwin", {}, "/home/me/Library/Caches/lapwing"),
+            ("win32", {"LOCALAPPDATA": "/local"}, "/local/lapwing"),
+            ("win32", {}, "/home/me/AppData/Local/lapwing"),
+        ],
+    )
+    def test_is_kept_where_each_system_keeps_caches(self, platform, variables, where, monkeypatch):
+        import numba
+
+        for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in {"HOME": "/home/me", **variables}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+        monkeypatch.setattr(sys, "platform", platform)
+        assert _compiled.folder().parent.as_posix() == where
 
 
 @pytest.mark.usefixtures("no_pynndescent")

@@ -183,3 +183,14 @@ def test_small_numbers_hold_all_classes(most):
     given = np.r_[-1, np.arange(most + 1)]
     np.testing.assert_array_equal(_blocks._small(given), given)
     assert _blocks._small(given).dtype == (np.int8 if most < 128 else np.int16 if most < 2**15 else np.int32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_with_links_take_at_most_half_of_the_working_memory(dtype):
+    """20 queries and 5 neighbours of each are 120 rows; sums of products take four matrices of features in float64."""
+    blocks = Parts(rng.standard_normal((N, 50)).astype(dtype))
+    size = 120 * 50 * np.dtype(dtype).itemsize + 4 * 8 * 50**2
+    with config_context(working_memory=2.01 * size / 2**20):
+        require_room(blocks, [Search(5, queries=20)])
+    with config_context(working_memory=1.99 * size / 2**20), pytest.raises(ValueError, match="up to 120 rows"):
+        require_room(blocks, [Search(5, queries=20)])

@@ -368,3 +368,47 @@ def test_some_queries_in_small_classes(metric):
     D[(y[:, None] != y) | np.eye(60, dtype=bool)] = np.inf
     np.testing.assert_array_equal(edges.rows, np.repeat(queries, 3))
     np.testing.assert_array_equal(edges.cols.reshape(20, 3), np.argsort(D[queries], axis=1, kind="stable")[:, :3])
+
+
+def test_a_sparse_matrix_of_distances_is_left_as_it_is():
+    """scikit-learn wants the entries of each row by distance, and X has them by column."""
+    D = rule.distances(np.random.RandomState(0).rand(30, 3), "euclidean").astype(np.float64)
+    data = Rows(sparse.csr_array(D))
+    before = data.X.data.copy(), data.X.indices.copy()
+    edges = within(data, 0.5, "precomputed")
+    np.testing.assert_array_equal(data.X.data, before[0])
+    np.testing.assert_array_equal(data.X.indices, before[1])
+    found = np.zeros((30, 30), dtype=bool)
+    found[edges.rows, edges.cols] = True
+    np.testing.assert_array_equal(found, (D <= 0.5) & (D > 0))
+
+
+@pytest.mark.parametrize(
+    "search", [lambda data: find(data, Search(3, "euclid")), lambda data: within(data, 1.0, "euclid")]
+)
+def test_a_metric_that_is_not_known_is_refused_with_those_that_are(search):
+    with pytest.raises(ValueError, match=r"metric='euclid' is not known; use a callable, or one of .*euclidean.*"):
+        search(Rows(np.random.RandomState(0).rand(30, 3)))
+
+
+@pytest.mark.parametrize("k", [3, None])
+def test_rows_of_the_same_class_for_some_queries(k):
+    """Edges go from the queries; None is all rows of the class."""
+    X, classes, queries = np.random.RandomState(0).rand(60, 4), np.arange(60) % 5, np.arange(0, 60, 7)
+    edges = _find._inside(Rows(X), queries, np.arange(60), classes, k, "euclidean")
+    D = rule.distances(X, "euclidean").astype(np.float64)
+    D[(classes[:, None] != classes) | np.eye(60, dtype=bool)] = np.inf
+    order = np.argsort(D[queries], axis=1, kind="stable")[:, : k or 11]
+    expected = {(i, j) for i, near in zip(queries.tolist(), order.tolist(), strict=True) for j in near}
+    assert set(zip(edges.rows.tolist(), edges.cols.tolist(), strict=True)) == expected
+    np.testing.assert_allclose(edges.distances, D[edges.rows, edges.cols])
+
+
+def test_a_sample_of_all_rows_counts_once_in_halves():
+    """It is no sample, so both halves have all of its links."""
+    data = Rows(np.random.RandomState(0).rand(40, 3))
+    for queries, scale in ((None, 1), (10, 8), (40, 1), (50, 1)):
+        for half in data.halves():
+            search = Search(3, queries=queries)
+            assert search.scale(half) == scale
+            assert find(half, search).rows.size * scale == 120

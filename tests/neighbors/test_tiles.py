@@ -2,11 +2,13 @@
 
 import re
 import sys
+from itertools import combinations
 
 import numpy as np
 import pytest
 import rule
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn import config_context
 from threadpoolctl import threadpool_limits
 
@@ -165,6 +167,28 @@ def test_equal_rows(make, dtype):
     assert _copies.equal_rows(make(np.arange(12, dtype=dtype).reshape(6, 2))) is None
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_digests_tell_rows_apart_that_differ_by_a_place(make, dtype):
+    """A hash that few factors make gives the same to rows that hold the same numbers in different columns."""
+    assert np.unique(_copies._digests(make(np.eye(500, dtype=dtype)))).size == 500
+
+
+@pytest.mark.parametrize(
+    ("n", "repeated", "copies", "are_grouped"),
+    [(100, 100, 2, True), (100, 0, 1, False), (300, 2, 2, False), (300, 2, 9, True)],
+    ids=["all twice", "none", "two of many twice", "two of many more often than there are neighbours"],
+)
+def test_copies_are_searched_for_once_where_that_matters(n, repeated, copies, are_grouped):
+    """It matters where rows are few besides their copies, or where a row has more copies than neighbours."""
+    X = np.random.RandomState(0).randn(n, 3)
+    X = np.r_[X, np.repeat(X[:repeated], copies - 1, axis=0)]
+    found = _copies.Copies.among(Rows(X), np.arange(len(X)), None, 5)
+    assert (found is not None) == are_grouped
+    if found is not None:
+        np.testing.assert_array_equal(found[0].first[found[1]], [np.flatnonzero((x == X).all(1))[0] for x in X])
+
+
 def test_rows_whose_digests_are_equal_by_chance(monkeypatch):
     monkeypatch.setattr(_copies, "_digests", lambda X: np.zeros(len(X), np.uint64))
     groups = _copies.equal_rows(np.array([[2.0], [1.0], [2.0]]))
@@ -251,6 +275,12 @@ class TestProgress:
         monkeypatch.setattr(_progress, "PATIENCE", 0.0)
         monkeypatch.setattr(_progress, "BETWEEN", 0.0)
         monkeypatch.setattr(_progress, "_is_read", lambda: True)
+
+    @pytest.mark.usefixtures("terminal")
+    @pytest.mark.parametrize("queries", [None, 2500])
+    def test_a_short_search_does_not_say_how_long_it_takes(self, queries, capsys):
+        find(Rows(self.X), Search(K, queries=queries))
+        assert "rows: about" not in capsys.readouterr().err
 
     @pytest.mark.usefixtures("terminal")
     @pytest.mark.parametrize("queries", [None, 2500])
@@ -403,6 +433,14 @@ class TestBounds:
             np.testing.assert_array_equal(one[1], other[1])
         assert kept.kept is not None
 
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_are_kept_where_they_take_at_most_a_quarter_of_the_working_memory(self, dtype):
+        X, size = np.random.RandomState(0).randn(200, 40), 200 * 42 * np.dtype(dtype).itemsize
+        for memory, are_kept in ((4.01 * size, True), (3.99 * size, False)):
+            with config_context(working_memory=memory / 2**20):
+                operand = _tiles.Operand(X, np.arange(200), X.mean(axis=0), 1.0, dtype)
+            assert (operand.kept is not None) == are_kept
+
     def test_are_tried_where_rows_are_many_and_long(self):
         assert _bounds.may_pay(100_000, 256)
         assert not _bounds.may_pay(100_000, 64)
@@ -418,3 +456,67 @@ class TestBounds:
         for spectrum in (np.geomspace(1, 1e-6, 200), np.ones(200)):
             find(Rows((rng.randn(4000, 200) * spectrum).astype(np.float32)), Search(1))
         assert judged == [True, False]
+
+
+@pytest.mark.parametrize("n", [1, 100, 101, 799, 801, 5000])
+def test_parts_are_of_equal_size_and_many_are_a_multiple_of_eight(n):
+    parts = _tiles._parts(n, 100)
+    np.testing.assert_array_equal(np.concatenate([np.arange(n)[part] for part in parts]), np.arange(n))
+    sizes = [part.stop - part.start for part in parts]
+    assert max(sizes) <= min(100, min(sizes) + 1)
+    assert len(parts) == -(-n // 100) if n <= 800 else len(parts) % 8 == 0
+    assert len(parts) < n / 100 + 8
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_everybody_meets_everybody_once_and_nobody_plays_twice_in_a_round(n):
+    rounds = list(_tiles._rounds(n))
+    for pairs in rounds:
+        assert np.unique(pairs).size == pairs.size
+    assert sorted(tuple(pair) for pairs in rounds for pair in pairs.tolist()) == list(combinations(range(n), 2))
+
+
+@pytest.mark.parametrize("memory", [64, 1e-3], ids=["kept", "read again"])
+@pytest.mark.parametrize("is_right", [False, True])
+def test_products_of_operands_are_minus_half_the_squared_distances(is_right, memory):
+    X, rows, others = np.random.RandomState(0).randn(90, 20) + 3, np.arange(5, 85, 2), np.arange(90)[::-1]
+    with config_context(working_memory=memory):
+        left = _tiles.Operand(X, rows, X.mean(axis=0), 0.5, np.float64)
+        right = _tiles.Operand(X, others, X.mean(axis=0), 0.5, np.float64, is_right=is_right)
+    assert (left.kept is not None) == (memory == 64)
+    a, b, room = slice(3, 40), slice(10, 90), np.empty((90, 22))
+    products = left.left(a, room.copy()) @ right.right(b, room.copy()).T
+    np.testing.assert_allclose(products, -(cdist(X[rows[a]], X[others[b]]) ** 2) / 8, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_products_of_sparse_operands_are_minus_half_the_squared_distances(metric):
+    """Where some columns are dense and others are not."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(1, 2, (90, 60)) * (rng.uniform(size=(90, 60)) < 0.03)
+    X[:, [3, 7, 50]] = rng.uniform(1, 2, (90, 3))
+    X = sparse.csr_array(X)
+    norms, unit = (None, 2.0) if metric == "euclidean" else (np.sqrt((X * X).sum(axis=1)), 1.0)
+    left, right = (
+        _tiles.SparseOperand(X, rows, norms, unit, np.float64) for rows in (np.arange(1, 90, 2), np.arange(90))
+    )
+    left.use(right.columns)
+    assert 3 <= right.columns.size < 60
+    a, b, room = slice(3, 40), slice(10, 90), np.empty((90, right.width))
+    products = left.left(a, room) @ right.right(b, room).T
+    left.add_rest(products, a, right, b)
+    D = cdist(X.toarray()[1::2][a], X.toarray()[b], metric)
+    np.testing.assert_allclose(products, -(2 * D**2 if metric == "euclidean" else D), atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 100])
+def test_queries_stay_open_within_their_kth_distance(k):
+    """Of rows that are proposed in any order; nothing is known here of the rows that are not proposed."""
+    rng = np.random.RandomState(0)
+    X, every = rng.randn(400, 20), np.arange(400)
+    places = np.array([rng.permutation(np.delete(every, i))[:300] for i in every])
+    proposal = _tiles.Proposal(places, np.zeros(400))
+    edges, open_, near = _tiled._settled(Rows(X), Search(k), every, every, proposal, 1.0, False)
+    assert edges.rows.size == 0
+    np.testing.assert_array_equal(open_, every)
+    np.testing.assert_allclose(near, np.sort(np.take_along_axis(cdist(X, X), places, 1), 1)[:, k - 1], rtol=1e-8)

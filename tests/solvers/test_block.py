@@ -95,3 +95,20 @@ def test_eigenvalues_as_often_as_the_block_is_wide_may_hide_more():
     assert _block._may_hide(np.array([3.0, 2.0, 2.0, 2.0, 1.0]), 3, 1e-8)
     assert not _block._may_hide(np.array([3.0, 3.0, 2.0, 2.0, 1.0]), 3, 1e-8)
     assert not _block._may_hide(np.array([-1.0, -1.0, -2.0, -2.0, -3.0]), 3, 1e-8)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_residuals_are_a_share_of_the_largest_eigenvalue(size):
+    A = size * symmetric(np.random.RandomState(0).uniform(0, 1, 300) ** 2)
+    values, vectors, _ = _block.block_largest(lambda V: A @ V, np.empty((300, 0)), 5, 1e-9)
+    assert np.linalg.norm(A @ vectors - vectors * values, axis=0).max() <= 1.1e-9 * values[0]
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[:-6:-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 10, 60, 200])
+def test_the_basis_has_five_vectors_per_eigenvalue_where_there_is_room(k):
+    """Or 64 at least; and never more than fit into the space beside what is deflated."""
+    for n in (50, 5000):
+        basis = _block._Krylov(np.eye(n, 3), k if n > 1000 else 2, np.random.RandomState(0))
+        assert basis.columns.shape[1] == 3 + basis.size + basis.width <= n
+        assert n < 1000 or basis.size >= max(5 * k, 64)

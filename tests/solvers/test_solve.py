@@ -417,3 +417,14 @@ def test_operators_with_ridges_of_any_size(ridge):
     values = eigh(A - shift * B, B + ridge * trace / per * np.eye(30), eigvals_only=True)[:3] + shift
     np.testing.assert_allclose(found.values, values, rtol=1e-7)
     assert found.rank is None
+
+
+@pytest.mark.parametrize("tol", [1e-6, 1e-8, 1e-10])
+def test_operators_leave_residuals_of_at_most_tol(tol):
+    """As a share of the largest eigenvalue, in the unit of the constraint."""
+    A, B, left, right = pencil()
+    found = solve(A, B, 4, ridge=0.5, per=40, shift=3.0, diagonal=np.diagonal(right), tol=tol)
+    M, K = left - 3.0 * right, right + 0.5 * np.trace(right) / 40 * np.eye(40)
+    seen = K @ found.vectors
+    residuals = np.linalg.norm(M @ found.vectors - seen * (found.values - 3.0), axis=0) / np.linalg.norm(seen, axis=0)
+    assert residuals.max() <= tol * np.abs(eigh(M, K, eigvals_only=True)).max()
