@@ -11,7 +11,7 @@ from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
 from ..rows import Rows, class_members
 from ._base import Graph
-from ._weights import Heat, refuse_negative, require_nonnegative, require_positive_degrees
+from ._weights import Heat, refuse_negative, require_positive_degrees
 
 
 def _indicators(classes: np.ndarray) -> sparse.csr_array:
@@ -269,7 +269,8 @@ class Complete(Graph):
         if self.weights == "uniform":
             return both / data.total(members)
         weights = both * data.dots(rows, cols)
-        require_nonnegative("dot", weights, 'weights="uniform"')
+        if weights.size:
+            refuse_negative("dot", (weights < 0).mean(), 'weights="uniform"')
         return weights
 
     def _members(self, data: Rows) -> np.ndarray:

@@ -83,14 +83,12 @@ def sees_reach(weights: Any) -> bool:
     return sum(p.kind in places and p.default is Parameter.empty for p in parameters) == 3
 
 
-def require_reach(weights: Any, reach: np.ndarray | None) -> bool:
-    """Whether weights depend on the k-th distances. Raise where they do and these distances are not known."""
-    if sees_reach(weights) and reach is None:
-        raise ValueError(
-            f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and only "
-            'where it searches for those of all rows; use KNN without queries=, or weights="heat"'
-        )
-    return sees_reach(weights)
+def unknown_reach(weights: Any) -> str:
+    """What to say where weights depend on the k-th distances, and these are not known."""
+    return (
+        f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and only "
+        'where it searches for those of all rows; use KNN without queries=, or weights="heat"'
+    )
 
 
 def reach_of(edges: Edges, n: int) -> np.ndarray:
@@ -136,7 +134,11 @@ def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarr
 
     A function of three arguments is also given the k-th distances of both rows.
     """
-    reach = [heat.reach[ends] for ends in edges[:2]] if require_reach(weights, heat.reach) else []  # type: ignore[index]
+    reach = []
+    if sees_reach(weights):
+        if heat.reach is None:
+            raise ValueError(unknown_reach(weights))
+        reach = [heat.reach[edges.rows], heat.reach[edges.cols]]
     if callable(weights):
         values = np.asarray(weights(edges.distances, *reach), dtype=np.float64)
         if values.shape != edges.distances.shape or not np.isfinite(values).all():
@@ -146,17 +148,13 @@ def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarr
             )
     else:
         values = WEIGHTS[check_choice("weights", weights, WEIGHTS)](data, edges, heat)
-    require_nonnegative(weights, values)
+    if values.size and values.min() < 0:
+        refuse_negative(weights, (values < 0).mean(), 'weights="heat" or "binary"')
     return values
 
 
-def require_nonnegative(weights: Any, values: np.ndarray, instead: str = 'weights="heat" or "binary"') -> None:
-    """Raise where weights are negative, since the Laplacian would not be positive semi-definite."""
-    if values.size and values.min() < 0:
-        refuse_negative(weights, (values < 0).mean(), instead)
-
-
 def refuse_negative(weights: Any, share: float, instead: str) -> None:
+    """Raise where a share of the weights is negative, since the Laplacian would not be positive semi-definite."""
     if share > 0:
         raise ValueError(
             f"weights={weights!r} gives negative weights on {share:.1%} of the edges; a graph Laplacian needs weights >= 0: "

@@ -22,7 +22,7 @@ from ..maps import SparseMap
 from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term, attraction
-from ..rows import Rows, Units, encode_labels
+from ..rows import Rows, RowsWithout, Units, encode_labels
 from ..solvers import TOLERANCES, CertificateWarning, Solution
 from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, outside, sized
 from ._places import EXACT_ROWS, checked, entered, settle
@@ -147,10 +147,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             graphs = graphs.fitted(data)
             at, searched = now(), data.times.get("search", 0.0)
             problem = self._problem(data, graphs)  # the matrices A and B
-            data.times["graph"] = now() - at - (data.times.get("search", 0.0) - searched)
-            at = now()
+            built = now()
+            data.times["graph"] = built - at - (data.times.get("search", 0.0) - searched)
             F = self._map(data, graphs)  # the map F
-            data.times["map"] = now() - at
+            data.times["map"] = now() - built
             solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
             self._store(F, data, problem, graphs, solution)
             self._certify(data, solution)
@@ -303,14 +303,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             given = [as_graph("graph", getattr(self, "graph", None), self.default_graph, self.n_neighbors)]
             if getattr(self, "penalty", None) is not None or self._needs_penalty:
                 given.append(as_graph("penalty", getattr(self, "penalty", None), *self._penalty))
-            counting = [leaf for graph in given if (leaf := counting_rows(graph)) is not None]
+            counting = counting_rows(given)
         except (ValueError, NotImplementedError) as error:
             return str(error)
-        if not counting:
-            return None
-        return (
-            f"{counting[0]!r} counts rows: rows that are repeated are each other's neighbours, so that no weight equals "
-            'repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
+        return counting and (
+            f"{type(counting).__name__} counts rows: rows that are repeated are each other's neighbours, so that no weight "
+            'equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
         )
 
     def _require_weighable(self, X: Any) -> None:
@@ -333,7 +331,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
         else:
             accept = "csr" if self._takes_sparse else False
-            check_no_path(X)
+            if not in_memory:
+                check_no_path(X)
             with of_numbers():
                 X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
@@ -352,16 +351,13 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             kept = None if weights is None else present(weights)
             if kept is not None:
                 X, y, weights = self._taken(X, kept), labels_of(y, kept, weights.size), weights[kept]
-            data = self._rows(X, y, graphs).named(given)
+            data = self._rows(X, y, graphs)
+            if given is not X:
+                data.named(given)
             data = data if weights is None else data.weighted(weights, kept)
-        data = self._divided(data if data.in_blocks else self._without(data, graphs), graphs)
+        data = data if data.in_blocks else self._for_map(data, graphs)  # blocks are divided as they are read
         data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs
-
-    def _without(self, data: Rows, graphs: Graphs) -> Rows:
-        """The rows without the columns that only graphs read."""
-        columns = graphs.beside_columns(data)
-        return data.without(columns) if columns.size else data
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         """The same for a tensor. Where graphs read only classes, the rows are summed by class at once."""
@@ -377,7 +373,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         data = self._rows_there(X, y, graphs)
         if graphs.beside_columns(data).size:
             raise ValueError(f"graph={graphs.graph!r} has columns beside the features, which takes X as a NumPy array")
-        return self._divided(data, graphs), graphs
+        return self._for_map(data, graphs), graphs
 
     def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
         leaves = [leaf for graph in graphs for _, leaf in graph.signed()]
@@ -416,9 +412,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """Some of the rows."""
         return X[rows]
 
-    def _divided(self, data: Rows, graphs: Graphs) -> Rows:
-        """The rows with columns in common units, where that is asked for. Rows in blocks are divided as they are read."""
-        units = None if data.in_blocks else self._units(graphs)
+    def _for_map(self, data: Rows, graphs: Graphs) -> Rows:
+        """The rows without the columns that only graphs read, and with columns in common units, where that is asked for."""
+        beside, units = graphs.beside_columns(data), self._units(graphs)
+        if beside.size:
+            data = RowsWithout(data, beside)
         if units is None:
             return data
         scale = units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))

@@ -46,6 +46,7 @@ class Graphs(NamedTuple):
         reading = [bool(leaf.reads_labels) for leaf in pulling]
         searches: list[list[Any]] = [graph.searches(), [] if penalty is None else penalty.searches()]
         asked = [[int(q) for s in own if isinstance(q := s.queries, Integral) and q < n] for own in searches]
+        labels_alone = bool(reading) and all(reading)
         repels = any(coefficient < 0 for coefficient, _ in signed)
         is_sum = sum(not leaf.counts_pairs for leaf in pulling) > 1
         return cls(
@@ -55,8 +56,8 @@ class Graphs(NamedTuple):
             sampling=min(asked[0] + asked[1], default=None),
             equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
             labels_attract=any(reading),
-            labels_alone=bool(reading) and all(reading),
-            of_classes=graph.is_of_classes,
+            labels_alone=labels_alone,
+            of_classes=labels_alone and not any(leaf.reads_features or leaf.reads_targets for leaf in pulling),
             repels=repels,
             only_attracts=penalty is None and not repels,
             is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import wraps
+from functools import update_wrapper
 from inspect import signature
-from types import MethodType
+from itertools import chain
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,10 @@ class TakesWeights:
     given elsewhere still reach ``fit``, which says why they do not act.
     """
 
-    def __init__(self, fit: Callable):
-        @wraps(fit)
-        def without(self: Any, X: Any, y: Any = None, **given: Any) -> Any:
-            return fit(self, X, y, **given)
-
+    def __init__(self, fit: FunctionType):
+        # The same code under another signature, so that a fit does not pass through a wrapper.
+        without = FunctionType(fit.__code__, fit.__globals__, argdefs=fit.__defaults__, closure=fit.__closure__)
+        update_wrapper(without, fit)
         own = signature(fit)
         kept = [parameter for name, parameter in own.parameters.items() if name != "sample_weight"]
         without.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
@@ -44,9 +43,9 @@ class TakesWeights:
         return MethodType(self._without if estimator.why_unweighted() else self._fit, estimator)
 
 
-def counting_rows(graph: Graph) -> Graph | None:
-    """The first of the graphs that add up to this one for which the samples of a class are not all alike; None where all are."""
-    for _, leaf in graph.signed():
+def counting_rows(graphs: list[Graph]) -> Graph | None:
+    """The first of the graphs that add up to these for which the samples of a class are not all alike; None where all are."""
+    for _, leaf in chain(*(graph.signed() for graph in graphs)):
         if leaf.reads_features or leaf.indexes_rows or leaf.searches():
             return leaf
         try:
