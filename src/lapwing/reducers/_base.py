@@ -61,9 +61,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised,
     subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
 
-    It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, ``__init__`` where
-    its parameters differ from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and
-    ``_report(...)``, which stores attributes beside the map's own.
+    It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or name a class
+    of graphs, as in ``default_graph = KNN``. It may also write ``__init__`` where its parameters differ from those of its map,
+    ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_report(...)``, which stores attributes beside the map's
+    own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
 
@@ -306,7 +307,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             counting = counting_rows(given)
         except (ValueError, NotImplementedError) as error:
             return str(error)
-        return counting and (
+        if counting is None:
+            return None
+        return (
             f"{type(counting).__name__} counts rows: rows that are repeated are each other's neighbours, so that no weight "
             'equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
         )
@@ -364,12 +367,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         self._check_parameters()
         n = X.shape[0]
         graphs = self._graphs(n, most=None if X.device.type == "cpu" else EXACT_ROWS)
-        given = [graph for graph in graphs[:2] if graph is not None]
-        if self._takes_blocks and self._reads_classes_alone(given):
-            labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
-            if labelled and y is None:
-                encode_labels(None, 0)  # raises, and says what is missing
-            return DeviceClassRows(X, y if labelled else None, self._units(graphs)), graphs
+        if self._takes_blocks and self._reads_classes_alone(graphs.given):
+            return DeviceClassRows(X, self._labels(y, graphs), self._units(graphs)), graphs
         data = self._rows_there(X, y, graphs)
         if graphs.beside_columns(data).size:
             raise ValueError(f"graph={graphs.graph!r} has columns beside the features, which takes X as a NumPy array")
@@ -437,7 +436,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if blocks is None or not blocks.is_array:
             return blocks
         try:
-            for graph in filter(None, self._graphs(blocks.shape[0])[:2]):
+            for graph in self._graphs(blocks.shape[0]).given:
                 graph.require_blocks(blocks.shape[0])
         except ValueError:
             return None
@@ -450,25 +449,31 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         if blocks.is_sparse and d <= SparseMap.limit:
             blocks = DenseBlocks(blocks)
-        given = [graph for graph in graphs[:2] if graph is not None]
-        searches = [search for graph in given for search in graph.searches()]
+        searches = [search for graph in graphs.given for search in graph.searches()]
         try:
-            for graph in given:
+            for graph in graphs.given:
                 graph.require_blocks(n)
             if blocks.is_sparse:
-                self._require_links(given)
+                self._require_links(graphs.given)
             require_room(blocks, [search.checked(n) for search in searches])
         except ValueError:
             if not fits_in_memory(blocks):
                 raise
             return self._rows(blocks.load(), blocks.labels(y), graphs)
-        labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
-        if labelled and y is None:
-            encode_labels(None, 0)  # raises, and says what is missing
         start = now()
-        data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs), weights)
+        data = BlockRows(blocks, self._labels(y, graphs), searches, self._units(graphs), weights)
         data.times["search"] = now() - start
         return data
+
+    def _is_labelled(self, graphs: Graphs) -> bool:
+        """Whether the method or one of its graphs reads labels."""
+        return get_tags(self).target_tags.required or any(graph.reads_labels for graph in graphs.given)
+
+    def _labels(self, y: Any, graphs: Graphs) -> Any:
+        """The labels where they are read, and None elsewhere. Raise where they are read and there are none."""
+        if not self._is_labelled(graphs):
+            return None
+        return encode_labels(None, 0) if y is None else y  # without labels, it raises and says what is missing
 
     def _require_links(self, graphs: list[Graph]) -> None:
         """Raise where rows without links matter. Of sparse rows with many features only those with links are held."""

@@ -63,6 +63,11 @@ class Graphs(NamedTuple):
             is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
         )
 
+    @property
+    def given(self) -> list[Graph]:
+        """``graph``, and ``penalty`` where there is one."""
+        return [self.graph] if self.penalty is None else [self.graph, self.penalty]
+
     def fitted(self, data: Rows) -> Graphs:
         """These graphs, once they have learnt from the rows what they need."""
         penalty = None if self.penalty is None else self.penalty.fitted(data)
@@ -70,7 +75,7 @@ class Graphs(NamedTuple):
 
     def beside_columns(self, data: Rows) -> np.ndarray:
         """The columns of X that a graph reads and the map does not."""
-        return np.unique(np.concatenate([graph.beside_columns(data) for graph in self[:2] if graph is not None]))
+        return np.unique(np.concatenate([graph.beside_columns(data) for graph in self.given]))
 
 
 def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool = False) -> Graph:

@@ -26,7 +26,7 @@ class TakesWeights:
     given elsewhere still reach ``fit``, which says why they do not act.
     """
 
-    def __init__(self, fit: FunctionType):
+    def __init__(self, fit: Any):
         # The same code under another signature, so that a fit does not pass through a wrapper.
         without = FunctionType(fit.__code__, fit.__globals__, argdefs=fit.__defaults__, closure=fit.__closure__)
         update_wrapper(without, fit)
