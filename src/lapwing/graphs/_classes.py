@@ -86,9 +86,6 @@ class SameClass(Graph):
         linked = totals > 0
         return np.divide(totals.sum() / linked.sum(), totals, out=np.zeros(totals.size), where=linked)
 
-    def adjacency(self, data: Rows) -> sparse.csr_array | None:
-        return self._heat_blocks(data) if self._is_heat() else None
-
     def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         if self._is_heat():
             return super().weights_at(data, rows, cols)
@@ -100,7 +97,9 @@ class SameClass(Graph):
     def _is_heat(self) -> bool:
         return check_choice("weights", self.weights, ("uniform", "heat")) == "heat"
 
-    def _heat_blocks(self, data: Rows) -> sparse.csr_array:
+    def adjacency(self, data: Rows) -> sparse.csr_array | None:
+        if not self._is_heat():
+            return None
         members = [rows for rows in class_members(data.classes) if rows.size > 1]
         if not members:
             raise ValueError('SameClass(weights="heat") needs a pair: every class has one sample; add samples')

@@ -259,9 +259,8 @@ class KNN(_Weighted):
         width = self._heat().width(np.array([float(squared.mean())]), data) if self.weights == "heat" else 1.0
         weights = (-squared / width).exp_() if self.weights == "heat" else squared.fill_(1.0)
         links = Links.joined(data.n, cols, weights, "or" if self.symmetry == "auto" else self.symmetry)
-        return (
-            links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None
-        )  # where it is None, the search on the CPU raises the error
+        # Where it is None, the search on the CPU raises the error.
+        return links if self.symmetry == "and" or bool((links.degrees > 0).all()) else None
 
     def adjacency(self, data: Rows) -> Any:
         check_choice("symmetry", self.symmetry, ("auto", *SYMMETRY))

@@ -52,17 +52,9 @@ class Heat(NamedTuple):
         return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
 
 
-def _binary(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
-    return np.ones(edges.rows.size)
-
-
 def _heat(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     squared = edges.distances.astype(np.float64) ** 2
     return np.exp(-squared / heat.width(squared, data, edges.rows))
-
-
-def _self_tuning(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
-    return np.exp(-local_squares(edges, heat))
 
 
 def local_squares(edges: Edges, heat: Heat) -> np.ndarray:
@@ -122,10 +114,10 @@ def _known_cosines(edges: Edges) -> np.ndarray:
 
 WEIGHTS: dict[str, Callable[[Rows, Edges, Heat], np.ndarray]] = {
     "heat": _heat,
-    "binary": _binary,
+    "binary": lambda data, edges, heat: np.ones(edges.rows.size),
     "cosine": _cosine,
     "dot": _dot,
-    "self-tuning": _self_tuning,
+    "self-tuning": lambda data, edges, heat: np.exp(-local_squares(edges, heat)),
 }
 
 
