@@ -70,6 +70,8 @@ class Graphs(NamedTuple):
 
     def fitted(self, data: Rows) -> Graphs:
         """These graphs, once they have learnt from the rows what they need."""
+        if not any(graph.learns for graph in self.given):
+            return self
         penalty = None if self.penalty is None else self.penalty.fitted(data)
         return self._replace(graph=self.graph.fitted(data), penalty=penalty)
 
