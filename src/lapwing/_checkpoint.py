@@ -27,12 +27,8 @@ from ._validation import check_not_negative, outside
 EVERY = 10.0  # at least this many seconds pass between two states that are kept
 # Writing takes at most 1 part in 20 of the time, so that a state that takes a second is written every 20 seconds.
 SHARE = 20
-RELEASES = {
-    "lapwing": "lapwing",
-    "numpy": "numpy",
-    "scipy": "scipy",
-    "sklearn": "scikit-learn",
-}  # other versions may round differently
+# Other versions may round differently.
+RELEASES = {"lapwing": "lapwing", "numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
 UNREADABLE = (
     OSError,
     EOFError,

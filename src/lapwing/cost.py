@@ -31,9 +31,7 @@ from .reducers import FeatureSelector, KernelReducer, LinearReducer, Reducer
 
 LONG = 0.5  # seconds: samples grow until a fit takes about this long
 ENTRIES = 1 << 22  # a sample holds at most this many numbers
-FINE = (
-    get_clock_info("process_time").resolution < 1e-4
-)  # whether the clock of a process can time short parts; not on Windows
+FINE = get_clock_info("process_time").resolution < 1e-4  # whether that clock can time short parts; not on Windows
 BLOCKS = 4  # where X is read in blocks, a sample is read in this many blocks
 CLASS = 20  # a sample has at least this many rows per class, where X has as many
 # LAPACK, SuperLU and BLAS take memory that Python does not see. It is 0 to 140 % of what Python sees (benchmarks/cost.py).

@@ -78,10 +78,6 @@ class Rows:
         self._rows_given, self.recall = rows.given, rows.recall
         self.frame, self.ids, self.beside = rows.frame, rows.ids, rows.beside
 
-    def without(self, columns: np.ndarray) -> Rows:
-        """The same rows for maps, with 0 in some columns. Graphs still read these columns."""
-        return RowsWithout(self, columns)
-
     def fitted(self) -> Rows:
         """The fitted rows alone. Graphs do not learn from them again."""
         rows = Rows(self.X[: self.n_fitted])
@@ -274,7 +270,7 @@ class DividedRows(Rows):
 
 
 class RowsWithout(Rows):
-    """Rows that have 0 in the columns that only graphs read."""
+    """The same rows for maps, with 0 in some columns. Graphs still read these columns."""
 
     def __init__(self, rows: Rows, columns: np.ndarray):
         kept = np.ones(rows.X.shape[1], dtype=bool)

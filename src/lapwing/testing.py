@@ -201,9 +201,8 @@ def _check_parameters(graph: Graph, X: Any, y: np.ndarray) -> None:
 def _check_printing(graph: Graph, X: Any, y: np.ndarray) -> None:
     """The graph prints as what evaluates to an equal graph."""
     parts = [graph, *graph.get_params().values()]
-    if all(
-        isinstance(part, (Graph, str, int, float, np.number, type(None))) for part in parts
-    ):  # neither arrays nor functions
+    written = (Graph, str, int, float, np.number, type(None))  # neither arrays nor functions
+    if all(isinstance(part, written) for part in parts):
         names = {type(part).__name__: type(part) for part in parts if isinstance(part, Graph)}
         again = eval(repr(graph), {**vars(graphs), **names})
         _expect(_equal(again, graph), "it makes another one; leave Graph.__repr__ as it is")

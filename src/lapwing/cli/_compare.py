@@ -158,10 +158,7 @@ def compare(
         _write_atlas(atlas, found, table)
 
 
-def demo(
-    folder: Annotated[str, typer.Argument(help="Where to write the report.")] = "out",
-    jobs: Jobs = -1,
-) -> None:
+def demo(folder: Annotated[str, typer.Argument(help="Where to write the report.")] = "out", jobs: Jobs = -1) -> None:
     """Compare methods on scikit-learn's 1,797 digits, as a first look."""
     from sklearn.datasets import load_digits
 
@@ -275,29 +272,14 @@ def _loading(
     data: str, options: dict[str, Any], prepared: Any, aside: dict[str, str], sample: int | None, seed: int
 ) -> str:
     """Lines of Python that read the table as the command did."""
-    names = ("label", "labels", "id", "drop", "header", "resize", "grey", "zero_based")
-    usual: dict[str, Any] = {
-        "label": None,
-        "labels": True,
-        "id": None,
-        "drop": [],
-        "header": None,
-        "resize": None,
-        "grey": None,
-    }
-    given = {name: options[name] for name in names if options[name] != {**usual, "zero_based": False}[name]}
+    usual = reading(None, False, None, None, None, None, None, False)
+    given, changed = (
+        {name: value for name, value in own.items() if value != default[name] and name != "prepare"}
+        for own, default in ((options, usual), (options["prepare"], usual["prepare"]))
+    )
     given |= {"aside": tuple(aside.values())} if aside else {}
     given |= {"sample": sample, "random_state": seed} if sample is not None else {}
-    categories = options["prepare"]["categories"]
-    given |= {"categories": categories} if categories else {}
-    preparing: dict[str, Any] = {
-        "impute": None,
-        "one_hot": True,
-        "dates": True,
-        "standardize": "auto",
-        "categories": [],
-    }
-    changed = {name: value for name, value in options["prepare"].items() if value != preparing[name]}
+    given |= {"categories": changed["categories"]} if "categories" in changed else {}
     path = "data.csv" if data == "-" else data
     arguments = ", ".join([repr(path), "mixed=True", *(f"{name}={value!r}" for name, value in given.items())])
     more = "".join(f", {name}={value!r}" for name, value in changed.items())

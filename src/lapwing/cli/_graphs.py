@@ -14,15 +14,8 @@ from typing import Any
 import typer
 
 LONGEST = 1_000  # the most characters that a formula may have
-NOT_WRITTEN = (
-    "Combination",
-    "Empty",
-    "Graph",
-    "Intersection",
-    "Precomputed",
-    "Scaled",
-    "Union",
-)  # these are made by operators, or from a matrix
+# These are made by operators, or from a matrix.
+NOT_WRITTEN = ("Combination", "Empty", "Graph", "Intersection", "Precomputed", "Scaled", "Union")
 # The transformers that On may apply to the rows.
 TRANSFORMERS = {
     "Gower": "lapwing.graphs",

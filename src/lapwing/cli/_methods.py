@@ -14,8 +14,7 @@ from ._options import Json
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="A method, to read all about it.")] = None,
-    json: Json = False,
+    name: Annotated[str | None, typer.Argument(help="A method, to read all about it.")] = None, json: Json = False
 ) -> None:
     """List the methods, or describe one."""
     if name is not None:

@@ -43,20 +43,8 @@ from ._tables import are_quantities, check_classes, read_prepared, reads_targets
 
 SHOWN = 8  # how many eigenvalues and names are printed
 DATA_FILES = (
-    ".csv",
-    ".tsv",
-    ".txt",
-    ".gz",
-    ".bz2",
-    ".zst",
-    ".parquet",
-    ".pq",
-    ".npy",
-    ".npz",
-    ".mtx",
-    ".svm",
-    ".svmlight",
-    ".libsvm",
+    *(".csv", ".tsv", ".txt", ".gz", ".bz2", ".zst", ".parquet", ".pq"),
+    *(".npy", ".npz", ".mtx", ".svm", ".svmlight", ".libsvm"),
 )
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Written by lapwing fit.")]
@@ -78,10 +66,7 @@ def fit(
     dimensions: Annotated[
         str | None,
         typer.Option(
-            "--dimensions",
-            "-d",
-            metavar="D",
-            help='How many; "auto" is one less than classes; "all"; for tsa 8x6.',
+            "--dimensions", "-d", metavar="D", help='How many; "auto" is one less than classes; "all"; for tsa 8x6.'
         ),
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",

@@ -48,8 +48,7 @@ Header = Annotated[
 ]
 Resize = Annotated[str | None, typer.Option("--resize", metavar="WxH", help="Size of images.", rich_help_panel=READING)]
 Grey = Annotated[
-    bool | None,
-    typer.Option("--grey/--colour", help="How to read images; grey if all are.", rich_help_panel=READING),
+    bool | None, typer.Option("--grey/--colour", help="How to read images; grey if all are.", rich_help_panel=READING)
 ]
 ZeroBased = Annotated[
     bool, typer.Option("--zero-based", help="svmlight counts features from 0.", rich_help_panel=READING)

@@ -29,10 +29,8 @@ class Given(NamedTuple):
         rows = some_rows(self.X, train), some_rows(self.X, test)
         if self.prepare is None:
             return rows
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # about columns that hold nothing but gaps in some folds, and categories that only one fold has
+        # Warnings are about columns that hold nothing but gaps in some folds, and categories that only one fold has.
+        with warnings.catch_warnings(action="ignore"):
             prepare = clone(self.prepare).fit(rows[0])
             return numbers(prepare.transform(rows[0])), numbers(prepare.transform(rows[1]))
 

@@ -34,8 +34,7 @@ def estimated_seconds(
     rng = np.random.RandomState(0)
     order = rng.permutation(train)
     total = 0.0
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
         first = min(max(len(train) // 10, LEAST), MOST)
         sizes = [size for size in (first, 2 * first) if size <= len(train)]
         pilots = [_pilot(X, labels, order[:size], plans) for size in sizes]
@@ -59,9 +58,7 @@ def _pilot(X: Array, labels: np.ndarray | None, train: np.ndarray, plans: dict[s
         start = perf_counter()
         try:
             fits.fit(_within(plan, d, len(train))).transform(fits.X)
-        except (
-            Exception
-        ):  # any error: few rows may lack a class or a rank, and the comparison itself will say what is wrong
+        except Exception:  # few rows may lack a class or a rank, and the comparison itself will say what is wrong
             continue
         found[name] = perf_counter() - start
     return found

@@ -35,8 +35,7 @@ class Part(NamedTuple):
 
 def fit_whole(X: Array, labels: np.ndarray | None, plans: dict[str, Plan], chosen: dict[str, int]) -> Part:
     fits, part = SharedFits(X, labels), Part({}, {})
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the folds have given these warnings
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # the folds have given these warnings
         for name, plan in plans.items():
             try:
                 part.fits[name] = _whole(plan, chosen[name], fits)

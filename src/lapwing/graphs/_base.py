@@ -21,9 +21,8 @@ from ..rows import Rows
 
 LONGEST = 200  # a parameter is printed in full up to this many characters
 
-SIGNATURES: dict[
-    type, Mapping[str, Parameter]
-] = {}  # the parameters of the classes of graphs, each class looked at once
+# The parameters of the classes of graphs, each class looked at once.
+SIGNATURES: dict[type, Mapping[str, Parameter]] = {}
 
 Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
 

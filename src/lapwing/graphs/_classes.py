@@ -11,7 +11,7 @@ from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
 from ..rows import Rows, class_members
 from ._base import Graph
-from ._weights import Heat, heat_weights, refuse_negative, require_nonnegative, require_positive_degrees
+from ._weights import Heat, heat_weights, refuse_negative, require_positive_degrees
 
 
 def _indicators(classes: np.ndarray) -> sparse.csr_array:
@@ -86,9 +86,6 @@ class SameClass(Graph):
         linked = totals > 0
         return np.divide(totals.sum() / linked.sum(), totals, out=np.zeros(totals.size), where=linked)
 
-    def adjacency(self, data: Rows) -> sparse.csr_array | None:
-        return self._heat_blocks(data) if self._is_heat() else None
-
     def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         if self._is_heat():
             return super().weights_at(data, rows, cols)
@@ -100,7 +97,9 @@ class SameClass(Graph):
     def _is_heat(self) -> bool:
         return check_choice("weights", self.weights, ("uniform", "heat")) == "heat"
 
-    def _heat_blocks(self, data: Rows) -> sparse.csr_array:
+    def adjacency(self, data: Rows) -> sparse.csr_array | None:
+        if not self._is_heat():
+            return None
         members = [rows for rows in class_members(data.classes) if rows.size > 1]
         if not members:
             raise ValueError('SameClass(weights="heat") needs a pair: every class has one sample; add samples')
@@ -269,7 +268,8 @@ class Complete(Graph):
         if self.weights == "uniform":
             return both / data.total(members)
         weights = both * data.dots(rows, cols)
-        require_nonnegative("dot", weights, 'weights="uniform"')
+        if weights.size:
+            refuse_negative("dot", (weights < 0).mean(), 'weights="uniform"')
         return weights
 
     def _members(self, data: Rows) -> np.ndarray:

@@ -40,9 +40,9 @@ from ._weights import (
     local_squares,
     reach_of,
     require_positive_degrees,
-    require_reach,
     sees_reach,
     symmetric,
+    unknown_reach,
 )
 
 
@@ -73,10 +73,9 @@ class _Weighted(Graph):
     metric: Any
     metric_params: dict | None
 
-    @property
-    def _heat(self) -> Heat:
+    def _heat(self, reach: np.ndarray | None = None) -> Heat:
         exact = is_exact(getattr(self, "search", None))
-        return Heat(self.t, self.metric, self.metric_params, getattr(self, "queries", None), exact)
+        return Heat(self.t, self.metric, self.metric_params, getattr(self, "queries", None), exact, reach)
 
     def _edges(self, data: Rows) -> Edges:
         raise NotImplementedError
@@ -85,14 +84,9 @@ class _Weighted(Graph):
         if not (isinstance(self.weights, str) and self.weights == "heat" and isinstance(self.t, str)):
             return self
         edges = self._edges(data)
-        return clone(self).set_params(t=self._heat.width(edges.distances.astype(np.float64) ** 2, data, edges.rows))
+        return clone(self).set_params(t=self._heat().width(edges.distances.astype(np.float64) ** 2, data, edges.rows))
 
-    def _heat_of(self, edges: Edges, data: Rows) -> Heat:
-        """The heat width, together with the distance from each row to its k-th neighbour where that is known."""
-        return self._heat
-
-    def _linked(self, both: Rows, edges: Edges) -> sparse.csr_array:
-        heat = self._heat_of(edges, both)
+    def _linked(self, both: Rows, edges: Edges, heat: Heat) -> sparse.csr_array:
         values = edge_weights(self.weights, both, edges, heat)
         shape = (both.n - both.n_fitted, both.n_fitted)
         rows = edges.rows - both.n_fitted
@@ -235,23 +229,25 @@ class KNN(_Weighted):
             check_positive("t", self.t)
         require_mean(self._search, self.symmetry, n)
         if self._search.is_sampled(n) and sees_reach(self.weights):
-            require_reach(self.weights, None)
+            raise ValueError(unknown_reach(self.weights))
 
     def _edges(self, data: Rows) -> Edges:
         return find(data, self._search)
 
-    def _heat_of(self, edges: Edges, data: Rows) -> Heat:
-        if not sees_reach(self.weights) or self._search.is_sampled(data.n_samples):
-            return self._heat
+    def _reach(self, edges: Edges, data: Rows) -> np.ndarray | None:
+        """The distance from each row to its k-th neighbour; None where a sample of the rows was searched for."""
+        if self._search.is_sampled(data.n_samples):
+            return None
         if data.n_fitted < data.n:  # the k-th neighbours of fitted rows are those of the fit
             fitted = data.fitted()
             edges = Edges.joined([find(fitted, self._search._replace(among="all")), edges])
-        return self._heat._replace(reach=reach_of(edges, data.n))
+        return reach_of(edges, data.n)
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
         if is_named(self.metric, "precomputed") or not is_exact(self.search):
             return None
-        return self._linked(both, find_fitted(both, self._search))
+        edges = find_fitted(both, self._search)
+        return self._linked(both, edges, self._heat(self._reach(edges, both) if sees_reach(self.weights) else None))
 
     def _links_there(self, data: DeviceRows) -> Links | None:
         """The graph of rows on a device, as links that stay there.
@@ -266,7 +262,7 @@ class KNN(_Weighted):
         cols, d = found
         weights = d**2
         if self.weights == "heat":
-            weights /= -self._heat.width(np.array([float(weights.mean())]), data)
+            weights /= -self._heat().width(np.array([float(weights.mean())]), data)
             nearest = weights.amax(1, keepdim=True)
             if float((nearest < -VANISHED).double().mean()) > OUTLIERS:
                 return None  # the search on the CPU raises the error
@@ -282,7 +278,8 @@ class KNN(_Weighted):
         if links is not None:
             return links
         edges = find(data, search)
-        values = edge_weights(self.weights, data, edges, self._heat_of(edges, data))
+        heat = self._heat(self._reach(edges, data) if sees_reach(self.weights) else None)
+        values = edge_weights(self.weights, data, edges, heat)
         W = directed(edges, values, data, search, self.symmetry)
         if self.symmetry != "and":  # "and" leaves rows without links on purpose
             require_positive_degrees(self.weights, edges.rows, W)
@@ -332,7 +329,7 @@ class Radius(_Weighted):
         return within(data, self.radius, self.metric, self.metric_params)
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        return None if is_named(self.metric, "precomputed") else self._linked(both, self._edges(both))
+        return None if is_named(self.metric, "precomputed") else self._linked(both, self._edges(both), self._heat())
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
         edges = self._edges(data)
@@ -340,7 +337,7 @@ class Radius(_Weighted):
             raise ValueError(
                 f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one"
             )
-        values = edge_weights(self.weights, data, edges, self._heat)
+        values = edge_weights(self.weights, data, edges, self._heat())
         W = symmetric(edges, values, data.n)
         require_positive_degrees(self.weights, edges.rows, W)
         return W

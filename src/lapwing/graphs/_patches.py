@@ -451,21 +451,20 @@ class CodingLength(_Patched):
         self.queries = queries
         self.random_state = random_state
 
-    def _scaled(self, data: Rows) -> Patches:
-        """The patches and their weights, scaled up where only a sample of rows has a patch."""
+    def _factored(self, data: Rows) -> tuple[np.ndarray, np.ndarray, sparse.csr_array]:
+        """The rows of the patches, their weights, scaled up where only a sample of rows has a patch, and the factor of W."""
         rows, weights = self.patches(data)
-        return Patches(rows, self._search(self.metric).scale(data) * weights)
+        weights = self._search(self.metric).scale(data) * weights
+        return rows, weights, _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), data.n)
 
     def terms(self, data: Rows) -> list[Term]:
-        rows, weights = self._scaled(data)
-        M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), data.n)
+        rows, weights, M = self._factored(data)
         degrees = np.bincount(rows.ravel(), weights.ravel(), minlength=data.n)
         factor = (sparse.csr_array(M.T), -np.ones(len(rows)))
         return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
 
     def adjacency(self, data: Rows) -> sparse.csr_array:
-        rows, weights = self._scaled(data)
-        M = _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), data.n)
+        _, _, M = self._factored(data)
         W = sparse.csr_array(M.T @ M)
         W.setdiag(0)
         W.eliminate_zeros()

@@ -13,11 +13,10 @@ from sklearn.base import clone
 
 from .._validation import check_choice, check_count, check_positive
 from ..neighbors import Edges
-from ..problem import Term
 from ..rows import Rows
 from ._base import Graph
 from ._columns import column
-from ._repeated import Repeated
+from ._repeated import OfValues, Repeated
 from ._weights import Heat, edge_weights, symmetric
 
 
@@ -78,24 +77,6 @@ class Chain(Graph):
         return symmetric(edges, np.ones(edges.rows.size), data.n)
 
 
-class _AtPlaces(Graph):
-    """Graphs of places in space. Rows at one place are linked to each other and to all rows at the neighbouring places."""
-
-    def _repeated(self, X: Any) -> Repeated:
-        raise NotImplementedError
-
-    def terms(self, data: Rows) -> list[Term]:
-        found = self._repeated(data.X)
-        W = found.listed()
-        return [found.factored() if W is None else self.term(W)]
-
-    def adjacency(self, data: Rows) -> sparse.csr_array | None:
-        return self._repeated(data.X).listed()
-
-    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return self._repeated(data.X).weights_at(rows, cols)
-
-
 def _distinct(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The distinct places, and for each row which of them it has."""
     if not 2 <= X.shape[1] <= most:
@@ -107,7 +88,7 @@ def _distinct(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     return points.astype(np.float64), place.ravel()
 
 
-class Delaunay(_AtPlaces):
+class Delaunay(OfValues):
     r"""Links neighbours in space, the edges of the Delaunay triangulation of the rows, in two or three dimensions.
 
     Two places are linked where some circle (in space, some sphere) through both has no other place inside. So there is no
@@ -170,8 +151,8 @@ class Delaunay(_AtPlaces):
             check_choice("weights", self.weights, ("binary", "heat"))
         return Heat(self.t, exact=True)
 
-    def _repeated(self, X: Any) -> Repeated:
-        points, place = _distinct(X, 3, "Delaunay")
+    def _repeated(self, data: Rows) -> Repeated:
+        points, place = _distinct(data.X, 3, "Delaunay")
         edges, rows = self._edges(points), Rows(points)
         M = symmetric(edges, edge_weights(self.weights, rows, edges, self._heat()), len(points))
         equal = float(np.asarray(self.weights(np.zeros(1)))[0]) if callable(self.weights) else 1.0
@@ -194,16 +175,15 @@ class Delaunay(_AtPlaces):
         )
         rows = np.repeat(np.arange(len(new)), corners.shape[1])
         edges = Edges(rows, corners.ravel(), np.linalg.norm(new[rows] - points[corners.ravel()], axis=1))
-        first = np.unique(np.stack([edges.rows, edges.cols]), axis=1, return_index=True)[
-            1
-        ]  # outside of all triangles, all corners are the nearest place
+        # Outside of all triangles, all corners are the nearest place.
+        _, first = np.unique(np.stack([edges.rows, edges.cols]), axis=1, return_index=True)
         edges = edges.where(first)
         values = edge_weights(self.weights, both, edges, self._heat())
         M = sparse.csr_array((values, (edges.rows, edges.cols)), shape=(len(new), len(points)))
         return sparse.csr_array(M[:, place])
 
 
-class Grid(_AtPlaces):
+class Grid(OfValues):
     r"""Links neighbours on a grid, rows whose places are one step apart, with weight 1.
 
     It is for pixels, wells and sensors, whose places stand beside the features:
@@ -231,8 +211,8 @@ class Grid(_AtPlaces):
         self.step = step
         self.corners = corners
 
-    def _repeated(self, X: Any) -> Repeated:
-        points, place = _distinct(X, 6, "Grid")
+    def _repeated(self, data: Rows) -> Repeated:
+        points, place = _distinct(data.X, 6, "Grid")
         steps = (points - points.min(axis=0)) / check_positive("step", self.step)
         cells = np.rint(steps)
         if np.abs(steps - cells).max() > 0.01:
@@ -258,6 +238,6 @@ class Grid(_AtPlaces):
         return Repeated(sparse.csr_array(M), place)
 
     def new_links(self, both: Rows) -> sparse.csr_array | None:
-        found = self._repeated(both.X)
+        found = self._repeated(both)
         fitted, new = found.values[: both.n_fitted], found.values[both.n_fitted :]
         return sparse.csr_array(found.M[new][:, fitted])

@@ -68,11 +68,7 @@ class Reconstruction(Graph):
     @property
     def _search(self) -> Search:
         return Search(
-            self.n_neighbors,
-            self.metric,
-            among=self.among,
-            queries=self.queries,
-            random_state=self.random_state,
+            self.n_neighbors, self.metric, among=self.among, queries=self.queries, random_state=self.random_state
         )
 
     def searches(self) -> list[Search]:
@@ -127,9 +123,8 @@ def barycentric_weights(data: Rows, rows: np.ndarray, neighbors: np.ndarray, reg
     for block in row_blocks(rows.size, k * (data.X.shape[1] if not sparse.issparse(data.X) else k)):
         G = _local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
-        ridge = np.where(
-            trace > 0, reg * trace, 1.0
-        )  # where all neighbours equal the row, any weights will do, and these give 1/k
+        # Where all neighbours equal the row, any weights will do, and these give 1/k.
+        ridge = np.where(trace > 0, reg * trace, 1.0)
         G[:, np.arange(k), np.arange(k)] += ridge[:, None]
         weights[block] = _affine(G, reg)
     return weights

@@ -9,6 +9,8 @@ from scipy import sparse
 
 from ..operators import Structured, diagonal
 from ..problem import Term
+from ..rows import Rows
+from ._base import Graph
 
 # Up to this many links per row, links are listed one by one. With more, rows of equal value share factors.
 LISTED = 100
@@ -56,3 +58,21 @@ class Repeated(NamedTuple):
         U, c = sparse.hstack([Z @ both, Z], format="csr"), np.concatenate([upper.data, own])
         degrees = Z @ (self.M @ np.asarray(Z.sum(axis=0)).ravel() - equal)
         return Term(1.0, Structured(self.values.size, factors=((U, -c),), diag=degrees + Z @ equal), diagonal(degrees))
+
+
+class OfValues(Graph):
+    """Graphs of values of which each row has one. Rows of equal value are linked, as are rows of neighbouring values."""
+
+    def _repeated(self, data: Rows) -> Repeated:
+        raise NotImplementedError
+
+    def terms(self, data: Rows) -> list[Term]:
+        found = self._repeated(data)
+        W = found.listed()
+        return [found.factored() if W is None else self.term(W)]
+
+    def adjacency(self, data: Rows) -> sparse.csr_array | None:
+        return self._repeated(data).listed()
+
+    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self._repeated(data).weights_at(rows, cols)

@@ -12,14 +12,12 @@ from scipy import sparse
 from .._validation import check_choice, check_count
 from ..devices import host, is_foreign
 from ..neighbors import Search, find
-from ..problem import Term
 from ..rows import Rows
-from ._base import Graph
-from ._repeated import Repeated
+from ._repeated import OfValues, Repeated
 from ._weights import SYMMETRY, Heat, edge_weights, symmetric
 
 
-class Target(Graph):
+class Target(OfValues):
     r"""Links rows of similar targets: for regression, for grades that have an order, and for several labels per row.
 
     Rows are linked where their targets are equal, or where one target is among the k values of y nearest to the other, with
@@ -82,17 +80,6 @@ class Target(Graph):
         self.t = t
         self.metric = metric
         self.symmetry = symmetry
-
-    def terms(self, data: Rows) -> list[Term]:
-        found = self._repeated(data)
-        W = found.listed()
-        return [found.factored() if W is None else self.term(W)]
-
-    def adjacency(self, data: Rows) -> sparse.csr_array | None:
-        return self._repeated(data).listed()
-
-    def weights_at(self, data: Rows, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        return self._repeated(data).weights_at(rows, cols)
 
     def _repeated(self, data: Rows) -> Repeated:
         check_choice("symmetry", self.symmetry, SYMMETRY)

@@ -55,10 +55,6 @@ class Heat(NamedTuple):
         return mean if mean > 100 * np.finfo(np.float64).eps * size else 1.0
 
 
-def _binary(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
-    return np.ones(edges.rows.size)
-
-
 def _heat(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
     squared = edges.distances.astype(np.float64) ** 2
     return heat_weights(squared / heat.width(squared, data, edges.rows), edges.rows, data.n)
@@ -76,10 +72,6 @@ def heat_weights(exponents: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     if np.sum(linked & (nearest > VANISHED)) > OUTLIERS * linked.sum():
         return np.exp(-exponents)  # the width is wrong, and the graph says so
     return np.exp(np.maximum(nearest - FAINT, 0.0)[rows] - exponents)
-
-
-def _self_tuning(data: Rows, edges: Edges, heat: Heat) -> np.ndarray:
-    return np.exp(-local_squares(edges, heat))
 
 
 def local_squares(edges: Edges, heat: Heat) -> np.ndarray:
@@ -100,14 +92,12 @@ def sees_reach(weights: Any) -> bool:
     return sum(p.kind in places and p.default is Parameter.empty for p in parameters) == 3
 
 
-def require_reach(weights: Any, reach: np.ndarray | None) -> bool:
-    """Whether weights depend on the k-th distances. Raise where they do and these distances are not known."""
-    if sees_reach(weights) and reach is None:
-        raise ValueError(
-            f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and only "
-            'where it searches for those of all rows; use KNN without queries=, or weights="heat"'
-        )
-    return sees_reach(weights)
+def unknown_reach(weights: Any) -> str:
+    """What to say where weights depend on the k-th distances, and these are not known."""
+    return (
+        f"weights={weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and only "
+        'where it searches for those of all rows; use KNN without queries=, or weights="heat"'
+    )
 
 
 def reach_of(edges: Edges, n: int) -> np.ndarray:
@@ -141,10 +131,10 @@ def _known_cosines(edges: Edges) -> np.ndarray:
 
 WEIGHTS: dict[str, Callable[[Rows, Edges, Heat], np.ndarray]] = {
     "heat": _heat,
-    "binary": _binary,
+    "binary": lambda data, edges, heat: np.ones(edges.rows.size),
     "cosine": _cosine,
     "dot": _dot,
-    "self-tuning": _self_tuning,
+    "self-tuning": lambda data, edges, heat: np.exp(-local_squares(edges, heat)),
 }
 
 
@@ -153,7 +143,11 @@ def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarr
 
     A function of three arguments is also given the k-th distances of both rows.
     """
-    reach = [heat.reach[ends] for ends in edges[:2]] if require_reach(weights, heat.reach) else []  # type: ignore[index]
+    reach = []
+    if sees_reach(weights):
+        if heat.reach is None:
+            raise ValueError(unknown_reach(weights))
+        reach = [heat.reach[edges.rows], heat.reach[edges.cols]]
     if callable(weights):
         values = np.asarray(weights(edges.distances, *reach), dtype=np.float64)
         if values.shape != edges.distances.shape or not np.isfinite(values).all():
@@ -163,17 +157,13 @@ def edge_weights(weights: Any, data: Rows, edges: Edges, heat: Heat) -> np.ndarr
             )
     else:
         values = WEIGHTS[check_choice("weights", weights, WEIGHTS)](data, edges, heat)
-    require_nonnegative(weights, values)
+    if values.size and values.min() < 0:
+        refuse_negative(weights, (values < 0).mean(), 'weights="heat" or "binary"')
     return values
 
 
-def require_nonnegative(weights: Any, values: np.ndarray, instead: str = 'weights="heat" or "binary"') -> None:
-    """Raise where weights are negative, since the Laplacian would not be positive semi-definite."""
-    if values.size and values.min() < 0:
-        refuse_negative(weights, (values < 0).mean(), instead)
-
-
 def refuse_negative(weights: Any, share: float, instead: str) -> None:
+    """Raise where a share of the weights is negative, since the Laplacian would not be positive semi-definite."""
     if share > 0:
         raise ValueError(
             f"weights={weights!r} gives negative weights on {share:.1%} of the edges; a graph Laplacian needs weights >= 0: "

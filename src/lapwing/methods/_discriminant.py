@@ -77,9 +77,8 @@ class MMC(Supervised, LinearReducer):
 
     about = About("classes", "S_w − S_b", "orthogonal", ("dense", "sparse"))
     _orthogonal: ClassVar[bool] = True
-    _rules: ClassVar[Rules] = Rules(
-        energies=(0.99, 1.0)
-    )  # the margin overfits less than neighbourhoods do, so that most directions are kept
+    # The margin overfits less than neighbourhoods do, so that most directions are kept.
+    _rules: ClassVar[Rules] = Rules(energies=(0.99, 1.0))
 
     def __init__(
         self,
@@ -394,6 +393,7 @@ class LFDA(Supervised, LPP):
     """
 
     about = About("classes", "S_lw: within classes, near samples only", "S_lm = S_lw + S_lb")
+    default_graph: ClassVar[Any] = LocalClass
     n_neighbors: ClassVar[int] = 7
     _takes_sparse_blocks: ClassVar[bool] = False
 
@@ -414,9 +414,6 @@ class LFDA(Supervised, LPP):
         )
         self.scaling = scaling
         self.ridge = ridge
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return LocalClass(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return local_fisher(data, graphs)  # (2)

@@ -31,9 +31,8 @@ from ..solvers import Solution, solve
 from ._locality import locality
 from .about import About
 
-RIDGE = (
-    10.0  # ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md)
-)
+# The value of ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md).
+RIDGE = 10.0
 PROBES = 300  # the neighbours of this many documents are searched for exactly, to report the recall
 
 
@@ -299,11 +298,6 @@ def _documents(X: Array, first: int = 0) -> Array:  # first: the number of the f
     return unit_rows(X)
 
 
-def _dense_products(X: Array, rows: np.ndarray) -> np.ndarray:
-    products = X[rows] @ X.T
-    return products.toarray() if sparse.issparse(products) else products
-
-
 def graph_vectors(problem: Problem, data: Rows, k: int, semidefinite: bool) -> Solution:
     """The eigenvectors of the graph itself, without the constant."""
     L, start = laplacian_sum(problem.minimise), now()
@@ -384,7 +378,8 @@ def _recall(data: Rows, graph: Any) -> float:
     """The share of exact neighbours among those found, on a few documents."""
     found = find(data, *graph.searches())
     probes = np.sort(check_random_state(0).permutation(data.n)[:PROBES])
-    similar = _dense_products(data.X, probes)
+    similar = data.X[probes] @ data.X.T
+    similar = similar.toarray() if sparse.issparse(similar) else similar
     similar[np.arange(probes.size), probes] = -np.inf
     k = graph.n_neighbors
     exact = np.argpartition(-similar, k - 1, axis=1)[:, :k]

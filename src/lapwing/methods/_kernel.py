@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
@@ -139,6 +139,7 @@ class KernelLPP(KernelReducer):
     """
 
     about = About("neighbours", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
 
     def __init__(
         self,
@@ -180,9 +181,6 @@ class KernelLPP(KernelReducer):
         )
         self.penalty = penalty
         self.constraint = constraint
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return locality(data, graphs, self.constraint)  # (1), (2)
@@ -231,9 +229,7 @@ class KernelNPE(KernelReducer):
     """
 
     about = About("neighbours", RECONSTRUCTION, "I")
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return Reconstruction(n_neighbors)
+    default_graph: ClassVar[Any] = Reconstruction
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), identity(data.n))  # (1)
@@ -368,10 +364,8 @@ class KernelLFDA(Supervised, KernelReducer):
     """
 
     about = About("classes", LFDA.about.minimises, LFDA.about.constraint)
+    default_graph: ClassVar[Any] = LocalClass
     n_neighbors: ClassVar[int] = 7
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return LocalClass(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return local_fisher(data, graphs)  # (1)

@@ -73,11 +73,9 @@ class LPCA(LinearReducer):
     """
 
     about = About("patches", "−L of weighted patches: their scatter is maximised", "orthogonal")
+    default_graph: ClassVar[Any] = CodingLength
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energies=(1.0, 1.0))
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return CodingLength(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)  # (1)

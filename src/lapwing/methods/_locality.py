@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -225,6 +225,7 @@ class LPP(LinearReducer):
     """
 
     about = About("neighbours", NEIGHBORS, "D", ("dense", "sparse"))
+    default_graph: ClassVar[Any] = KNN
     _takes_sparse_blocks: ClassVar[bool] = True
 
     def __init__(
@@ -248,9 +249,6 @@ class LPP(LinearReducer):
         self.constraint = constraint
         self.scaling = scaling
         self.ridge = ridge
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return locality(data, graphs, self.constraint)  # (1), (2)
@@ -316,11 +314,9 @@ class OLPP(LinearReducer):
     """
 
     about = About("neighbours", NEIGHBORS, "orthogonal", ("dense",))
+    default_graph: ClassVar[Any] = KNN
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # fewer directions do better; with the fewest it is PCA
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)

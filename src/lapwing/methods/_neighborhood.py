@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -60,6 +60,7 @@ class NPE(LinearReducer):
     """
 
     about = About("neighbours", RECONSTRUCTION, "I", ("dense", "sparse"))
+    default_graph: ClassVar[Any] = Reconstruction
 
     def __init__(
         self,
@@ -78,9 +79,6 @@ class NPE(LinearReducer):
         )
         self.scaling = scaling
         self.ridge = ridge
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return Reconstruction(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), identity(data.n))  # (1)
@@ -132,11 +130,9 @@ class ONPP(LinearReducer):
     """
 
     about = About("neighbours", RECONSTRUCTION, "orthogonal", ("unlabelled",))
+    default_graph: ClassVar[Any] = Reconstruction
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energies=(0.0, 1.0))  # fewer directions do better; with the fewest it is PCA
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return Reconstruction(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)

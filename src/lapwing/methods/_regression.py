@@ -91,6 +91,7 @@ class SpectralRegression(LinearReducer):
     """
 
     about = About("neighbours", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
     _takes_blocks: ClassVar[bool] = False
     _takes_tensors: ClassVar[bool] = False
     may_weigh: ClassVar[bool] = False  # the method reads rows one by one
@@ -121,9 +122,6 @@ class SpectralRegression(LinearReducer):
         check_count("n_components", self.n_components)
         _check_penalties(self.ridge, self.lasso)
         super()._check_parameters()
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         _check_whole(graphs)

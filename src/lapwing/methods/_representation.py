@@ -41,10 +41,7 @@ class _Representing(FreeReducer):
     n_neighbors: ClassVar[int] = 5
     _reads_features: ClassVar[bool] = True
     _crowded: ClassVar[bool] = False
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        """``KNN(n_neighbors)``."""
-        return KNN(n_neighbors)
+    default_graph: ClassVar[Any] = KNN
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """``X @ components_ + mean_``; of the fitted coordinates, the denoised data.
@@ -514,7 +511,8 @@ class _Multipliers:
         for _ in range(2):
             new = image[:, -k:]
             for _ in range(2):  # one pass leaves rounding, which matters near the end
-                new = np.linalg.qr(_without_mean(new - basis @ (basis.T @ new)))[0]
+                new = new - basis @ (basis.T @ new)
+                new = np.linalg.qr(new - new.mean(axis=0))[0]
             basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
         values, vectors = np.linalg.eigh(basis.T @ image)
         self.Q, self.values = basis @ vectors[:, ::-1][:, :k], -values[::-1][:k]
@@ -533,10 +531,6 @@ class _Multipliers:
     @property
     def reconstruction_error(self) -> float:
         return float(np.linalg.norm(self.residual) / np.linalg.norm(self.X - self.offset))
-
-
-def _without_mean(V: np.ndarray) -> np.ndarray:
-    return V - V.mean(axis=0)
 
 
 class L21PCA(_Robust):

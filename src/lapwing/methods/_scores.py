@@ -98,6 +98,7 @@ class LaplacianScore(FeatureSelector):
     """
 
     about = About("features", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
     _takes_sparse_blocks: ClassVar[bool] = True
 
     def __init__(
@@ -112,9 +113,6 @@ class LaplacianScore(FeatureSelector):
         self.graph = graph
         self.constraint = constraint
         self.normalize = normalize
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         check_choice("constraint", self.constraint, ("degree", "identity"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,6 +82,7 @@ class LaplacianEigenmaps(FreeReducer):
     # Neighbours are searched for where X is, and the eigenproblem is solved on the CPU.
     _takes_tensors: ClassVar[bool] = True
     about = About("neighbours", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
     n_neighbors: ClassVar[int] = 5
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")
     _crowded: ClassVar[bool] = False
@@ -97,9 +98,6 @@ class LaplacianEigenmaps(FreeReducer):
     ):
         super().__init__(n_components, graph=graph, extension=extension, normalize=normalize)
         self.constraint = constraint
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors)
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         check_choice("constraint", self.constraint, ("degree", "identity"))

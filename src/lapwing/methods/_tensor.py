@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..graphs import KNN, Graph
+from typing import Any, ClassVar
+
+from ..graphs import KNN
 from ..problem import Problem
 from ..reducers import Graphs, MultilinearReducer
 from ..rows import Rows
@@ -113,9 +115,7 @@ class TSA(MultilinearReducer):
     """
 
     about = About("neighbours", NEIGHBORS, "D")
-
-    def default_graph(self, n_neighbors: int) -> Graph:
-        return KNN(n_neighbors)
+    default_graph: ClassVar[Any] = KNN
 
     def _problem(self, data: Rows, graphs: Graphs) -> Problem:
         return locality(data, graphs)  # (2)

@@ -367,11 +367,8 @@ def migrated(cls: type, params: dict, format: int, fewer_columns: bool = True) -
     if format < 3:
         params = {name: node for name, node in WITHOUT.items() if name in signature(cls).parameters} | params
         if params.get("ridge") == "auto" and "pca" in params and fewer_columns:
-            params["ridge"] = (
-                # The meaning of "auto" then. With more columns X may be sparse and large, where "auto" still means what it
-                # did.
-                0.0
-            )
+            # The meaning of "auto" then. With more columns X may be sparse and large, where "auto" still means what it did.
+            params["ridge"] = 0.0
     return params
 
 

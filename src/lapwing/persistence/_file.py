@@ -35,11 +35,8 @@ from ._others import STORABLE, check_all_fitted
 FORMAT = 3
 OTHER = "lapwing fit and lapwing.save write such files, and this is another kind"
 DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
-EXPANSION = (
-    # Bytes in memory per byte of JSON. A header of nothing but {},{},{} takes 28 times its size, and its values as much
-    # again.
-    64
-)
+# Bytes in memory per byte of JSON. A header of nothing but {},{},{} takes 28 times its size, and its values as much again.
+EXPANSION = 64
 LONGEST = 400  # the most characters that a message may have
 # The errors that reading and decoding raise where a file is not as it should be.
 MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)

@@ -13,14 +13,7 @@ import numpy as np
 from .._validation import check_choice
 from ..graphs import Graph
 from ..methods import GLPCA, L21PCA, RobustGLPCA
-from ..reducers import (
-    FeatureSelector,
-    FreeReducer,
-    KernelReducer,
-    LinearReducer,
-    MultilinearReducer,
-    ProjectingReducer,
-)
+from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer, ProjectingReducer
 from ._classes import NAMES
 from ._held import LARGEST, Held, check_features, check_held, check_learnt, check_number, check_output
 

@@ -115,10 +115,6 @@ def _pipeline(build: Builder, pipeline: Any, X: Columns) -> Columns:
     return X
 
 
-def _semi_supervised(build: Builder, model: Any, X: Columns) -> Columns:
-    return convert(build, model.classifier_, convert(build, model.reducer_, X))
-
-
 def _columns(build: Builder, transformer: Any, X: Columns) -> Columns:
     """Write each part on its own columns, side by side. Text is taken from the input that has it."""
     parts = []
@@ -165,10 +161,6 @@ def _union(build: Builder, union: Any, X: Columns) -> Columns:
 # Scales, gaps, categories
 
 
-def _same(build: Builder, estimator: Any, X: Columns) -> Columns:
-    return X
-
-
 def _centred_and_scaled(build: Builder, X: Columns, center: Any, scale: Any) -> Columns:
     name = X.name
     if center is not None:
@@ -182,14 +174,6 @@ def _standard(build: Builder, scaler: Any, X: Columns) -> Columns:
     return _centred_and_scaled(
         build, X, scaler.mean_ if scaler.with_mean else None, scaler.scale_ if scaler.with_std else None
     )
-
-
-def _robust(build: Builder, scaler: Any, X: Columns) -> Columns:
-    return _centred_and_scaled(build, X, scaler.center_, scaler.scale_)
-
-
-def _max_abs(build: Builder, scaler: Any, X: Columns) -> Columns:
-    return _centred_and_scaled(build, X, None, scaler.scale_)
 
 
 def _min_max(build: Builder, scaler: Any, X: Columns) -> Columns:
@@ -369,12 +353,12 @@ WRITERS: dict[type, Callable[[Builder, Any, Columns], Columns]] = {
     Pipeline: _pipeline,
     FeatureUnion: _union,
     ColumnTransformer: _columns,
-    SemiSupervised: _semi_supervised,
-    FunctionTransformer: _same,
-    DatesAsNumbers: _same,
+    SemiSupervised: lambda build, model, X: convert(build, model.classifier_, convert(build, model.reducer_, X)),
+    FunctionTransformer: lambda build, estimator, X: X,
+    DatesAsNumbers: lambda build, estimator, X: X,
     StandardScaler: _standard,
-    RobustScaler: _robust,
-    MaxAbsScaler: _max_abs,
+    RobustScaler: lambda build, scaler, X: _centred_and_scaled(build, X, scaler.center_, scaler.scale_),
+    MaxAbsScaler: lambda build, scaler, X: _centred_and_scaled(build, X, None, scaler.scale_),
     MinMaxScaler: _min_max,
     Normalizer: _normalizer,
     SimpleImputer: _imputer,

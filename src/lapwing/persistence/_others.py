@@ -67,7 +67,7 @@ class Storable:
     forgotten: tuple[str, ...] = ()
     learnt: Callable[[Any], dict[str, Any]] | None = None
     rebuilt: Callable[[Any, dict[str, Any]], None] | None = None
-    check: Callable[[Any], None] | None = None
+    check: Callable[[Any], Any] | None = None
     without: tuple[str, ...] = ()  # parameters that must be None or False
 
     @property
@@ -85,8 +85,7 @@ def _typed(values: np.ndarray, dtype: Any) -> np.ndarray:
 
 def _imputed(estimator: Any, learnt: dict[str, Any]) -> None:
     """Fit to one row that holds what is filled in, which learns exactly that row."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about columns that held nothing but gaps
+    with warnings.catch_warnings(action="ignore"):  # about columns that held nothing but gaps
         estimator.fit(learnt.pop("rows").reshape(1, -1))
     _require_same("statistics_", [estimator.statistics_], [learnt.pop("statistics_")])
 
@@ -97,10 +96,6 @@ def _require_same(name: str, found: Sequence[Any], stored: Sequence[Any]) -> Non
         pairs = zip(one.tolist(), other.tolist(), strict=True)
         if not all(a == b or (a != a and b != b) for a, b in pairs):
             raise ValueError(f"{name} does not fit the rows that are stored with it")
-
-
-def _encoder(estimator: Any) -> dict[str, Any]:
-    return {"categories_": list(estimator.categories_)}
 
 
 def _encoded(estimator: Any, learnt: dict[str, Any]) -> None:
@@ -135,8 +130,7 @@ def _searched(estimator: Any, learnt: dict[str, Any]) -> None:
 def _clustered(estimator: Any, learnt: dict[str, Any]) -> None:
     """Fit to nothing but the centres, which takes one step whatever the parameters say."""
     quick = clone(estimator).set_params(init="random", n_init=1, max_iter=1, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # about centres that are equal
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # about centres that are equal
         quick.fit(learnt["cluster_centers_"])
     parameters = estimator.get_params(deep=False).keys()
     vars(estimator).update({name: value for name, value in vars(quick).items() if name not in parameters})
@@ -256,19 +250,13 @@ def _check_decision(estimator: Any) -> None:
 def _check_kernel(estimator: Any) -> None:
     held = {"n": len(estimator.eigenvectors_)}
     check_held(estimator._centerer, vars(estimator._centerer), {"K_fit_rows_": Held("n")}, held)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about columns without names
+    with warnings.catch_warnings(action="ignore"):  # about columns without names
         estimator.transform(estimator.X_fit_[:1])
 
 
 def _check_centroids(estimator: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about columns without names
+    with warnings.catch_warnings(action="ignore"):  # about columns without names
         estimator.predict(estimator.centroids_[:1])
-
-
-def _check_centerer(estimator: Any) -> None:
-    check_number(estimator, "K_fit_all_")
 
 
 def _check_range(estimator: Any) -> None:
@@ -311,7 +299,13 @@ LINEAR = {
 }
 NEIGHBORS = {"rows": Held("nd", "rows", may_be_sparse=True), "y": Held("n", "labels")}
 UNIVARIATE = Storable({"scores_": Held("d", "scores"), "pvalues_": Held("d", "scores", optional=True)})
-ENCODER = Storable({}, ("categories_",), learnt=_encoder, rebuilt=_encoded, without=("max_categories", "min_frequency"))
+ENCODER = Storable(
+    {},
+    ("categories_",),
+    learnt=lambda e: {"categories_": list(e.categories_)},
+    rebuilt=_encoded,
+    without=("max_categories", "min_frequency"),
+)
 CLUSTERS = Storable(
     {"cluster_centers_": Held("kd"), "labels_": Held("n", "labels")},
     ("inertia_", "n_iter_", "n_steps_"),
@@ -325,14 +319,8 @@ STORABLE: dict[type, Storable] = {
     ColumnTransformer: Storable(
         {},
         (
-            "transformers_",
-            "output_indices_",
-            "sparse_output_",
-            "_columns",
-            "_n_features",
-            "_name_to_fitted_passthrough",
-            "_remainder",
-            "_transformer_to_input_indices",
+            *("transformers_", "output_indices_", "sparse_output_", "_columns", "_n_features"),
+            *("_name_to_fitted_passthrough", "_remainder", "_transformer_to_input_indices"),
         ),
         learnt=_columns,
         check=_check_columns,
@@ -358,7 +346,7 @@ STORABLE: dict[type, Storable] = {
         {"center_": Held("d", needed_by="with_centering"), "scale_": Held("d", "divisors", needed_by="with_scaling")}
     ),
     Normalizer: Storable(),
-    KernelCenterer: Storable({"K_fit_rows_": NUMBERS}, ("K_fit_all_",), check=_check_centerer),
+    KernelCenterer: Storable({"K_fit_rows_": NUMBERS}, ("K_fit_all_",), check=lambda e: check_number(e, "K_fit_all_")),
     # Gaps, categories, dates.
     SimpleImputer: Storable({}, ("statistics_", "rows"), learnt=_imputer, rebuilt=_imputed, without=("add_indicator",)),
     OneHotEncoder: ENCODER,
@@ -385,11 +373,7 @@ STORABLE: dict[type, Storable] = {
     ),
     NeighborhoodComponentsAnalysis: Storable({"components_": Held("kd")}, ("n_iter_",), ("random_state_",)),
     KernelPCA: Storable(
-        {
-            "X_fit_": Held("nd", may_be_sparse=True),
-            "eigenvalues_": PER_COMPONENT,
-            "eigenvectors_": Held("nk"),
-        },
+        {"X_fit_": Held("nd", may_be_sparse=True), "eigenvalues_": PER_COMPONENT, "eigenvectors_": Held("nk")},
         ("gamma_", "_centerer", "X_transformed_fit_", "dual_coef_"),
         check=_check_kernel,
     ),
@@ -489,14 +473,9 @@ def restore(estimator: Any, learnt: dict[str, Any]) -> None:
         _check_arrays(estimator, learnt)
         if kind.rebuilt is not None:
             kind.rebuilt(estimator, learnt)
-        if (
-            "n_features_in_" in learnt
-            and kind.rebuilt is not None
-            and estimator.n_features_in_ != learnt["n_features_in_"]
-        ):
-            raise ValueError(
-                f"n_features_in_={learnt['n_features_in_']} of {type(estimator).__name__} does not fit its rows"
-            )
+            n = learnt.get("n_features_in_", estimator.n_features_in_)
+            if estimator.n_features_in_ != n:
+                raise ValueError(f"n_features_in_={n} of {type(estimator).__name__} does not fit its rows")
     for name, value in learnt.items():
         setattr(estimator, name, value)
     if kind.check is not None and is_fitted(estimator):
@@ -505,11 +484,8 @@ def restore(estimator: Any, learnt: dict[str, Any]) -> None:
 
 def _check_arrays(estimator: Any, learnt: Mapping[str, Any]) -> None:
     """Raise unless the arrays fit each other and ``n_features_in_``."""
-    sizes = (
-        {}
-        if isinstance(estimator, Pipeline | FeatureUnion)
-        else check_features(estimator, learnt.get("n_features_in_"))
-    )
+    made_of_others = isinstance(estimator, Pipeline | FeatureUnion)
+    sizes = {} if made_of_others else check_features(estimator, learnt.get("n_features_in_"))
     check_held(estimator, learnt, {**STORABLE[type(estimator)].arrays, **NAMED}, sizes)
     config = learnt.get("_sklearn_output_config")
     if config is not None:

@@ -22,7 +22,7 @@ from ..maps import SparseMap
 from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import OUT_OF_RANGE, Array
 from ..problem import Problem, Term, attraction
-from ..rows import Rows, Units, encode_labels
+from ..rows import Rows, RowsWithout, Units, encode_labels
 from ..solvers import TOLERANCES, CertificateWarning, Solution
 from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, outside, sized
 from ._places import EXACT_ROWS, checked, entered, settle
@@ -61,9 +61,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised,
     subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
 
-    It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, ``__init__`` where
-    its parameters differ from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and
-    ``_report(...)``, which stores attributes beside the map's own.
+    It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or name a class
+    of graphs, as in ``default_graph = KNN``. It may also write ``__init__`` where its parameters differ from those of its map,
+    ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_report(...)``, which stores attributes beside the map's
+    own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
 
@@ -147,10 +148,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             graphs = graphs.fitted(data)
             at, searched = now(), data.times.get("search", 0.0)
             problem = self._problem(data, graphs)  # the matrices A and B
-            data.times["graph"] = now() - at - (data.times.get("search", 0.0) - searched)
-            at = now()
+            built = now()
+            data.times["graph"] = built - at - (data.times.get("search", 0.0) - searched)
             F = self._map(data, graphs)  # the map F
-            data.times["map"] = now() - at
+            data.times["map"] = now() - built
             solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
             self._store(F, data, problem, graphs, solution)
             self._certify(data, solution)
@@ -303,14 +304,14 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             given = [as_graph("graph", getattr(self, "graph", None), self.default_graph, self.n_neighbors)]
             if getattr(self, "penalty", None) is not None or self._needs_penalty:
                 given.append(as_graph("penalty", getattr(self, "penalty", None), *self._penalty))
-            counting = [leaf for graph in given if (leaf := counting_rows(graph)) is not None]
+            counting = counting_rows(given)
         except (ValueError, NotImplementedError) as error:
             return str(error)
-        if not counting:
+        if counting is None:
             return None
         return (
-            f"{counting[0]!r} counts rows: rows that are repeated are each other's neighbours, so that no weight equals "
-            'repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
+            f"{type(counting).__name__} counts rows: rows that are repeated are each other's neighbours, so that no weight "
+            'equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
         )
 
     def _require_weighable(self, X: Any) -> None:
@@ -333,7 +334,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
         else:
             accept = "csr" if self._takes_sparse else False
-            check_no_path(X)
+            if not in_memory:
+                check_no_path(X)
             with of_numbers():
                 X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
@@ -352,32 +354,25 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             kept = None if weights is None else present(weights)
             if kept is not None:
                 X, y, weights = self._taken(X, kept), labels_of(y, kept, weights.size), weights[kept]
-            data = self._rows(X, y, graphs).named(given)
+            data = self._rows(X, y, graphs)
+            if given is not X:
+                data.named(given)
             data = data if weights is None else data.weighted(weights, kept)
-        data = self._divided(data if data.in_blocks else self._without(data, graphs), graphs)
+        data = data if data.in_blocks else self._for_map(data, graphs)  # blocks are divided as they are read
         data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs
-
-    def _without(self, data: Rows, graphs: Graphs) -> Rows:
-        """The rows without the columns that only graphs read."""
-        columns = graphs.beside_columns(data)
-        return data.without(columns) if columns.size else data
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
         """The same for a tensor. Where graphs read only classes, the rows are summed by class at once."""
         self._check_parameters()
         n = X.shape[0]
         graphs = self._graphs(n, most=None if X.device.type == "cpu" else EXACT_ROWS)
-        given = [graph for graph in graphs[:2] if graph is not None]
-        if self._takes_blocks and self._reads_classes_alone(given):
-            labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
-            if labelled and y is None:
-                encode_labels(None, 0)  # raises, and says what is missing
-            return DeviceClassRows(X, y if labelled else None, self._units(graphs)), graphs
+        if self._takes_blocks and self._reads_classes_alone(graphs.given):
+            return DeviceClassRows(X, self._labels(y, graphs), self._units(graphs)), graphs
         data = self._rows_there(X, y, graphs)
         if graphs.beside_columns(data).size:
             raise ValueError(f"graph={graphs.graph!r} has columns beside the features, which takes X as a NumPy array")
-        return self._divided(data, graphs), graphs
+        return self._for_map(data, graphs), graphs
 
     def _reads_classes_alone(self, graphs: list[Graph]) -> bool:
         leaves = [leaf for graph in graphs for _, leaf in graph.signed()]
@@ -416,9 +411,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """Some of the rows."""
         return X[rows]
 
-    def _divided(self, data: Rows, graphs: Graphs) -> Rows:
-        """The rows with columns in common units, where that is asked for. Rows in blocks are divided as they are read."""
-        units = None if data.in_blocks else self._units(graphs)
+    def _for_map(self, data: Rows, graphs: Graphs) -> Rows:
+        """The rows without the columns that only graphs read, and with columns in common units, where that is asked for."""
+        beside, units = graphs.beside_columns(data), self._units(graphs)
+        if beside.size:
+            data = RowsWithout(data, beside)
         if units is None:
             return data
         scale = units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))
@@ -439,7 +436,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if blocks is None or not blocks.is_array:
             return blocks
         try:
-            for graph in filter(None, self._graphs(blocks.shape[0])[:2]):
+            for graph in self._graphs(blocks.shape[0]).given:
                 graph.require_blocks(blocks.shape[0])
         except ValueError:
             return None
@@ -452,25 +449,31 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         if blocks.is_sparse and d <= SparseMap.limit:
             blocks = DenseBlocks(blocks)
-        given = [graph for graph in graphs[:2] if graph is not None]
-        searches = [search for graph in given for search in graph.searches()]
+        searches = [search for graph in graphs.given for search in graph.searches()]
         try:
-            for graph in given:
+            for graph in graphs.given:
                 graph.require_blocks(n)
             if blocks.is_sparse:
-                self._require_links(given)
+                self._require_links(graphs.given)
             require_room(blocks, [search.checked(n) for search in searches])
         except ValueError:
             if not fits_in_memory(blocks):
                 raise
             return self._rows(blocks.load(), blocks.labels(y), graphs)
-        labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
-        if labelled and y is None:
-            encode_labels(None, 0)  # raises, and says what is missing
         start = now()
-        data = BlockRows(blocks, y if labelled else None, searches, self._units(graphs), weights)
+        data = BlockRows(blocks, self._labels(y, graphs), searches, self._units(graphs), weights)
         data.times["search"] = now() - start
         return data
+
+    def _is_labelled(self, graphs: Graphs) -> bool:
+        """Whether the method or one of its graphs reads labels."""
+        return get_tags(self).target_tags.required or any(graph.reads_labels for graph in graphs.given)
+
+    def _labels(self, y: Any, graphs: Graphs) -> Any:
+        """The labels where they are read, and None elsewhere. Raise where they are read and there are none."""
+        if not self._is_labelled(graphs):
+            return None
+        return encode_labels(None, 0) if y is None else y  # without labels, it raises and says what is missing
 
     def _require_links(self, graphs: list[Graph]) -> None:
         """Raise where rows without links matter. Of sparse rows with many features only those with links are held."""

@@ -100,7 +100,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             graph = with_equal_say(graph, data)
         return data, graphs._replace(graph=graph, equal_say=False)
 
-    def _without(self, data: Rows, graphs: Graphs) -> Rows:
+    def _for_map(self, data: Rows, graphs: Graphs) -> Rows:
         """The rows as they are: samples have coordinates of their own, whatever the features are."""
         if self._reads_features and graphs.beside_columns(data).size:
             raise ValueError(

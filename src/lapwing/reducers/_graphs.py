@@ -46,6 +46,7 @@ class Graphs(NamedTuple):
         reading = [bool(leaf.reads_labels) for leaf in pulling]
         searches: list[list[Any]] = [graph.searches(), [] if penalty is None else penalty.searches()]
         asked = [[int(q) for s in own if isinstance(q := s.queries, Integral) and q < n] for own in searches]
+        labels_alone = bool(reading) and all(reading)
         repels = any(coefficient < 0 for coefficient, _ in signed)
         is_sum = sum(not leaf.counts_pairs for leaf in pulling) > 1
         return cls(
@@ -55,21 +56,28 @@ class Graphs(NamedTuple):
             sampling=min(asked[0] + asked[1], default=None),
             equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
             labels_attract=any(reading),
-            labels_alone=bool(reading) and all(reading),
-            of_classes=graph.is_of_classes,
+            labels_alone=labels_alone,
+            of_classes=labels_alone and not any(leaf.reads_features or leaf.reads_targets for leaf in pulling),
             repels=repels,
             only_attracts=penalty is None and not repels,
             is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
         )
 
+    @property
+    def given(self) -> list[Graph]:
+        """``graph``, and ``penalty`` where there is one."""
+        return [self.graph] if self.penalty is None else [self.graph, self.penalty]
+
     def fitted(self, data: Rows) -> Graphs:
         """These graphs, once they have learnt from the rows what they need."""
+        if not any(graph.learns for graph in self.given):
+            return self
         penalty = None if self.penalty is None else self.penalty.fitted(data)
         return self._replace(graph=self.graph.fitted(data), penalty=penalty)
 
     def beside_columns(self, data: Rows) -> np.ndarray:
         """The columns of X that a graph reads and the map does not."""
-        return np.unique(np.concatenate([graph.beside_columns(data) for graph in self[:2] if graph is not None]))
+        return np.unique(np.concatenate([graph.beside_columns(data) for graph in self.given]))
 
 
 def as_graph(name: str, graph: Any, usual: Callable[[int], Graph], size: int, many: bool = False) -> Graph:

@@ -25,7 +25,7 @@ from ..rows import Rows
 from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
 from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._places import checked, shared_place
-from ._projecting import cancelled, is_zero, normalized
+from ._projecting import cancelled, of_equal_trace
 from ._rules import NORMALIZATIONS
 
 AUTO = 2  # n_components="auto" is this many directions per mode, where there are as many
@@ -269,13 +269,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         by_trace = self.normalize == "trace"
         parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
         *forms, B = F.forms([*parts, constraint], modes, m)
-        if by_trace:
-            spread = partial(F.spread, modes)
-            forms = [0 * M if is_zero(M, part, spread) else M for M, part in zip(forms, parts, strict=True)]
-            scaled = normalized(terms, forms)
-            A = np.sum([term.coefficient * M for term, M in zip(scaled, forms, strict=True)], axis=0)
-        else:
-            A = forms[0]
+        A = of_equal_trace(terms, forms, partial(F.spread, modes))[0] if by_trace else forms[0]
         total = np.trace(B) + constraint.diagonal().sum() * np.sum(multiplied(F.mean[None], modes) ** 2)
         floor = rounding(F.dtype, total)
         if problem.degrees is None:

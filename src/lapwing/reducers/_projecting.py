@@ -150,13 +150,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         matrices = parts if constraint is None else [*parts, constraint]
         coordinates = F.coordinates(matrices, centre, decided.preprojection)
         forms, B = coordinates.forms[: len(parts)], None if constraint is None else coordinates.forms[-1]
+        A = forms[0]
         if by_trace:
-            spread_of = partial(F.spread, coordinates.mean)
-            forms = [0 * M if is_zero(M, part, spread_of) else M for M, part in zip(forms, parts, strict=True)]
-            terms = normalized(terms, forms)
-            A = np.sum([term.coefficient * M for term, M in zip(terms, forms, strict=True)], axis=0)
-        else:
-            A = forms[0]
+            A, terms = of_equal_trace(terms, forms, partial(F.spread, coordinates.mean))
         formed = now()
         if constraint is None:
             solution = solve(A, None, decided.k)
@@ -323,6 +319,10 @@ def is_zero(form: np.ndarray, M: Structured, spread: Callable[[np.ndarray], Any]
     return bool(trace <= cancelled(even, spread) and trace <= cancelled(M, spread))
 
 
-def normalized(terms: Sequence[Term], forms: list[np.ndarray]) -> list[Term]:
-    """The terms with their forms, one per term, scaled to trace 1 before the coefficients."""
-    return [term.scaled(1 / (np.trace(M) or 1.0)) for term, M in zip(terms, forms, strict=True)]
+def of_equal_trace(
+    terms: Sequence[Term], forms: Sequence[np.ndarray], spread: Callable[[np.ndarray], Any]
+) -> tuple[np.ndarray, list[Term]]:
+    """The sum of the forms of terms, each scaled to trace 1 before its coefficient, and the terms with these scales."""
+    pairs = [(term, 0 * M if is_zero(M, term.laplacian, spread) else M) for term, M in zip(terms, forms, strict=True)]
+    scaled = [(term.scaled(1 / (np.trace(M) or 1.0)), M) for term, M in pairs]
+    return np.sum([term.coefficient * M for term, M in scaled], axis=0), [term for term, _ in scaled]

@@ -47,27 +47,28 @@ class Options(NamedTuple):
     normalize: str | None = None
     standardize: Any = False
     constraint: str = "matrix"
+    # What follows from the parameters above:
     has_ridge: bool = False  # whether ridge= is a parameter
     counts_classes: bool = False  # whether n_components is "auto"
-
-    @property
-    def share(self) -> float | None:
-        """The share of the objective to keep, where ``n_components`` is a float."""
-        k = self.n_components
-        return float(k) if isinstance(k, Real) and not isinstance(k, Integral) else None
+    share: float | None = None  # the share of the objective to keep, where n_components is a float
 
     @classmethod
     def of(cls, estimator: Any) -> Options:
-        given = {name: getattr(estimator, name) for name in cls._fields if hasattr(estimator, name)}
+        given = {name: getattr(estimator, name) for name in cls._fields[:8] if hasattr(estimator, name)}
         k = given.get("n_components")
         has_ridge = "ridge" in given
-        constraint = check_choice("constraint", given.get("constraint", "matrix"), CONSTRAINTS)
-        if constraint != "matrix":  # then there is no matrix that a ridge could be added to
+        if given.get("constraint", "matrix") != "matrix":  # then there is no matrix that a ridge could be added to
             given["ridge"], has_ridge = 0.0 if given.get("ridge") == "auto" else given.get("ridge", 0.0), False
-        return cls(**given, has_ridge=has_ridge, counts_classes=isinstance(k, str) and k == "auto")
+        return cls(
+            **given,
+            has_ridge=has_ridge,
+            counts_classes=isinstance(k, str) and k == "auto",
+            share=float(k) if isinstance(k, Real) and not isinstance(k, Integral) else None,
+        )
 
     def check(self) -> None:
         """Raise where a parameter is wrong for any X."""
+        check_choice("constraint", self.constraint, CONSTRAINTS)
         check_choice("normalize", self.normalize, NORMALIZATIONS)
         check_choice("scaling", self.scaling, ("auto", "constraint", "objective", "unit"))
         check_choice("center", self.center, ("auto", "mean", "degree", False))
@@ -88,7 +89,7 @@ class Options(NamedTuple):
         number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
         if not number and not (isinstance(ridge, str) and ridge == "auto"):
             raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
-        if check_choice("constraint", self.constraint, CONSTRAINTS) != "matrix" and ridge != 0:
+        if self.constraint != "matrix" and ridge != 0:
             raise ValueError(
                 f'ridge={ridge!r} is added to the matrix of the constraint, and constraint="{self.constraint}" has none; use '
                 'ridge="auto" or 0, and pca= to leave directions out'

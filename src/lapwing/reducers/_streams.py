@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
@@ -23,14 +22,10 @@ from ._graphs import outside
 from ._weights import checked_weights, labels_of
 
 
-def _reads_sums(estimator: Any) -> bool:
-    return estimator.why_unweighted() is None
-
-
 class StreamingReducer(Reducer):
     """Base of the maps that can learn from one batch of rows after the other: the linear map, and the scores."""
 
-    @available_if(_reads_sums)
+    @available_if(lambda estimator: estimator.why_unweighted() is None)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from more rows: the model is that of :meth:`fit` on all rows so far.
 
@@ -74,8 +69,7 @@ class StreamingReducer(Reducer):
         X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, reset=so_far is None)
         kept = {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
         graphs = self._graphs(X.shape[0])
-        given = [graph for graph in graphs[:2] if graph is not None]
-        labelled = get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
+        labelled = self._is_labelled(graphs)
         kept["moments_"] = self._summed(so_far, X, y if labelled else None, labelled, sample_weight)
         moments, _ = _read(kept["moments_"])
         kept["n_samples_seen_"] = float(moments.counts.sum())

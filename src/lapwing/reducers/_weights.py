@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
+from itertools import chain
 from types import MethodType
 from typing import Any
 
@@ -44,9 +45,9 @@ class TakesWeights:
         return MethodType(self._without if estimator.why_unweighted() else self._fit, estimator)
 
 
-def counting_rows(graph: Graph) -> Graph | None:
-    """The first of the graphs that add up to this one for which the samples of a class are not all alike; None where all are."""
-    for _, leaf in graph.signed():
+def counting_rows(graphs: list[Graph]) -> Graph | None:
+    """The first of the graphs that add up to these for which the samples of a class are not all alike; None where all are."""
+    for _, leaf in chain(*(graph.signed() for graph in graphs)):
         if leaf.reads_features or leaf.indexes_rows or leaf.searches():
             return leaf
         try:

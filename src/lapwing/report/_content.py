@@ -281,10 +281,10 @@ def _overview(comparison: Any, X: Any, names: list[str]) -> dict[str, Any]:
         return {"classes": classes, "columns": [], "n_constant": 0, "ratio": None, "filled": _rounded(share)}
     deviation = X.std(axis=0, dtype=np.float64)
     varying = deviation[deviation > 0]
-    shown = np.arange(min(X.shape[1], OVERVIEW))
-    columns = [
-        [names[j], *_rounded([float(value) for value in _five_numbers(X[:, j], deviation[j])], 4)] for j in shown
-    ]
+    columns = []
+    for j, column in enumerate(X.T[:OVERVIEW]):
+        five = column.mean(dtype=np.float64), deviation[j], column.min(), np.median(column), column.max()
+        columns.append([names[j], *_rounded([float(value) for value in five], 4)])
     return {
         "classes": classes,
         "columns": columns,
@@ -292,10 +292,6 @@ def _overview(comparison: Any, X: Any, names: list[str]) -> dict[str, Any]:
         "ratio": _rounded(float(varying.max() / varying.min()), 3) if varying.size else None,
         "filled": None,
     }
-
-
-def _five_numbers(column: np.ndarray, deviation: float) -> tuple[float, ...]:
-    return column.mean(dtype=np.float64), deviation, column.min(), np.median(column), column.max()
 
 
 def _loadings(X: Any, space: np.ndarray, names: list[str], images: Any) -> dict[str, Any] | None:

@@ -19,9 +19,8 @@ def arrow(part: str = "") -> Any:
 
 def feature_types(schema: Any, roles: Roles, path: str, mixed: bool = False) -> dict[str, Any]:
     """The types of the features. All of them must be numbers, unless columns may be ``mixed``."""
-    kinds = dict(
-        zip(schema.names, schema.types, strict=True)
-    )  # a dictionary, since looking up a name in Arrow is slow where there are many
+    # A dictionary, since looking up a name in Arrow is slow where there are many.
+    kinds = dict(zip(schema.names, schema.types, strict=True))
     # Features that cannot be used are reported once all of them are known.
     looked_at = roles.others if mixed else roles.used
     nested = [name for name in looked_at if arrow(".types").is_nested(kinds[name])]

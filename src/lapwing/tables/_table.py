@@ -20,27 +20,11 @@ WORD = 8  # the memory of a word of text, in units of a pointer
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})(\.0+)?")  # a whole number as text, written in the one usual way
 DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 INDEX = frozenset(["", "Unnamed: 0", "__index_level_0__"])  # what pandas calls the column of an index
-MISSING = frozenset(  # how files write that a value is missing
-    [
-        "",
-        "-",
-        "--",
-        "?",
-        "#N/A",
-        "<NA>",
-        "N/A",
-        "NA",
-        "NULL",
-        "NaN",
-        "NaT",
-        "None",
-        "Null",
-        "n/a",
-        "na",
-        "nan",
-        "none",
-        "null",
-    ]
+# How files write that a value is missing.
+MISSING = frozenset(
+    {"", "-", "--", "?", "#N/A", "<NA>", "N/A", "n/a"}
+    | {"NA", "na", "NaN", "nan", "NaT"}
+    | {"None", "none", "NULL", "Null", "null"}
 )
 # Marks of unknown labels. The marks that are taken out may be the names of classes.
 UNKNOWN = MISSING - {"-", "--", "None", "na", "none"}
@@ -124,10 +108,8 @@ class Wanted:
     zero_based: bool = False
     n_features: int | None = None
     aside: tuple[str, ...] = ()
-    kinds: Mapping[str, str] | None = (
-        # The kinds of the features, where text, dates and gaps are taken. Features that it does not name are looked at.
-        None
-    )
+    # The kinds of the features, where text, dates and gaps are taken. Features that it does not name are looked at.
+    kinds: Mapping[str, str] | None = None
     held: bytes | None = None  # the content of standard input
 
     @property
@@ -207,9 +189,8 @@ def known(suffixes: Iterable[str]) -> str:
 
 def check_finite(table: Table, path: str, row: int) -> None:
     values = table.X.data if sparse.issparse(table.X) else table.X
-    if (
-        table.kinds is not None or np.isfinite(values).all()
-    ):  # columns of several kinds are checked once all rows are read
+    # Columns of several kinds are checked once all rows are read.
+    if table.kinds is not None or np.isfinite(values).all():
         return
     if sparse.issparse(table.X):
         coordinates = table.X.tocoo()
@@ -218,11 +199,7 @@ def check_finite(table: Table, path: str, row: int) -> None:
     else:
         i, j = np.argwhere(~np.isfinite(values))[0]
     name = str(j) if table.feature_names is None else table.feature_names[j]
-    raise ValueError(missing_value(path, name, row + i + 1, "infinite" if np.isinf(table.X[i, j]) else "missing"))
-
-
-def missing_value(path: str, name: str, row: int, what: str = "missing") -> str:
-    return missing_values(path, {name: row}, what)
+    raise ValueError(missing_values(path, {name: row + i + 1}, "infinite" if np.isinf(table.X[i, j]) else "missing"))
 
 
 def missing_values(path: str, first: dict[str, int], what: str = "missing") -> str:
