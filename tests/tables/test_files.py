@@ -5,6 +5,8 @@ import gzip
 import io
 import os
 import re
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -245,6 +247,38 @@ def test_limits_name_the_file_and_the_limit(tmp_path, written):
             list(batches(tmp_path / name))
 
 
+DAMAGED_FOOTERS = """
+import sys
+from pathlib import Path
+from lapwing.tables import read
+
+path = Path(sys.argv[1])
+content = path.read_bytes()
+length = int.from_bytes(content[-8:-4], "little")
+for place in range(len(content) - 8 - length, len(content) - 8):
+    if content[place] == 2:  # among others: that entries of a column may be missing
+        path.write_bytes(content[:place] + bytes(1) + content[place + 1 :])
+        try:
+            read(path, mixed=True)
+        except ValueError as error:
+            assert str(path) in str(error), error
+            print(error)
+"""
+
+
+def test_a_damaged_record_of_a_column_does_not_end_the_program(tmp_path):
+    """Where a column has other levels than its record says, pyarrow calls abort() as soon as the record is looked at."""
+    parquet.write_table(pa.table({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, 4.0]}), tmp_path / "x.parquet")
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGED_FOOTERS, str(tmp_path / "x.parquet")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "x.parquet: not a readable Parquet file" in done.stdout
+
+
 @pytest.mark.usefixtures("little")
 def test_a_long_text_in_every_row_is_there_once(tmp_path):
     """A Parquet file says in few bytes that a text stands in every row."""
@@ -256,7 +290,7 @@ def test_a_long_text_in_every_row_is_there_once(tmp_path):
     assert "a column of labels as long as 100,000 characters" in refusal(tmp_path / "x.parquet", label="s")
     group = pa.table({"a": np.zeros(2**20)})
     parquet.write_table(group, tmp_path / "zeros.parquet", use_dictionary=False, compression="zstd")
-    assert "zeros.parquet: a column takes 8 MiB of memory" in refusal(tmp_path / "zeros.parquet")
+    assert "zeros.parquet: a group of rows takes 8 MiB of memory" in refusal(tmp_path / "zeros.parquet")
 
 
 @pytest.mark.usefixtures("little")

@@ -40,9 +40,9 @@ def _opened(path: str, stream: IO[bytes]) -> Any:
     with readable(path, PARQUET):
         metadata = parquet.read_metadata(stream)
         for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            size = max((group.column(j).total_uncompressed_size for j in range(group.num_columns)), default=0)
-            check_memory(path, size, os.path.getsize(path), "a column")
+            # The size of the group as a whole: pyarrow ends the program where the record of a column in it is damaged.
+            size = metadata.row_group(number).total_byte_size
+            check_memory(path, size, os.path.getsize(path), "a group of rows")
         text = [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
         stream.seek(0)
         options = {"pre_buffer": False, "buffer_size": 2**20, "read_dictionary": text}
