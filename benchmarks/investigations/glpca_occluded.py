@@ -6,8 +6,8 @@ The paper says that 20 % of the images of each class are corrupted, and that "th
 image". It does not say what is put there, nor whether a quarter of the area or a quarter of each side is meant. Raw
 images and PCA have nothing to do with the robust forms of gLPCA, so most readings are tried on them alone. L21PCA is
 tried too, but only for its coordinates. One line is one reading: the mean distance from the printed numbers in points,
-then each difference (table 5: accuracy, mutual information, purity; table 6: 20 % and 30 % labelled). It takes about
-eight minutes of one core.
+then each difference (table 5: accuracy, mutual information, purity; table 6: 20 % and 30 % labelled). It takes about two
+minutes of one core.
 """
 
 from __future__ import annotations

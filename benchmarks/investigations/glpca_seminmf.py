@@ -7,7 +7,7 @@ of the columns of G is open, and so are the start, and whether data are centred 
 samples, semi-NMF does. Raw data and PCA have nothing to do with gLPCA, so they are tried alone. One line is one reading:
 the mean distance from the printed numbers in points, the mean difference, how many lie within the tolerance of 3 points,
 then each difference (accuracy, mutual information, purity). The last lines are over all data sets. Three starts are
-taken. It takes about six minutes of one core.
+taken. It takes about two minutes of one core.
 """
 
 from __future__ import annotations

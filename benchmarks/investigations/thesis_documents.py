@@ -4,8 +4,8 @@
 
 k-means on the documents and LSI have nothing to do with LPI, so they are tried alone. One line is one reading: the mean
 distance from the printed numbers in points, the mean difference, and each difference, for 2, 5 and 10 classes (accuracy,
-then mutual information). The draws of classes are the first of those that the table itself takes. It takes about two
-minutes of one core per corpus.
+then mutual information). The draws of classes are the first of those that the table itself takes. It takes about a minute
+of one core per corpus.
 """
 
 from __future__ import annotations
