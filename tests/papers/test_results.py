@@ -4,11 +4,13 @@ import gzip
 import importlib.util
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from lapwing.papers.experiments import (
+    INVESTIGATIONS,
     TITLES,
     VERDICTS,
     Kept,
@@ -140,6 +142,22 @@ def test_a_paper_is_counted_by_its_own_data():
         "Of 1 numbers and statements of Gui, Wang and Zhu 2010 tried on the paper's own data, 0 are "
     )
     assert said.endswith("and 1 is not reproduced; on other data it is 0 of 1.")
+
+
+def test_an_experiment_that_misses_more_than_five_numbers_is_investigated():
+    """A missing text is named; a text of an experiment that there is not would never be shown."""
+    misses = {
+        s.experiment.name: sum(s.verdicts[v] for v in VERDICTS[2:])
+        for s in collected(experiments().values(), kept=True)
+    }
+    assert [name for name, n in misses.items() if n > 5 and name not in INVESTIGATIONS] == []
+    assert set(INVESTIGATIONS) <= set(experiments())
+
+
+def test_the_scripts_that_investigations_name_are_there(evidence):
+    named = {name for text in INVESTIGATIONS.values() for name in re.findall(r"benchmarks/\S+?\.py", text)}
+    assert named
+    assert [name for name in sorted(named) if not (DOCS.parent / name).exists()] == []
 
 
 def test_every_experiment_is_of_a_paper_or_the_guides():
