@@ -55,10 +55,10 @@ class Options(NamedTuple):
     @classmethod
     def of(cls, estimator: Any) -> Options:
         given = {name: getattr(estimator, name) for name in cls._fields[:8] if hasattr(estimator, name)}
-        k = given.get("n_components")
-        has_ridge = "ridge" in given
-        if given.get("constraint", "matrix") != "matrix":  # then there is no matrix that a ridge could be added to
-            given["ridge"], has_ridge = 0.0 if given.get("ridge") == "auto" else given.get("ridge", 0.0), False
+        k, ridge, has_ridge = given.get("n_components"), given.get("ridge", 0.0), "ridge" in given
+        constraint = given.get("constraint", "matrix")
+        if not (isinstance(constraint, str) and constraint == "matrix"):  # no matrix that a ridge could be added to
+            given["ridge"], has_ridge = 0.0 if isinstance(ridge, str) and ridge == "auto" else ridge, False
         return cls(
             **given,
             has_ridge=has_ridge,
