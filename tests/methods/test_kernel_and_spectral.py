@@ -16,7 +16,18 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from lapwing import LPP, NPE, KernelLDA, KernelLFDA, KernelLPP, KernelNPE, LaplacianEigenmaps
+from lapwing import (
+    LPP,
+    NPE,
+    KernelLDA,
+    KernelLFDA,
+    KernelLPP,
+    KernelNPE,
+    LaplacianEigenmaps,
+    TangentialMaps,
+    load,
+    save,
+)
 from lapwing.graphs import (
     KNN,
     ClosestPairs,
@@ -29,6 +40,7 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
     TangentAlignment,
+    Target,
 )
 from lapwing.rows import Rows
 
@@ -452,3 +464,14 @@ def test_directions_near_rounding_do_not_move_the_origin(name):
     np.testing.assert_allclose(np.abs(other), np.abs(Z), atol=1e-8 * np.abs(Z).max())
     if name != "KernelLFDA":  # whose constraint is no diagonal matrix, so that the objective has no shares
         assert make(0.9).fit(A, y).eigenvalues_.size == 2
+
+
+@pytest.mark.parametrize("method", [TangentialMaps, LaplacianEigenmaps])
+def test_links_by_targets_place_no_new_rows(method, tmp_path):
+    """The neighbours of ``Target`` are among y, which new rows do not have."""
+    model = method(graph=Target(3)).fit(X, X[:, 0])
+    np.testing.assert_array_equal(model.transform(X[:3]), model.embedding_[:3])
+    with pytest.raises(ValueError, match="give links= to transform"):
+        model.transform(X[:3] + 0.01)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").transform(X[:3]), model.embedding_[:3])

@@ -20,9 +20,9 @@ from ..devices import host, to_numpy
 from ..graphs import Graph, On, affine_extension, barycentric_weights
 from ..maps import FreeMap, in_range
 from ..neighbors import NoPlaceError, Search, find_fitted, is_named
-from ..operators import OUT_OF_RANGE, Array
+from ..operators import OUT_OF_RANGE, Array, alike
 from ..problem import Problem, laplacian_sum
-from ..rows import Rows, alike, row_bytes
+from ..rows import Rows, row_bytes
 from ..solvers import Solution, fix_signs, solve
 from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside, with_equal_say
@@ -290,7 +290,7 @@ def _searches_features(graph: Any) -> bool:
     plain = (
         not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
     )
-    return hasattr(graph, "n_neighbors") and plain and getattr(graph, "kernel", None) is None
+    return graph.reads_features and hasattr(graph, "n_neighbors") and plain and getattr(graph, "kernel", None) is None
 
 
 def _places(fitted: Array, X: Array) -> tuple[np.ndarray, np.ndarray]:
