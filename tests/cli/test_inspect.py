@@ -8,7 +8,7 @@ import pytest
 from model_files import DEFAULT, SPECIAL, X, Y, named
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing import LPP
 from lapwing.persistence import save
@@ -24,6 +24,8 @@ MODELS = [
     (p.by_kind(), p.MIXED, None),
     (OneHotEncoder(sparse_output=False), p.MIXED[:, 6:7], None),
     (Pipeline([("nothing", "passthrough"), ("lpp", LPP(2))]), X, Y),
+    (Pipeline([("scaler", StandardScaler()), ("nothing", None)]), X, Y),
+    (Pipeline([("lpp", LPP(2)), ("nothing", "passthrough")]), X, Y),
 ]
 
 

@@ -172,6 +172,13 @@ def test_refusals_name_the_step(model, said, tmp_path, monkeypatch):
     assert not can_save(clone(model))
 
 
+@pytest.mark.parametrize("model", [Pipeline([("a", None), ("b", "passthrough")]), FeatureUnion([("a", "drop")])])
+def test_nothing_learnt(model, tmp_path):
+    with pytest.raises(ValueError, match="holds no estimator"):
+        save(model.fit(X), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
 def test_no_place_for_others():
     assert not can_save(PowerTransformer())
     assert not can_save(KNN())

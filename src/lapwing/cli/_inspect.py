@@ -135,7 +135,8 @@ def _steps(model: Any) -> list[str]:
     parts = [step for _, step in model.steps] if hasattr(model, "steps") else []
     if hasattr(model, "reducer_"):
         parts = [model.reducer_, model.classifier_]
-    return [name for part in parts for name in _steps(part)] or [type(model).__name__]
+    passed = model is None or isinstance(model, str)
+    return [name for part in parts for name in _steps(part)] or ["passthrough" if passed else type(model).__name__]
 
 
 def _columns(model: Any) -> dict[str, list[str]] | None:

@@ -276,10 +276,14 @@ def first_step(model: Any) -> Any:
 
 
 def last_step(model: Any) -> Any:
-    """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that."""
+    """The last estimator of a pipeline, or the model itself. Where a classifier follows, it is the reducer before that.
+
+    Steps that pass rows through, "passthrough" and None, are no estimators.
+    """
     if hasattr(model, "reducer_"):
         return last_step(model.reducer_)
-    return last_step(model.steps[-1][1]) if hasattr(model, "steps") else model
+    estimators = [step for _, step in getattr(model, "steps", []) if hasattr(step, "fit")]
+    return last_step(estimators[-1]) if estimators else model
 
 
 def _method_name(model: Any) -> str:

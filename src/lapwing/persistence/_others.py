@@ -447,9 +447,11 @@ def check_all_fitted(model: Any) -> None:
         ColumnTransformer: lambda: [step for _, step, _ in model.transformers_],
         SemiSupervised: lambda: [model.reducer_, model.classifier_],
     }.get(type(model), list)()
-    for part in parts:
-        if part is not None and not isinstance(part, str):
-            check_all_fitted(part)
+    estimators = [part for part in parts if part is not None and not isinstance(part, str)]
+    if isinstance(model, Pipeline | FeatureUnion) and not estimators:
+        raise ValueError(f"{type(model).__name__} holds no estimator, so there is nothing learnt to keep")
+    for part in estimators:
+        check_all_fitted(part)
 
 
 def is_fitted(estimator: Any) -> bool:
