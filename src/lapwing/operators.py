@@ -49,6 +49,13 @@ def canonical(X: Array) -> Array:
     return rows
 
 
+def alike(X: Array, other: Array) -> Array:
+    """X as a sparse array where ``other`` is one, and as a dense one where it is not."""
+    if sparse.issparse(other):
+        return canonical(X) if sparse.issparse(X) else sparse.csr_array(X)
+    return X.toarray() if sparse.issparse(X) else X
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Structured:
     r"""The symmetric matrix :math:`S + \sum_i U_i \mathrm{diag}(c_i) U_i^\top + \mathrm{diag}(g) + R`.

@@ -389,13 +389,6 @@ def row_bytes(X: Array) -> list[bytes]:
     return [X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes() for a, b in ends]
 
 
-def alike(X: Array, other: Array) -> Array:
-    """X as a sparse array where ``other`` is one, and as a dense one where it is not."""
-    if sparse.issparse(other):
-        return canonical(X) if sparse.issparse(X) else sparse.csr_array(X)
-    return X.toarray() if sparse.issparse(X) else X
-
-
 def gathered(X: Array, places: np.ndarray) -> np.ndarray:
     """The rows at some places, given as an array of any shape, as dense float64 along a last axis."""
     found = X[places.ravel()]

@@ -96,13 +96,33 @@ def test_rows_far_from_the_origin(offset, kind):
     np.testing.assert_allclose(Kernel("rbf", 0.3)(kind(A), kind(B)), exact, atol=1e-9)
     itself = np.exp(-0.3 * np.array([[((a - b) ** 2).sum() for b in A] for a in A]))
     np.testing.assert_allclose(Kernel("rbf", 0.3)(kind(A)), itself, atol=1e-9)
-    moved, other = Kernel("rbf", 0.3).moved(kind(A), kind(B))
-    assert (other is None) is False
-    dense = [M.toarray() if sparse.issparse(M) else M for M in (moved, other)]
-    np.testing.assert_allclose(cdist(*dense), cdist(A, B), rtol=1e-7)
-    assert (np.abs(dense[1]).max() < 100) or offset == 0
-    assert Kernel("linear").moved(A, B)[0] is A
-    assert Kernel("rbf").moved(A + 1e5)[1] is None
+
+
+def far_apart(kind):
+    """Rows far from the origin, and others that are near each other and far from these."""
+    A = X + 1e7
+    A[[3, 8]], A[12] = -2e9 * X[3], 3e11
+    A[8] += 0.25 * X[8]
+    if kind == "sparse":
+        A[:, 2:] = np.where(A[:, 2:] > 1e7, 0.0, A[:, 2:])
+    return A
+
+
+@pytest.mark.parametrize("gamma", [0.3, None, 50.0])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_rows_far_from_each_other(kind, gamma):
+    """No digits of short distances are lost, wherever the rows are; those of new rows are the same."""
+    A, as_kind = far_apart(kind), sparse.csr_array if kind == "sparse" else np.asarray
+    exact = np.exp(-(1 / A.shape[1] if gamma is None else gamma) * cdist(A, A, "sqeuclidean"))
+    np.testing.assert_allclose(Kernel("rbf", gamma)(as_kind(A)), exact, atol=1e-9)
+    np.testing.assert_allclose(Kernel("rbf", gamma)(as_kind(A), as_kind(A.copy())), exact, atol=1e-9)
+
+
+def test_tensors_far_from_each_other():
+    torch = pytest.importorskip("torch")
+    A = torch.asarray(far_apart("dense"))
+    exact = np.exp(-0.3 * cdist(A, A, "sqeuclidean"))
+    np.testing.assert_allclose(Kernel("rbf", 0.3).of_tensors(A, A.clone()), exact, atol=1e-9)
 
 
 @pytest.mark.parametrize("weights", [None, rng.uniform(1, 2, 25)])
@@ -139,3 +159,11 @@ def test_features_below_the_rounding_of_single_precision_are_none():
         kept = KernelMap(K, "linear", dtype).coordinates([identity(25)], Centre(), Preprojection()).n_pca
         assert 4 <= kept <= at_most
     assert KernelMap(K, "linear", np.float32).coordinates([identity(25)], Centre(), Preprojection()).n_pca == 4
+
+
+@pytest.mark.parametrize("scale", [1e-1, 1e-2, 1e-3])
+def test_rounding_gives_no_direction(scale):
+    """Where all entries are near 1, centring leaves small differences of them; n rows about their mean have n - 1 directions."""
+    for rows in np.array_split(np.random.RandomState(1).standard_normal((300, 4)), 60):
+        F = KernelMap(Kernel("rbf", 0.1)(scale * rows), "rbf", np.float64)
+        assert F.coordinates([identity(len(rows))], Centre(), Preprojection()).n_pca < len(rows)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, sqrtm, subspace_angles
-from sklearn.metrics.pairwise import rbf_kernel
+from scipy.spatial.distance import cdist
 
 from lapwing.problem import ORTHOGONAL
 
@@ -54,9 +54,12 @@ def dense(X):
     return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
 
-def clear_rank(values, clear=100.0):
-    """How many eigenvalues of a semidefinite matrix are not rounding; None where some are near the border between the two."""
-    border = 10 * values.size * EPS * values[-1]
+def clear_rank(values, size=0.0, clear=100.0):
+    """How many eigenvalues of a semidefinite matrix are not rounding; None where some are near the border between the two.
+
+    ``size`` is that of the entries whose differences the matrix is made of.
+    """
+    border = 10 * values.size * EPS * max(values[-1], size)
     if values[-1] <= 0 or ((values > border / clear) & (values < border * clear)).any():
         return None
     return int((values > border).sum())
@@ -69,7 +72,7 @@ def features(model, X, weights):
         deviations = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
         X = X / np.where(deviations > 0, deviations, 1.0)
     if hasattr(model, "kernel"):
-        K = rbf_kernel(X - X.mean(axis=0), gamma=model.gamma)
+        K = np.exp(-model.gamma * cdist(X, X, "sqeuclidean"))
         C = np.eye(len(X)) - weights / weights.sum()  # subtracts the weighted mean
         values, vectors = eigh(C @ K @ C.T)
         return vectors * np.sqrt(np.maximum(values, 0))
@@ -84,11 +87,12 @@ def pencil(model, X, y):
     weights = np.ones(X.shape[0]) if B is None or np.any(B - np.diag(np.diag(B))) else np.diag(B)
     F = features(model, X, weights)
     _, lengths, Vt = np.linalg.svd(F if B is not None else features(model, X, np.ones(X.shape[0])), full_matrices=False)
-    rank = clear_rank(lengths[::-1] ** 2)
-    if rank is None:
+    kernel = hasattr(model, "kernel")  # whose entries are up to 1
+    rank = clear_rank(lengths[::-1] ** 2, 1.0 if kernel else 0.0)
+    if not rank:
         return None
     F, spread = F @ Vt[:rank].T, lengths[0] / lengths[rank - 1]
-    blur = EPS * X.shape[0] * (spread**2 if hasattr(model, "kernel") else spread)
+    blur = EPS * X.shape[0] * (max(spread**2, lengths[rank - 1] ** -2) if kernel else spread)
     terms = [(term.coefficient, term.laplacian.toarray()) for term in problem.minimise]
     if getattr(model, "normalize", None) == "trace":
         traces = [np.trace(F.T @ L @ F) for _, L in terms]
@@ -107,7 +111,7 @@ def pencil(model, X, y):
         return None
     N, ridge = N[:, values.size - rank :], getattr(model, "ridge", 0.0)
     shift = np.abs(np.diag(A)).sum() / np.trace(B) if ridge else 0.0
-    per = X.shape[0] if hasattr(model, "kernel") else rank
+    per = X.shape[0] if kernel else rank
     F, rho = F @ N, ridge * np.trace(b) / per
     b = N.T @ b @ N
     size += (abs(shift) + 1) * np.trace(np.abs(B)) * np.sum(F**2)

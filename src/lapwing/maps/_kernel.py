@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
 from .._validation import check_choice, check_positive
-from ..operators import Array, Structured
-from ._map import Centre, Coordinates, DenseMap, Map, is_far, leading
+from ..operators import Array, Structured, alike, row_blocks
+from ._map import PILOT, Centre, Coordinates, DenseMap, Map, leading
 from ._preprojection import Preprojection
 from ._weighted import WeightedDenseMap
 
+EPS = np.finfo(np.float64).eps
+SEEN = 1e-12  # rounding of an exponent below this is not looked at
+VANISHED = 750.0  # exp(-x) is 0 from here on
 # The kernels that are computed on tensors.
 ON_DEVICES = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
 
@@ -57,9 +60,10 @@ class Kernel:
             return X
         # In float64, since float32 would lose digits here.
         X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))
-        X, Y = self.moved(X, Y)
         try:
-            if callable(self.kernel):
+            if isinstance(self.kernel, str) and self.kernel == "rbf":
+                K: Any = self._gaussian(X, Y)
+            elif callable(self.kernel):
                 K = pairwise_kernels(X, Y, metric=self.kernel, **(self.params or {}))
             else:
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **self.options)
@@ -69,25 +73,30 @@ class Kernel:
             ) from error
         return self.finite(K.toarray() if sparse.issparse(K) else np.asarray(K))
 
-    def moved(self, X: Array, Y: Array | None = None) -> tuple[Array, Array | None]:
-        """X and Y with the same row subtracted, for a kernel of differences whose rows are far from the origin.
+    def _gaussian(self, X: Array, Y: Array | None) -> np.ndarray:
+        """exp(-gamma |x - y|²), from products of rows about the columns' medians, and from differences of rows where these
+        products lose digits.
 
-        Such a kernel is computed from products of rows, which would lose digits there.
-
-        Where rows are sparse, only columns without zeros can be far from the origin, and only these are moved.
+        Single rows that are far from all others do not move medians, and some of the rows are enough for these. Where rows are
+        sparse, only columns without zeros are moved.
         """
-        near = X if Y is None else Y
-        if not (isinstance(self.kernel, str) and self.kernel == "rbf" and is_far(near)):
-            return X, Y
-        given = [A for A in (X, Y) if A is not None]
+        given = [X] if Y is None else [alike(X, Y), Y]
+        near = given[-1]
+        few = near[:: max(1, near.shape[0] // PILOT)]
         if not sparse.issparse(near):
-            mean = near.mean(axis=0)
-            moved = [A - mean for A in given]
+            middle = np.median(few, axis=0)
+            moved = [A - middle for A in given]
         else:
             full = np.all([np.bincount(A.indices, minlength=A.shape[1]) == A.shape[0] for A in given], axis=0)
-            mean = np.where(full, near.mean(axis=0), 0.0)
-            moved = [sparse.csr_array((A.data - mean[A.indices], A.indices, A.indptr), A.shape) for A in given]
-        return moved[0], None if Y is None else moved[1]
+            middle = np.zeros(full.size)
+            middle[full] = np.median(few[:, full].toarray(), axis=0)
+            moved = [sparse.csr_array((A.data - middle[A.indices], A.indices, A.indptr), A.shape) for A in given]
+        gamma = 1 / near.shape[1] if self.gamma is None else check_positive("gamma", self.gamma)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squared = euclidean_distances(*moved, squared=True)
+            K = mended(squared, moved[0], moved[-1], gamma)
+            K *= -gamma
+        return np.exp(K, out=K)
 
     def of_tensors(self, X: Any, Y: Any) -> Any:
         """The kernel between the rows of two tensors, in float64."""
@@ -95,12 +104,11 @@ class Kernel:
         gamma = 1 / X.shape[1] if self.gamma is None else self.gamma
         kernel = self.kernel if isinstance(self.kernel, str) else ""
         if kernel == "rbf":
-            # The mean is subtracted, since distances from products of rows that are far from the origin would lose their
-            # digits.
-            mean = Y.mean(0)
-            X, Y = X - mean, Y - mean
+            middle = Y[:: max(1, len(Y) // PILOT)].median(0).values  # as in ``_gaussian``
+            X, Y = X - middle, Y - middle
             squared = X.square().sum(1)[:, None] + Y.square().sum(1) - 2 * (X @ Y.T)
-            return (-gamma * squared.clamp_(min=0)).exp_()
+            squared = mended(squared.clamp_(min=0), X, Y, gamma, sys.modules["torch"])
+            return (-gamma * squared).exp_()
         if kernel == "laplacian":
             return (-gamma * sys.modules["torch"].cdist(X, Y, p=1)).exp_()
         if kernel == "cosine":
@@ -122,6 +130,25 @@ class Kernel:
         if not np.isfinite(K).all():
             raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")
         return K
+
+
+def mended(squared: Any, X: Any, Y: Any, gamma: float, xp: Any = np) -> Any:
+    """Squared distances from products of rows, computed from differences where their rounding would be seen in the kernel.
+
+    The rounding is a share of the rows' squared lengths. It is seen where both rows are long and their distance is not. The
+    arrays are NumPy's or, with ``xp=torch``, tensors.
+    """
+    lengths = [(A * A).sum(1) for A in (X, Y)]
+    (i,), (j,) = (xp.where(part > SEEN / (EPS * gamma)) for part in lengths)
+    if not (len(i) and len(j)):
+        return squared
+    reach = VANISHED / gamma + 8 * EPS * (lengths[0].max() + lengths[1].max())
+    a, b = xp.where(squared[i][:, j] < reach)
+    a, b = i[a], j[b]
+    for some in row_blocks(len(a), X.shape[1]):
+        difference = X[a[some]] - Y[b[some]]
+        squared[a[some], b[some]] = (difference * difference).sum(1)
+    return squared
 
 
 def _variance(X: Array) -> float:
@@ -189,12 +216,13 @@ class KernelMap(Map):
         return np.atleast_1d(self.total(weights * squares))
 
     def _floor(self, gram: np.ndarray) -> float:
-        trace = float(np.trace(gram))
-        if trace <= 0 and np.abs(gram).max() > 1e-10 * np.abs(self.K).max():
+        """Up to here eigenvalues of the centred kernel matrix are rounding: of K, and of the differences that centre it."""
+        trace, largest = float(np.trace(gram)), float(np.abs(self.K).max())
+        if trace <= 0 and np.abs(gram).max() > 1e-10 * largest:
             raise ValueError(
                 f"kernel={self.name!r} is not positive semi-definite on X; use another kernel or parameters"
             )
-        return len(gram) * np.finfo(self.dtype).eps * trace if self.dtype == np.float32 else 0.0
+        return len(gram) * (np.finfo(self.dtype).eps * trace if self.dtype == np.float32 else 10 * EPS * largest)
 
 
 def _like(coordinates: np.ndarray, counts: np.ndarray | None) -> Map:

@@ -197,13 +197,23 @@ class KernelReducer(ProjectingReducer):
         if self.landmarks is None:
             K = kernel(X)
             return KernelMap(K, self.kernel, X.dtype if kernel.is_precomputed else K.dtype, data.weights)
-        options = {"kernel_params": self.kernel_params} if callable(self.kernel) else kernel.options
-        nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
         if not hasattr(self, "nystroem_"):  # a verification may bring the landmarks of a model
-            rows = X.astype(np.float64, copy=False)
-            self.nystroem_ = nystroem.fit(kernel.moved(rows)[0])
-            nystroem.components_ = rows[nystroem.component_indices_]
+            drawn = self._drawn(X.shape[0])
+            self.nystroem_ = self._from_landmarks(X[drawn].astype(np.float64), drawn)
         return as_map(self._features(X))
+
+    def _drawn(self, n: int) -> np.ndarray:
+        """The rows that are landmarks: those that scikit-learn would draw."""
+        return check_random_state(self.random_state).permutation(n)[: self.landmarks]
+
+    def _from_landmarks(self, basis: Array, drawn: np.ndarray) -> Nystroem:
+        """The features of scikit-learn from landmarks, by its formula. Only their kernel matrix is computed here."""
+        options = {"kernel_params": self.kernel_params} if callable(self.kernel) else self._kernel.options
+        nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
+        U, values, Vt = np.linalg.svd(self._kernel(basis))
+        nystroem.components_, nystroem.component_indices_, nystroem.n_features_in_ = basis, drawn, basis.shape[1]
+        nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt
+        return nystroem
 
     def _features(self, X: Array) -> np.ndarray:
         """The features of rows, from landmarks."""
@@ -215,17 +225,11 @@ class KernelReducer(ProjectingReducer):
         if variance is None and isinstance(self.gamma, str):
             variance = float(X.double().var(correction=0))
         self.gamma_ = self.fitted_width(X, share, variance)
-        drawn = check_random_state(self.random_state).permutation(len(X))[: self.landmarks]
+        drawn = self._drawn(len(X))
         basis = host(X[data.torch.from_numpy(drawn).to(X.device)]).astype(np.float64)
-        nystroem = Nystroem(
-            self.kernel, n_components=self.landmarks, random_state=self.random_state, **self._kernel.options
-        )
-        U, values, Vt = np.linalg.svd(self._kernel(basis))
-        nystroem.components_, nystroem.component_indices_, nystroem.n_features_in_ = basis, drawn, basis.shape[1]
-        nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt  # the same formula as scikit-learn's
-        self.nystroem_ = nystroem
+        self.nystroem_ = self._from_landmarks(basis, drawn)
         features = self._features_there(
-            X, mapped(basis, Place(X).leave), mapped(nystroem.normalization_, Place(X).leave)
+            X, mapped(basis, Place(X).leave), mapped(self.nystroem_.normalization_, Place(X).leave)
         )
         if not bool(features.isfinite().all()):
             raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")
