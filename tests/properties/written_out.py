@@ -97,7 +97,7 @@ def pencil(model, X, y):
     if getattr(model, "normalize", None) == "trace":
         traces = [np.trace(F.T @ L @ F) for _, L in terms]
         sizes = [np.abs(np.diag(L)) @ np.sum(F**2, axis=1) for _, L in terms]
-        if any(abs(trace) < 1e-6 * size for trace, size in zip(traces, sizes, strict=True)):
+        if any(abs(trace) <= 1e-6 * size for trace, size in zip(traces, sizes, strict=True)):
             return None
         terms = [(c / trace, L) for (c, L), trace in zip(terms, traces, strict=True)]
     A = sum(c * L for c, L in terms)
