@@ -118,6 +118,29 @@ def test_rows_far_from_each_other(kind, gamma):
     np.testing.assert_allclose(Kernel("rbf", gamma)(as_kind(A), as_kind(A.copy())), exact, atol=1e-9)
 
 
+def two_clusters():
+    """Rows near the origin, and more rows far from it, near which the medians are."""
+    A = X.copy()
+    A[9:] += 1e11
+    return A
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_near_the_origin_and_far_medians(kind):
+    """Rows near the origin keep the digits that the difference from a far median would not have."""
+    A = two_clusters()
+    exact = np.exp(-0.3 * cdist(A, A, "sqeuclidean"))
+    np.testing.assert_allclose(Kernel("rbf", 0.3)(kind(A)), exact, atol=1e-12)
+    np.testing.assert_allclose(Kernel("rbf", 0.3)(kind(A), kind(A.copy())), exact, atol=1e-12)
+
+
+def test_tensors_near_the_origin_and_far_medians():
+    torch = pytest.importorskip("torch")
+    A = torch.asarray(two_clusters())
+    exact = np.exp(-0.3 * cdist(A, A, "sqeuclidean"))
+    np.testing.assert_allclose(Kernel("rbf", 0.3).of_tensors(A, A.clone()), exact, atol=1e-12)
+
+
 def test_tensors_far_from_each_other():
     torch = pytest.importorskip("torch")
     A = torch.asarray(far_apart("dense"))

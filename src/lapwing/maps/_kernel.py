@@ -94,7 +94,7 @@ class Kernel:
         gamma = 1 / near.shape[1] if self.gamma is None else check_positive("gamma", self.gamma)
         with np.errstate(over="ignore", invalid="ignore"):
             squared = euclidean_distances(*moved, squared=True)
-            K = mended(squared, moved[0], moved[-1], gamma)
+            K = mended(squared, moved, given, gamma)
             K *= -gamma
         return np.exp(K, out=K)
 
@@ -105,9 +105,9 @@ class Kernel:
         kernel = self.kernel if isinstance(self.kernel, str) else ""
         if kernel == "rbf":
             middle = Y[:: max(1, len(Y) // PILOT)].median(0).values  # as in ``_gaussian``
-            X, Y = X - middle, Y - middle
-            squared = X.square().sum(1)[:, None] + Y.square().sum(1) - 2 * (X @ Y.T)
-            squared = mended(squared.clamp_(min=0), X, Y, gamma, sys.modules["torch"])
+            A, B = X - middle, Y - middle
+            squared = A.square().sum(1)[:, None] + B.square().sum(1) - 2 * (A @ B.T)
+            squared = mended(squared.clamp_(min=0), [A, B], [X, Y], gamma, sys.modules["torch"])
             return (-gamma * squared).exp_()
         if kernel == "laplacian":
             return (-gamma * sys.modules["torch"].cdist(X, Y, p=1)).exp_()
@@ -132,13 +132,15 @@ class Kernel:
         return K
 
 
-def mended(squared: Any, X: Any, Y: Any, gamma: float, xp: Any = np) -> Any:
+def mended(squared: Any, moved: Sequence[Any], given: Sequence[Any], gamma: float, xp: Any = np) -> Any:
     """Squared distances from products of rows, computed from differences where their rounding would be seen in the kernel.
 
-    The rounding is a share of the rows' squared lengths. It is seen where both rows are long and their distance is not. The
-    arrays are NumPy's or, with ``xp=torch``, tensors.
+    The rounding is a share of the squared lengths of the rows about the medians. It is seen where both rows are long and their
+    distance is not. The differences are those of the rows as given, since rows near the origin lose digits when a far median is
+    subtracted. The arrays are NumPy's or, with ``xp=torch``, tensors.
     """
-    lengths = [(A * A).sum(1) for A in (X, Y)]
+    X, Y = given[0], given[-1]
+    lengths = [(A * A).sum(1) for A in (moved[0], moved[-1])]
     (i,), (j,) = (xp.where(part > SEEN / (EPS * gamma)) for part in lengths)
     if not (len(i) and len(j)):
         return squared
