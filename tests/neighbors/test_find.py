@@ -259,6 +259,26 @@ def test_within_a_radius(name, metric):
         assert set(zip(edges.rows.tolist(), edges.cols.tolist(), strict=True)) == pairs
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("d", [20, 60])
+def test_distances_in_a_far_cluster(d, make):
+    """Products of far rows have no digits of the distances between them, which are found by differences then."""
+    X = np.random.RandomState(0).standard_normal((30, d))
+    X[:9] += 1e10
+    X[9] = 0.0  # so that no column of a sparse matrix is full
+    X = np.concatenate([X, X[:2]])
+    D = rule.distances(X, "euclidean")
+    radius = float(np.median(D[:9, :9])) * (1 + 1e-6)
+    near = within(Rows(make(X)), radius)
+    pairs = {(i, j) for i, j in np.argwhere(radius >= D).tolist() if i != j}
+    assert set(zip(near.rows.tolist(), near.cols.tolist(), strict=True)) == pairs
+    for edges in (near, find(Rows(make(X)), Search(8)), find(Rows(make(X[:30])), Search(8))):
+        np.testing.assert_allclose(edges.distances, D[edges.rows, edges.cols], rtol=1e-10)
+    assert searched(make(X), n_neighbors=8) == rule.neighbors(X, 8, "euclidean")
+    among = distances_among(Rows(make(X)), np.arange(9), "euclidean")
+    np.testing.assert_allclose(np.sort(among, axis=1), np.sort(D[:9, :9], axis=1)[:, 1:], rtol=1e-10)
+
+
 SCALES = [(np.float32, 1e-7), (np.float32, 1e-30), (np.float32, 1e30), (np.float64, 1e-16), (np.float64, 1e-100)]
 
 

@@ -23,7 +23,7 @@ from ._device_rows import candidates_there, is_searched_there, require_there
 from ._index import require_numbers
 from ._nearest import Nearest
 from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable, require_square
-from ._spaces import AT_ONCE, PARALLEL, Space, in_parts, paired, space
+from ._spaces import AT_ONCE, PARALLEL, WORD, Space, in_parts, paired, space
 from ._tiled import by_tiles, tiled
 
 # In classes of up to this many rows all pairs are compared, since a search per class would take longer.
@@ -84,12 +84,24 @@ def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: 
     require_square(metric, data.X)
     new, searched = np.arange(data.n_fitted, data.n), space(data, metric, metric_params)
     index, queries = searched.indexed(fitted), new if new.size else fitted
+    by_products = searched.is_by_products
 
     def found(part: slice) -> Edges:
-        near = sparse.coo_array(index.within(searched.of(queries[part], fitted), radius))
-        return Edges(queries[part][near.row], near.col, near.data).where(queries[part][near.row] != near.col)
+        rows = queries[part]
+        reach = searched.reach(np.full(rows.size, radius), rows).max() if by_products else radius
+        near = sparse.coo_array(index.within(searched.of(rows, fitted), reach))
+        edges = Edges(rows[near.row], near.col, near.data).where(rows[near.row] != near.col)
+        return _measured(searched, edges, radius) if by_products else edges
 
     return Edges.joined(in_parts(found, queries.size))
+
+
+def _measured(searched: Space, edges: Edges, radius: float) -> Edges:
+    """The edges up to a radius. Those whose rounding might be seen, in their length or at the border, are measured again."""
+    d = edges.distances.astype(np.float64)
+    unsure = searched.is_rounded(edges.rows, np.minimum(d**2, np.abs(d**2 - radius**2) / WORD))
+    d[unsure] = searched.measured(edges.rows[unsure], edges.cols[unsure])
+    return edges._replace(distances=d).where(d <= radius)
 
 
 def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: dict | None = None) -> np.ndarray:
@@ -98,7 +110,12 @@ def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: di
         return chi2_distances(data.X[rows])[~np.eye(rows.size, dtype=bool)]
     if is_named(metric, "precomputed") and sparse.issparse(data.X):
         return _all_entries(data.X[rows][:, rows])
-    return space(data, metric, metric_params).indexed(rows).kneighbors(n_neighbors=rows.size - 1)[0]
+    searched = space(data, metric, metric_params)
+    d, found = searched.indexed(rows).kneighbors(n_neighbors=rows.size - 1)
+    if searched.is_by_products:
+        i, j = np.nonzero(searched.is_rounded(rows[:, None], d**2))
+        d[i, j] = searched.measured(rows[i], rows[found[i, j]])
+    return d
 
 
 def _found(data: Rows, search: Search) -> Edges:
@@ -320,14 +337,16 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         return Edges.joined([]), queries, np.full(queries.size, np.inf)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
-    if searched.X.dtype == np.float32 and searched.is_measurable:  # then scikit-learn's distances are in float32 too
-        d[:, :k] = searched.measured(rows, found[:, :k].ravel()).reshape(-1, k)
-    found, d = found[clear, :k], d[clear, :k]
+    found, d, rows = found[clear, :k], d[clear, :k], np.repeat(queries[clear], k)
+    if searched.is_measurable:
+        lost = searched.is_rounded(rows, d.ravel() ** 2)
+        lost |= searched.X.dtype == np.float32  # then scikit-learn's distances are in float32 too
+        d[lost.reshape(d.shape)] = searched.measured(rows[lost], found.ravel()[lost])
     some = np.flatnonzero((d[:, 1:] <= d[:, :-1]).any(axis=1))
     order = np.lexsort((found[some], d[some]), axis=1)
     found[some], d[some] = (np.take_along_axis(a[some], order, axis=1) for a in (found, d))
     d, near = (np.where(e**2 <= 2 * PARALLEL, 0, e**2 / 2) if is_angle else e for e in (d, near))
-    return Edges(np.repeat(queries[clear], k), found.ravel(), d.ravel()), queries[~clear], near[~clear]
+    return Edges(rows, found.ravel(), d.ravel()), queries[~clear], near[~clear]
 
 
 def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:
@@ -341,7 +360,7 @@ def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int
     rows, cols = np.nonzero(near[:, None] >= D)
     d = D[rows, cols].astype(np.float64)
     if searched.features is not None:
-        open_ = np.bincount(rows)[rows] > k
+        open_ = (np.bincount(rows)[rows] > k) | searched.is_rounded(queries[rows], d**searched.power)
         pairs = queries[rows[open_]], members[cols[open_]]
         d[open_] = paired(searched.features, pairs[0], searched.features, pairs[1], searched.exact)
     chosen = choose(rows, cols, d, k)

@@ -100,6 +100,15 @@ class Space(NamedTuple):
         return ((d * (1 + 2 * TIE)) ** self.power + rounding) ** (1 / self.power)
 
     @property
+    def is_by_products(self) -> bool:
+        """Whether the distances are Euclidean ones that come from products of rows."""
+        return self.features is not None and self.exact == "euclidean"
+
+    def is_rounded(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """Whether rounding may be seen in distances from ``rows``, which are given raised to ``power``."""
+        return np.broadcast_to(self.rounding, self.X.shape[0])[rows] > WORD * powers
+
+    @property
     def is_measurable(self) -> bool:
         """Whether the distances can be computed again by differences."""
         return is_named(self.metric, "euclidean", "l2", "cosine") and not self.metric_params
