@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.decomposition import PCA
 
 from lapwing import LPP, OLPP
 from lapwing.graphs import KNN, Complete, SameClass
-from lapwing.maps import DenseMap, DividedMap, Preprojection, weighted
+from lapwing.maps import DenseMap, DividedMap, Preprojection, SparseMap, weighted
 from lapwing.maps import _map as maps
 
 RNG = np.random.default_rng(0)
@@ -88,3 +89,13 @@ def test_an_energy_of_many_directions_is_found_whole(monkeypatch):
     expected = F.principal(Preprojection(0.9), F.plain_mean).coordinates.shape
     monkeypatch.setattr(DenseMap, "limit", 200)
     assert F.principal(Preprojection(0.9), F.plain_mean).coordinates.shape == expected
+
+
+def test_a_share_that_needs_every_direction_of_sparse_rows(monkeypatch):
+    """Lanczos finds all but one, and would be asked for more without end."""
+    monkeypatch.setattr(SparseMap, "limit", 3)
+    A = RNG.normal(size=(30, 8)) * (RNG.random((30, 8)) < 0.7)
+    F = SparseMap(sparse.csr_array(A))
+    found = F.principal(Preprojection(1 - 1e-9), F.plain_mean)
+    Z, centred = found.coordinates.block(slice(None)), A - A.mean(axis=0)
+    np.testing.assert_allclose(Z @ Z.T, centred @ centred.T, atol=1e-9)

@@ -333,7 +333,7 @@ class Map:
             p = preprojection.count(values[:found], total)
             if p < size or found < size or preprojection.at_most is not None:
                 break
-            if self._too_many(size):
+            if size == min(n, d) - 1 or self._too_many(size):
                 return None
             size *= 2
         spectrum = Spectrum(values[:found], total) if self.least_found else None
