@@ -17,6 +17,7 @@ from ._validation import equal_within, of_numbers
 from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
 from .operators import Array, canonical, row_blocks
 
+LOST = 1e-3  # squared distances below this share of the rows' squared lengths have lost digits where products gave them
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
 
 # A function from the deviations of columns (of all rows, or of a few) to what the columns are divided by; None for no division.
@@ -205,7 +206,11 @@ class Rows:
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         """The squared Euclidean distances of some rows from each other."""
-        return euclidean_distances(self.centred[rows], squared=True).astype(np.float64)
+        squared = euclidean_distances(self.centred[rows], squared=True).astype(np.float64)
+        squares = self.squared_norms[rows]
+        i, j = np.nonzero(np.triu(squared < LOST * (squares[:, None] + squares), 1))
+        squared[i, j] = squared[j, i] = _squared_differences(self.X, rows[i], rows[j])
+        return squared
 
     def require_nonzero_rows(self, why: str) -> None:
         zero = np.flatnonzero(self.norms == 0)
@@ -218,10 +223,6 @@ class Rows:
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """The inner products of pairs of rows of X, without an (edges, features) array."""
         return _dots(self.X, rows, cols)
-
-    def centred_dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """The inner products of pairs of rows of :attr:`centred`, for results that do not depend on the origin."""
-        return _dots(self.centred, rows, cols)
 
     def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Cosines of the angles between pairs of rows of X."""
@@ -242,6 +243,15 @@ def _dots(X: Array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     for block, a, b in _pairs(X, rows, cols):
         products[block] = row_sums(a, b)
     return products
+
+
+def _squared_differences(X: Array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """The squared distances of pairs of rows of X."""
+    squared = np.empty(rows.size)
+    for block, a, b in _pairs(X, rows, cols):
+        apart = a - b
+        squared[block] = row_sums(apart, apart)
+    return squared
 
 
 class DividedRows(Rows):
@@ -306,8 +316,6 @@ class KernelRows(Rows):
 
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return self.X[rows, cols].astype(np.float64)
-
-    centred_dots = dots  # the origin of a kernel cannot be moved
 
     def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         return self.dots(rows, cols) / (self.norms[rows] * self.norms[cols])

@@ -988,6 +988,14 @@ def test_verify_finds_what_was_changed(iris_model, tmp_path):
     assert "requires y" in run("verify", model, data, code=1).stderr
 
 
+@pytest.mark.parametrize("more", [[], ["--predict"]], ids=str)
+def test_verify_refuses_what_is_not_of_lapwing(iris_model, tmp_path, more):
+    data, model = iris_model[0], tmp_path / "pca.lapwing"
+    run("fit", data, "--label", "species", "-m", "pca", "-o", model, *more)
+    said = run("verify", model, data, "--label", "species", code=1).stderr
+    assert f"lapwing: {model}: PCA is none of lapwing's methods" in said
+
+
 def test_verify_reads_targets_as_numbers(tmp_path):
     data, model = tmp_path / "some.csv", tmp_path / "m.lapwing"
     columns = [*IRIS.data.T, np.where(np.arange(150) % 5, IRIS.data[:, 0] - 6, np.nan)]

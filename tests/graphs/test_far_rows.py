@@ -1,12 +1,21 @@
-"""One row far away from all others: the graph keeps it, faintly, and every method still fits."""
+"""Rows far away from all others: the graph keeps them, faintly, every method still fits, and clusters have links of their own."""
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
 from lapwing import GLPCA, LPP, OLPP, KernelLPP, LaplacianEigenmaps, LaplacianScore
-from lapwing.graphs import KNN, Radius, SameClass
+from lapwing.graphs import (
+    KNN,
+    CodingLength,
+    LocalClass,
+    Radius,
+    Reconstruction,
+    SameClass,
+    TangentAlignment,
+)
 from lapwing.rows import Rows
 
 ROW = 5
@@ -86,3 +95,40 @@ def test_it_is_placed_beside_its_neighbours(factor):
 def test_a_width_that_is_too_small_is_an_error():
     with pytest.raises(ValueError, match=r"weights='heat' gives weight 0 to all edges of 900 samples.*larger t"):
         LPP(3, graph=KNN(5, t=1e-3)).fit(DIGITS)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("d", [2, 20])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        KNN(3, t=2.0),
+        Radius(6.0, t=20.0),
+        Reconstruction(3),
+        CodingLength(4, weights="distance"),
+        TangentAlignment(4, n_components=1, weights="uniform"),
+        LocalClass(2),
+        SameClass(weights="heat", t=2.0),
+    ],
+    ids=str,
+)
+def test_clusters_far_from_each_other(graph, d, kind):
+    """Each of two equal clusters has the links that it would have alone, wherever the other one is."""
+    one = np.round(np.random.RandomState(0).standard_normal((14, d)), 3)
+    one = np.floor(one * 2**12) / 2**12  # so that they can be moved without rounding
+    y = np.arange(14) % 2
+    alone = -graph.build(kind(one), y)[0].laplacian.toarray() / (2 if isinstance(graph, LocalClass) else 1)
+    both = -graph.build(kind(np.concatenate([one, one + 2.0**30])), np.tile(y, 2))[0].laplacian.toarray()
+    off = ~np.eye(14, dtype=bool)
+    for cluster in (both[:14, :14], both[14:, 14:]):
+        np.testing.assert_allclose(cluster[off], alone[off], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_code_lengths_of_patches_far_from_the_mean(d):
+    """A far row moves the mean of all rows: code lengths depend on the distances from it, and lose no digits by that."""
+    one = np.floor(np.random.RandomState(0).standard_normal((14, d)) * 2**12) / 2**12
+    X = np.concatenate([one, np.full((1, d), 2.0**32)])
+    weights, moved = (CodingLength(4).patches(Rows(rows)).weights[:14] for rows in (X, X + 2.0**30))
+    assert np.ptp(weights, axis=1).min() > 0.1
+    np.testing.assert_allclose(moved, weights, rtol=0, atol=1e-6)

@@ -58,6 +58,16 @@ def test_defaults_and_errors():
         Kernel("chi2").of_tensors(torch.from_numpy(X), torch.from_numpy(X))
 
 
+@pytest.mark.parametrize("name", [*FORMULAS, "chi2", "additive_chi2"])
+def test_rows_that_are_read_only(name):
+    """Processes that share X, as a search of parameters has them, read it only."""
+    A, B = np.abs(X), np.abs(Z)
+    expected = Kernel(name, 0.3)(A, B), Kernel(name, 0.3)(A)
+    A.flags.writeable = B.flags.writeable = False
+    np.testing.assert_array_equal(Kernel(name, 0.3)(A, B), expected[0])
+    np.testing.assert_array_equal(Kernel(name, 0.3)(A), expected[1])
+
+
 def test_callables_take_parameters_of_their_own():
     def scaled(a, b, factor=1.0):
         return factor * (a @ b)

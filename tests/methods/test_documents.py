@@ -150,6 +150,7 @@ def test_text_pipeline_and_search():
         ({"ridge": -1.0}, X, "ridge=-1.0"),
         ({"ridge": "none"}, X, "ridge='none'"),
         ({"neighbors": "fast"}, X, "neighbors='fast' must be one of"),
+        ({"scaling": "objective"}, X, "scaling='objective' must be one of"),
         ({"n_components": None}, X, "n_components=None"),
         ({"n_components": 90}, X, "n_components=90"),
         ({"graph": 90}, X, "n_neighbors=90 must be smaller"),

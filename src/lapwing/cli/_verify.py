@@ -50,8 +50,13 @@ def verify(
     from dataclasses import asdict
 
     from .. import tables
+    from ..reducers import is_verifiable
     from ..reducers import verify as verified
 
+    if not is_verifiable(estimator):
+        raise ValueError(
+            f"{model}: {type(last_step(estimator)).__name__} is none of lapwing's methods, and only these can be verified"
+        )
     blocks = in_blocks(estimator, data, options)
     table = _read(estimator, data, options) if blocks is None else None
     X, y = (blocks, label) if table is None else (table.X, table.y)

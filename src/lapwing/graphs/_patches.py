@@ -13,8 +13,9 @@ from .._validation import check_choice, check_count, check_positive, equal_withi
 from ..neighbors import KERNEL, Search, find, require_features
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ..rows import Rows, gathered
+from ..rows import KernelRows, Rows, gathered, lengths, row_width
 from ._base import Graph
+from ._reconstruction import local_grams
 
 ENTRIES = 1 << 22  # at most this many entries of local matrices are added up at a time
 # Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
@@ -187,10 +188,12 @@ class _Patched(Graph):
             size = self._dimension(data), self._squared_distortion(data)
             if self._has_few_dimensions(data, rows):
                 for part in row_blocks(len(rows), 2 * rows.shape[1] * data.X.shape[1]):
-                    weights[part] = coding_length_weights_of_points(data.X[rows[part]] - data.mean, *size)
+                    points = data.X[rows[part]].astype(np.float64)
+                    weights[part] = coding_length_weights_of_points(points, data.mean, *size)
             else:
+                squares = _squares(data, self._by_kernel(data))
                 for part, G in self.grams(data, rows):
-                    weights[part] = coding_length_weights(G, *size)
+                    weights[part] = coding_length_weights(G, squares[rows[part]], *size)
         return Patches(rows, weights)
 
     def rows(self, data: Rows) -> np.ndarray:
@@ -206,7 +209,7 @@ class _Patched(Graph):
         return np.column_stack([edges.rows[::k], edges.cols.reshape(-1, k)])
 
     def grams(self, data: Rows, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """The Gram matrices of the patches, about the mean of all rows, in blocks of patches."""
+        """The Gram matrices of the patches, about the first row of each, in blocks of patches."""
         yield from patch_grams(data, rows, self._by_kernel(data))
 
     @property
@@ -242,25 +245,26 @@ class _Patched(Graph):
 
 
 def patch_grams(data: Rows, rows: np.ndarray, kernel: bool = False) -> Iterator[tuple[slice, np.ndarray]]:
-    X, m = data.X, rows.shape[1]
+    """As :meth:`_Patched.grams`. A far row moves the mean of all rows, and patches far from it would lose their digits."""
+    m, given = rows.shape[1], KernelRows(data.X) if kernel and data.has_features else data
+    for part in row_blocks(len(rows), m * max(m, 2 * row_width(data.X))):
+        G = np.zeros((len(rows[part]), m, m))
+        G[:, 1:, 1:] = local_grams(given, rows[part][:, 0], rows[part][:, 1:])
+        yield part, G
+
+
+def _squares(data: Rows, kernel: bool) -> np.ndarray:
+    """The squared distances of all rows from their mean."""
     if kernel:
-        X = X.astype(np.float64, copy=False)
-        means = X.mean(axis=0)
-        for part in row_blocks(len(rows), m * m):
-            r = rows[part]
-            yield part, X[r[:, :, None], r[:, None, :]] - means[r][:, :, None] - means[r][:, None, :] + means.mean()
-    elif sparse.issparse(X):
+        K = data.X.astype(np.float64, copy=False)
+        return np.diagonal(K) - 2 * K.mean(axis=0) + K.mean()
+    if sparse.issparse(data.X):
         mean = data.centred_mean
-        cross, square = data.centred @ mean, mean @ mean
-        for part in row_blocks(len(rows), m * m):
-            r = rows[part]
-            i, j = (np.broadcast_to(a, (len(r), m, m)).ravel() for a in (r[:, :, None], r[:, None, :]))
-            yield part, (data.centred_dots(i, j) - cross[i] - cross[j] + square).reshape(len(r), m, m)
-    else:
-        for part in row_blocks(len(rows), m * max(m, X.shape[1])):
-            points = X[rows[part]].astype(np.float64)
-            points -= data.mean
-            yield part, points @ points.transpose(0, 2, 1)
+        return data.squared_norms - 2 * (data.centred @ mean) + mean @ mean
+    squares = np.empty(data.n)
+    for part in row_blocks(*data.X.shape):
+        squares[part] = lengths(data.X[part] - data.mean) ** 2
+    return squares
 
 
 def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -273,8 +277,11 @@ def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarra
     return G - means[:, :, None] - means[:, None, :] + total[:, None, None]
 
 
-def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
-    r"""Weights by reductive coding length (eq. 22 to 25), from nothing but the Gram matrices of the patches.
+def coding_length_weights(
+    G: np.ndarray, squares: np.ndarray, dimension: float, squared_distortion: float
+) -> np.ndarray:
+    r"""Weights by reductive coding length (eq. 22 to 25), from nothing but the Gram matrices of the patches, about any point
+    of each, and the squared distances of their points from the mean of all rows.
 
     :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
     :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
@@ -282,10 +289,11 @@ def coding_length_weights(G: np.ndarray, dimension: float, squared_distortion: f
     :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
     """
     m = G.shape[1]
-    means, Gc = G.mean(axis=2), centred_grams(G)
-    total = means.mean(axis=1)
+    Gc = centred_grams(G)
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
-    total_less = (m**2 * total[:, None] - 2 * m * means + np.diagonal(G, axis1=1, axis2=2)) / (m - 1) ** 2
+    own = np.diagonal(Gc, axis1=1, axis2=2)
+    total = (squares - own).mean(axis=1)
+    total_less = total[:, None] - (squares - own - total[:, None]) / (m - 1) + own / (m - 1) ** 2
     is_large = a_less * np.trace(Gc, axis1=1, axis2=2).max(initial=0) > LARGE
     determinants = (_determinants_by_modes if is_large else _determinants)(Gc, a, a_less)
     return _from_determinants(*determinants, total, total_less, dimension, squared_distortion)
@@ -333,23 +341,29 @@ def _determinants_by_modes(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.
     return np.log1p(a * values).sum(axis=1), np.log1p(a_less * values).sum(axis=1)[:, None] + _log_rest(u, rest)
 
 
-def coding_length_weights_of_points(points: np.ndarray, dimension: float, squared_distortion: float) -> np.ndarray:
+def coding_length_weights_of_points(
+    points: np.ndarray, origin: np.ndarray, dimension: float, squared_distortion: float
+) -> np.ndarray:
     r"""The same from the D x D scatter S, which is the smaller matrix for patches with more points than dimensions.
 
-    Here :math:`u_r = a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r`.
+    ``origin`` is the mean of all rows. Here :math:`u_r = a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r`.
     """
     m, d = points.shape[1:]
+    first = points[:, :1]
+    points = points - first
     mean = points.mean(axis=1, keepdims=True)
     centred = points - mean
+    shift = first - origin
     S = centred.transpose(0, 2, 1) @ centred
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
     if a_less * np.trace(S, axis1=1, axis2=2).max(initial=0) > LARGE:
-        return coding_length_weights(points @ points.transpose(0, 2, 1), dimension, squared_distortion)
+        squares = np.sum((points + shift) ** 2, axis=2)
+        return coding_length_weights(points @ points.transpose(0, 2, 1), squares, dimension, squared_distortion)
     inverse = np.linalg.inv(np.eye(d) + a_less * S)
     u = a_less * m / (m - 1) * np.sum((centred @ inverse) * centred, axis=2)
     less = _log_determinants(a_less * S)[:, None] + _log_rest(u, 1 - u)
-    total = np.sum(mean[:, 0] ** 2, axis=1)
-    total_less = np.sum((mean - centred / (m - 1)) ** 2, axis=2)
+    total = np.sum((mean + shift)[:, 0] ** 2, axis=1)
+    total_less = np.sum((mean + shift - centred / (m - 1)) ** 2, axis=2)
     return _from_determinants(_log_determinants(a * S), less, total, total_less, dimension, squared_distortion)
 
 

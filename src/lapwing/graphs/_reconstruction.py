@@ -11,7 +11,7 @@ from .._validation import check_choice, check_not_negative
 from ..neighbors import Search, find, require_features
 from ..operators import Structured, diagonal, row_blocks
 from ..problem import Term
-from ..rows import Rows
+from ..rows import Rows, row_sums, row_width
 from ._base import Graph
 
 
@@ -120,8 +120,8 @@ def barycentric_weights(data: Rows, rows: np.ndarray, neighbors: np.ndarray, reg
     """The weights (len(rows), k) of the best affine combination of the neighbours. Each row of weights sums to 1."""
     k = neighbors.shape[1]
     weights = np.empty(neighbors.shape)
-    for block in row_blocks(rows.size, k * (data.X.shape[1] if not sparse.issparse(data.X) else k)):
-        G = _local_grams(data, rows[block], neighbors[block])
+    for block in row_blocks(rows.size, k * max(k, 2 * row_width(data.X))):
+        G = local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
         # Where all neighbours equal the row, any weights will do, and these give 1/k.
         ridge = np.where(trace > 0, reg * trace, 1.0)
@@ -140,16 +140,21 @@ def _affine(G: np.ndarray, reg: float) -> np.ndarray:
     return w / w.sum(axis=1, keepdims=True)
 
 
-def _local_grams(data: Rows, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+def local_grams(data: Rows, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
     """The Gram matrices of the differences ``x_j - x_i``, over the neighbours j of i."""
     X, (b, k) = data.X, neighbors.shape
-    if data.has_features and not sparse.issparse(X):
+    if not data.has_features:
+        points = np.concatenate([rows[:, None], neighbors], axis=1)
+        products = data.dots(*np.broadcast_arrays(points[:, :, None], points[:, None, :]))
+        own, cross = products[:, :1, :1], products[:, 1:, :1]
+        return products[:, 1:, 1:] - cross - cross.transpose(0, 2, 1) + own
+    if not sparse.issparse(X):
         apart = X[neighbors].astype(np.float64) - X[rows].astype(np.float64)[:, None, :]
         return apart @ apart.transpose(0, 2, 1)
-    points = np.concatenate([rows[:, None], neighbors], axis=1)
-    products = np.empty((b, k + 1, k + 1))
-    for i in range(k + 1):
-        for j in range(i, k + 1):
-            products[:, i, j] = products[:, j, i] = data.centred_dots(points[:, i], points[:, j])
-    own, cross = products[:, :1, :1], products[:, 1:, :1]
-    return products[:, 1:, 1:] - cross - cross.transpose(0, 2, 1) + own
+    own = X[rows].astype(np.float64)
+    differences = [X[neighbors[:, j]].astype(np.float64) - own for j in range(k)]
+    grams = np.empty((b, k, k))
+    for i in range(k):
+        for j in range(i, k):
+            grams[:, i, j] = grams[:, j, i] = row_sums(differences[i], differences[j])
+    return grams

@@ -66,6 +66,8 @@ class Kernel:
             elif callable(self.kernel):
                 K = pairwise_kernels(X, Y, metric=self.kernel, **(self.params or {}))
             else:
+                if self.kernel in ("chi2", "additive_chi2"):  # scikit-learn has these for writable arrays only
+                    X, Y = (A if A is None or sparse.issparse(A) else np.require(A, requirements="W") for A in (X, Y))
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **self.options)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(

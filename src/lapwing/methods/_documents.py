@@ -168,6 +168,7 @@ class LPI(LinearReducer):
     def _check_parameters(self) -> None:
         check_choice("neighbors", self.neighbors, ("exact", "svd"))
         check_choice("normalize", self.normalize, ("auto", None, "degree"))
+        check_choice("scaling", self.scaling, ("unit", "constraint"))
         check_count("n_components", self.n_components)
         if isinstance(self.ridge, Real) and not isinstance(self.ridge, bool) and self.ridge == 0:
             raise ValueError(

@@ -14,7 +14,7 @@ from ._projecting import ProjectingReducer, Solved
 from ._rules import LARGE_RIDGE, Decided, Options, Rules
 from ._sampling import on_halves
 from ._units import RATIO, UnitsWarning
-from ._verify import Verification, verify
+from ._verify import Verification, is_verifiable, verify
 
 __all__ = [
     "LARGE_RIDGE",
@@ -35,6 +35,7 @@ __all__ = [
     "Verification",
     "as_graph",
     "fits_in_memory",
+    "is_verifiable",
     "linked",
     "on_halves",
     "outside",

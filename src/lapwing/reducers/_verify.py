@@ -141,7 +141,7 @@ def _innermost(model: Any, X: Any) -> tuple[Reducer, Any, list[str]]:
     if hasattr(model, "reducer_"):
         return _innermost(model.reducer_, X)
     steps = [step for _, step in getattr(model, "steps", [])]
-    place = max((i for i, step in enumerate(steps) if _holds_one(step)), default=None)
+    place = max((i for i, step in enumerate(steps) if is_verifiable(step)), default=None)
     if place is None:
         if not isinstance(model, Reducer):
             raise TypeError(f"{type(model).__name__} is no estimator of lapwing; pass one, or a pipeline with one")
@@ -157,12 +157,11 @@ def _innermost(model: Any, X: Any) -> tuple[Reducer, Any, list[str]]:
     return own, X, [*said, *more]
 
 
-def _holds_one(step: Any) -> bool:
-    return (
-        isinstance(step, Reducer)
-        or hasattr(step, "reducer_")
-        or any(_holds_one(s) for _, s in getattr(step, "steps", []))
-    )
+def is_verifiable(model: Any) -> bool:
+    """Whether a model is an estimator of lapwing, or holds one."""
+    if hasattr(model, "reducer_"):
+        return is_verifiable(model.reducer_)
+    return isinstance(model, Reducer) or any(is_verifiable(step) for _, step in getattr(model, "steps", []))
 
 
 def _unfitted(own: Any, graph: Any, n: int) -> Any:
