@@ -360,7 +360,8 @@ class LFDA(Supervised, LPP):
     graph : None, int, "supervised", graph or matrix, default=None
         The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, and an integer k is
         ``LocalClass(k)``. Any other graph within classes will do, such as ``KNN(5) & SameClass()``. ``"supervised"``, which is
-        ``SameClass()``, gives linear discriminant analysis.
+        ``SameClass()``, gives linear discriminant analysis. ``"semi"`` raises an error, because it also links samples of
+        different classes.
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`LPP`.
 
@@ -441,7 +442,8 @@ class LSDA(Supervised, LinearReducer):
         As in :class:`LPP`.
     graph : None, int, graph or matrix, default=None
         The graph of neighbours whose links are split by class. None is ``KNN(5, weights="binary")``, and an integer k is the
-        same with k neighbours. ``Complete()`` and graphs of classes have too many links to list, and raise an error.
+        same with k neighbours. ``"supervised"`` and ``"semi"`` raise an error, as do ``Complete()`` and all graphs of classes:
+        they have too many links to list.
     alpha : float, default=0.1
         How much the links across classes count, from 0, where nothing is kept apart, to less than 1. Where many samples have no
         neighbour of their own class, as where classes have few samples, a large one leaves little that attracts.
