@@ -177,7 +177,10 @@ X[7, 9] = 1e9
 kept = np.arange(len(X)) != 7
 figure, axes = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
 for ax, rows, title in zip(
-    axes, (kept | True, kept), ("with the wrong value", "without that wine"), strict=True
+    axes,
+    (kept | True, kept),
+    ("with the wrong value", "without that wine"),
+    strict=True,
 ):
     Z = LPP(2, standardize=True).fit_transform(X[rows])
     for grower, marker in enumerate("os^"):
