@@ -22,6 +22,7 @@ from lapwing._docstrings import entries
 from lapwing.methods import METHODS
 from lapwing.persistence._onnx import WRITERS
 from lapwing.persistence._others import STORABLE
+from lapwing.tables._table import MISSING, UNKNOWN
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -371,3 +372,13 @@ def test_the_centres_of_a_page_can_be_used(name):
         else:
             with pytest.raises(ValueError, match="constraint of degrees"):
                 model.fit(X, y)
+
+
+def test_the_marks_of_unknown_labels_are_those_that_files_use():
+    page = (DOCS / "few-labels.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.*) as text \|.*\| (.*) \|$", page, re.M)
+    (unknown, said), (classes, otherwise) = rows
+    assert said == "unknown"
+    assert otherwise.startswith("**a class")
+    assert set(re.findall(r"`([^`]+)`", unknown)) <= UNKNOWN
+    assert set(re.findall(r"`([^`]+)`", classes)) <= MISSING - UNKNOWN
