@@ -129,7 +129,8 @@ def of_numbers() -> Iterator[None]:
             raise
         raise ValueError(
             f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as "
-            "OrdinalEncoder of scikit-learn does, which Gower compares as categories"
+            "OrdinalEncoder of scikit-learn does, which Gower compares as categories, and free text as columns of words, as its "
+            "TfidfVectorizer does"
         ) from error
 
 
