@@ -243,6 +243,18 @@ def part_search(args):
         guarded(fitted, n, d, kind, k, 3 if n < 500_000 else 1)
 
 
+def part_largest(args):
+    """The most rows of which default graphs search for all neighbours: a linear map and a score of features."""
+    X = rows(2_000_000, 256)
+    for model in (LPP(20), LaplacianScore(20)):
+        torch.cuda.reset_peak_memory_stats()
+        held = torch.cuda.memory_allocated()
+        took = seconds(lambda model=model: model.fit(X), 2)
+        peak = torch.cuda.max_memory_allocated() - held
+        say(part="largest", n=len(X), d=256, model=repr(model), fit=took, search=model.fit_times_["search"],
+            memory_gb=peak / 1e9, sampling=repr(model.sampling_))  # fmt: skip
+
+
 def part_profile(args):
     """Where the time goes."""
     from torch.profiler import ProfilerActivity, profile
@@ -355,7 +367,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default="out/gpu")
     parser.add_argument("--data")
-    parser.add_argument("--parts", default="same,data,exact,search,classes,transform,numpy,blocks,baseline,others")
+    parser.add_argument(
+        "--parts", default="same,data,exact,search,largest,classes,transform,numpy,blocks,baseline,others"
+    )
     parser.add_argument("--collect")
     args = parser.parse_args()
     if args.collect:

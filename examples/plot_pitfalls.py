@@ -2,7 +2,7 @@
 What goes wrong most often, and how do I see it?
 ================================================
 
-This example draws six pitfalls, with one picture each. The page *Pitfalls* explains them and says what lapwing does
+This example draws seven pitfalls, with one picture each. The page *Pitfalls* explains them and says what lapwing does
 about each.
 """
 
@@ -165,4 +165,25 @@ print(caught[-1].message)
 figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
 ax.bar(range(1, 9), model.eigenvalues_, color=["tab:blue"] * 2 + ["tab:red"] * 6)
 ax.set(xlabel="direction", ylabel="eigenvalue", title="Three classes, eight directions")
+plt.show()
+
+# %%
+# **One row far away.** The colour of one wine is written as 1000000000. In the map of all wines this one lies alone. Its
+# column is lost, because the deviation that it is divided by is that of the wrong value. Without this wine, the other
+# wines are told apart as they should be.
+
+X, y = load_wine(return_X_y=True)
+X[7, 9] = 1e9
+kept = np.arange(len(X)) != 7
+figure, axes = plt.subplots(1, 2, figsize=(7, 3.6), layout="constrained")
+for ax, rows, title in zip(
+    axes,
+    (kept | True, kept),
+    ("with the wrong value", "without that wine"),
+    strict=True,
+):
+    Z = LPP(2, standardize=True).fit_transform(X[rows])
+    for grower, marker in enumerate("os^"):
+        ax.scatter(*Z[y[rows] == grower].T, s=24, marker=marker, alpha=0.8)
+    ax.set(title=title, xticks=[], yticks=[])
 plt.show()

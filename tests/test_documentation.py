@@ -19,6 +19,10 @@ from sklearn.datasets import load_iris
 import lapwing
 from lapwing import LPI, LPP, MFA, KernelLPP, _docstrings, graphs
 from lapwing._docstrings import entries
+from lapwing.methods import METHODS
+from lapwing.persistence._onnx import WRITERS
+from lapwing.persistence._others import STORABLE
+from lapwing.tables._table import MISSING, UNKNOWN
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -314,3 +318,67 @@ def test_a_subclass_may_have_the_name_of_its_base(monkeypatch):
     assert "How many directions to keep" in mine.__doc__
     again = type("Again", (lapwing.graphs.Graph,), {"__doc__": vars(mine)["__doc__"]})
     assert "How many directions to keep" in again.__doc__
+
+
+def test_lines_of_the_source_that_pages_point_to_are_there():
+    """Sphinx finds these lines as well, where it is installed. This needs no Sphinx."""
+    source = (DOCS / "_extensions" / "source_lines.py").read_text("utf-8")
+    names = {"__file__": str(DOCS / "_extensions" / "source_lines.py")}
+    exec(compile(source, "source_lines.py", "exec"), names)
+    places = [
+        place for page in DOCS.glob("*.md") for place in re.findall(r"\{line\}`([^`]+)`", page.read_text("utf-8"))
+    ]
+    assert len(places) > 100
+    for place in places:
+        assert names["find"](place)[2] > 0
+
+
+def test_getting_started_installs_what_its_code_needs():
+    page = (DOCS / "getting-started.md").read_text("utf-8")
+    assert "as_frame=True" in page  # scikit-learn's data frames need pandas
+    assert re.search(r"^pip install '\.\[cli,tables\]'$", page, re.M)
+
+
+def test_the_page_of_production_lists_what_a_model_file_holds():
+    page = (DOCS / "running.md").read_text("utf-8")
+    table = page.partition("| kind of step |")[2].partition("\n\n")[0]
+    listed = set(re.findall(r"`~?(?:[\w.]*\.)?(\w+)`", table))
+    assert listed == {cls.__name__ for cls in STORABLE}
+    apart = re.search(r"and the steps above except (.*?)\. For", page)[1]
+    left_out = set(re.findall(r"`~?(?:[\w.]*\.)?(\w+)`", apart))
+    assert left_out == {cls.__name__ for cls in STORABLE.keys() - WRITERS.keys()}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_page_speaks_of_parameters_that_its_method_has(name):
+    """What a method takes over from the page of another must not be about a parameter that only the other has."""
+    known = {parameter for method in METHODS.values() for parameter in inspect.signature(method).parameters}
+    own, text = set(inspect.signature(METHODS[name]).parameters), METHODS[name].__doc__
+    tags = set(re.findall(r"\\tag\{(\d)\}", text))
+    for section in ("Parameters", "Attributes"):
+        for entry, (_, description) in entries(text, section).items():
+            named = set(re.findall(r"``(\w+)(?:=[^`]*)?``", description)) & known
+            assert named <= own, (entry, named - own)
+            assert set(re.findall(r"(?<!\w)\((\d)\)", description)) <= tags, entry
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("RobustGLPCA", "L21PCA")])
+def test_the_centres_of_a_page_can_be_used(name):
+    kind = entries(METHODS[name].__doc__, "Parameters").get("center", ("",))[0]
+    if kind:
+        model, (X, y) = METHODS[name](2, center="degree"), load_iris(return_X_y=True)
+        if '"degree"' in kind:
+            model.fit(X, y)
+        else:
+            with pytest.raises(ValueError, match="constraint of degrees"):
+                model.fit(X, y)
+
+
+def test_the_marks_of_unknown_labels_are_those_that_files_use():
+    page = (DOCS / "few-labels.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.*) as text \|.*\| (.*) \|$", page, re.M)
+    (unknown, said), (classes, otherwise) = rows
+    assert said == "unknown"
+    assert otherwise.startswith("**a class")
+    assert set(re.findall(r"`([^`]+)`", unknown)) <= UNKNOWN
+    assert set(re.findall(r"`([^`]+)`", classes)) <= MISSING - UNKNOWN

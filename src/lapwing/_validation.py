@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -61,6 +62,63 @@ def check_no_path(X: Any) -> None:
         )
 
 
+def check_rows(X: Any) -> None:
+    """Raise where X is something that no method can read rows from."""
+    check_no_path(X)
+    package, name = type(X).__module__.partition(".")[0], type(X).__name__
+    if package == "pyarrow" and name == "ParquetFile":
+        raise TypeError(
+            "X is a pyarrow ParquetFile; pass X.read().to_pandas(), or, to a method that reads rows in blocks, "
+            "pyarrow.dataset.dataset(path)"
+        )
+    if package == "polars" and name == "LazyFrame":
+        raise TypeError("X is a polars LazyFrame, which holds a query and no rows; pass X.collect()")
+    if package == "zarr" and not hasattr(X, "ndim"):
+        raise TypeError(f"X is a zarr {name}; pass an array of two dimensions that it holds")
+    if package.startswith("dask") and name == "DataFrame":
+        raise TypeError(
+            "X is a dask DataFrame; pass a dask array, for example X.to_dask_array(lengths=True), or X.compute() if there is "
+            "room for it"
+        )
+    if isinstance(X, Iterator):
+        raise TypeError(
+            f"X is a {name}, which can be read only once; pass an array, such as numpy.array(list(X)), or give its parts to "
+            "partial_fit, where the method has it"
+        )
+
+
+def check_in_memory(X: Any, who: str) -> None:
+    """Raise where ``who`` needs all rows in memory, and X is on disk, on a cluster, or no rows at all."""
+    check_rows(X)
+    package, name = type(X).__module__.partition(".")[0], type(X).__name__
+    if package == "pyarrow" and hasattr(X, "to_table"):
+        kind, remedy = f"a pyarrow {name}", "X.to_table().to_pandas()"
+    elif any(base.__module__ == "lapwing.blocks._blocks" for base in type(X).__mro__):
+        kind, remedy = "rows in blocks", "X.load()"
+    elif package in ("dask", "zarr") and getattr(X, "nbytes", 0) > (room := get_config()["working_memory"]) * 2**20:
+        kind = (
+            f"a {package} array of {X.nbytes / 2**20:,.0f} MiB, more than scikit-learn's working_memory of {room:,} MiB"
+        )
+        remedy = "numpy.asarray(X)"
+    else:
+        return
+    raise TypeError(
+        f"{who} needs all rows in memory, and X is {kind}; pass {remedy} if there is room for it, or a part of the rows. "
+        "LPP, MMC and the scores of features are among the methods that read rows in blocks"
+    )
+
+
+def rows_by_number(X: Any, who: str) -> Any:
+    """X, whose rows ``who`` takes by their numbers. A zarr array is loaded. Raise where X has no such rows in memory."""
+    check_in_memory(X, who)
+    package, name = type(X).__module__.partition(".")[0], type(X).__name__
+    if package == "zarr":
+        return np.asarray(X)
+    if package == "pyarrow" and hasattr(X, "to_pandas"):
+        raise TypeError(f"{who} takes rows by their numbers, and X is a pyarrow {name}; pass X.to_pandas()")
+    return X
+
+
 @contextmanager
 def of_numbers() -> Iterator[None]:
     """A context in which errors about text in rows also say what to do with categories."""
@@ -71,7 +129,8 @@ def of_numbers() -> Iterator[None]:
             raise
         raise ValueError(
             f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as "
-            "OrdinalEncoder of scikit-learn does, which Gower compares as categories"
+            "OrdinalEncoder of scikit-learn does, which Gower compares as categories, and free text as columns of words, as its "
+            "TfidfVectorizer does"
         ) from error
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ._validation import check_count
+from ._validation import check_count, check_in_memory
 from .neighbors import chi2_distances
 from .operators import Array, row_blocks
 from .rows import spread_rows
@@ -261,6 +261,7 @@ def neighborhood_preservation(
     >>> neighborhood_preservation(X, -X, n_neighbors=3)
     (1.0, 1.0, 1.0)
     """
+    check_in_memory(X, "a comparison of neighbourhoods")
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     Z = check_array(Z, accept_sparse="csr", dtype=[np.float64, np.float32])
     n = X.shape[0]

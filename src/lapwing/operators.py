@@ -260,7 +260,7 @@ class Structured:
         top.eliminate_zeros()  # a stored zero is not an edge
         joined = top if U is None else sparse.block_array([[top, U], [U.T, None]], format="csr")
         labels = connected_components(joined, directed=False)[1]
-        return np.unique(labels[: self.n]).size
+        return int(np.count_nonzero(np.bincount(labels[: self.n])))
 
 
 def _plus(a: Array | None, b: Array | None) -> Array | None:

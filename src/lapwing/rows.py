@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from ._validation import equal_within, of_numbers
+from ._validation import check_in_memory, equal_within, of_numbers
 from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
 from .operators import Array, canonical, row_blocks
 
@@ -64,6 +64,7 @@ class Rows:
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
+        check_in_memory(X, "a graph that is built on its own")
         with of_numbers():
             rows = cls(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2), y)
         return rows.named(X)

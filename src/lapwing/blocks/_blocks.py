@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from .._validation import check_no_path
+from .._validation import check_rows
 from ..devices import host
 from ..operators import canonical
 from ._progress import Progress
@@ -330,7 +330,7 @@ def as_blocks(X: Any, y: Any = None, columns: Any = None) -> Blocks | None:
 
 def _as_blocks(X: Any, y: Any, columns: Any) -> Blocks | None:
     package = type(X).__module__.partition(".")[0]
-    check_no_path(X)
+    check_rows(X)
     if package == "pyarrow" and type(X).__name__ == "Scanner":
         raise TypeError(
             "X is a pyarrow Scanner, which can be read only once; choose columns of the data set that it reads: "

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from .._checkpoint import works
-from .._validation import check_count
+from .._validation import check_count, check_in_memory
 from ..rows import class_codes
 from ._data import Given
 from ._estimate import estimated_seconds
@@ -122,6 +122,7 @@ def compare(
     >>> found.estimator("LPP")
     LPP(n_components=10, pca=...)
     """
+    check_in_memory(X, "compare")
     given = Given(X, prepare)
     X = given.whole()
     if X.shape[0] < 4:

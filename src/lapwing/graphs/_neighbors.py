@@ -488,7 +488,8 @@ class ClosestPairs(Graph):
 
     def require_blocks(self, n: int) -> None:
         raise ValueError(
-            "ClosestPairs compares every row with every other, and X is read in blocks; use Repulsion(15, queries=20_000) instead"
+            "ClosestPairs compares every row with every other, and X is read in blocks; use "
+            "penalty=Repulsion(15, queries=20_000) instead, or pass X as an array"
         )
 
     def adjacency(self, data: Rows) -> sparse.csr_array:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.preprocessing import StandardScaler
 
 from .._extras import require
-from .._validation import check_count
+from .._validation import check_count, rows_by_number
 from ._directions import directions, split, units
 from ._resampling import half_fits, matched
 
@@ -189,6 +189,7 @@ def loadings(
     draws = check_count("n_draws", n_draws, 0)
     if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
         raise ValueError(f"level={level!r} must be a number between 0 and 1")
+    X = rows_by_number(X, "loadings")
     making, linear = split(model)
     V = directions(linear)
     deviations = units(linear) if X is None else _deviations(X if making is None else making.transform(X))

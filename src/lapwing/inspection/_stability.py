@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import check_random_state, indexable
 
-from .._validation import check_count
+from .._validation import check_count, rows_by_number
 from ..rows import encode_labels
 from ._directions import steps
 from ._resampling import half_fits, matched, taken
@@ -145,7 +145,7 @@ def stability(
     draws, exchanges = check_count("n_draws", n_draws), check_count("n_permutations", n_permutations)
     if isinstance(level, bool) or not (isinstance(level, Real) and 0 < float(level) < 1):
         raise ValueError(f"level={level!r} must be a number between 0 and 1")
-    X, y = indexable(X, y)
+    X, y = indexable(rows_by_number(X, "stability"), y)
     random = check_random_state(random_state)
     model = clone(estimator).fit(X, y)
     expected = _coordinates(model, X)

@@ -42,8 +42,8 @@ class MMC(Supervised, LinearReducer):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the largest value
-        of (1), the sum of all positive eigenvalues of :math:`S_b - S_w`.
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. A float between 0 and 1 keeps as many directions
+        as it takes to hold this share of the largest value of (1), the sum of all positive eigenvalues of :math:`S_b - S_w`.
     pca
         As in :class:`LPP`. ``"auto"`` keeps 99 % of the variance, and all of it where classes have fewer than ten samples on
         average.
@@ -113,7 +113,9 @@ class LPDP(Supervised, LinearReducer):
     Parameters
     ----------
     n_components
-        As in :class:`LPP`.
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes, with ``graph="supervised"``. It raises an error
+        with other graphs. A float between 0 and 1 keeps as many directions as it takes to reach this share of what all directions
+        together reach, where a direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`.
     graph
         As in :class:`LPP`. None is ``KNN(5, weights="binary")``, and an integer k is the same with k neighbours.
         ``"supervised"`` is ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None.
@@ -129,7 +131,9 @@ class LPDP(Supervised, LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of (1), in ascending order. They may be negative.
+    components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
@@ -195,7 +199,8 @@ class MFA(Supervised, LPP):
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
-        As in :class:`LPP`. A share of the objective, a float, raises an error, because a ratio of two graphs has no total.
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes, with ``graph="supervised"``. It raises an error
+        with other graphs. So does a share of the objective, a float, because a ratio of two graphs has no total.
     graph
         As in :class:`LPP`. None is ``KNN(5, weights="binary", among="same_class")``, and an integer k is the same with k
         neighbours. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is ``KNN(5) + SameClass()``.
@@ -209,8 +214,10 @@ class MFA(Supervised, LPP):
     pca
         As in :class:`LPP`. ``"auto"`` keeps twice as many directions as components, and 98 % of the variance where classes have
         fewer than ten samples on average.
-    center, scaling
-        As in :class:`LPP`.
+    center : "auto", "mean" or False, default="auto"
+        As in :class:`LPP`. ``"auto"`` is ``"mean"``.
+    scaling
+        As in :class:`LPP`. ``"auto"`` is ``"unit"`` where the graph reads labels.
     ridge
         As in :class:`LPP`. ``"auto"`` is 0: ``pca`` leaves out the directions of little variance.
     normalize, standardize
@@ -218,7 +225,12 @@ class MFA(Supervised, LPP):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, trace_ratio_, explained_ratio_
+    components_, mean_, scale_
+        As in :class:`LPP`.
+    eigenvalues_
+        As in :class:`LPP`. With ``constraint="trace-ratio"`` they are those of :math:`X^\top (L - \rho L^p) X` at the least
+        ratio :math:`\rho`, and add up to 0.
+    trace_ratio_, explained_ratio_
         As in :class:`LPP`.
     rank_
         As in :class:`LPP`. It is at most the number of linked pairs of ``penalty``.
@@ -261,9 +273,12 @@ class DNE(Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components
-        As in :class:`OLPP`. None keeps the directions of negative eigenvalue, as the authors of the method prescribe: those
-        along which repulsion wins. It raises an error where there are none.
+    n_components : int, float, "auto" or None, default=2
+        How many directions to keep, those of the smallest eigenvalues first. Asking for more directions than there are raises
+        an error. None keeps the directions of negative eigenvalue, as the authors of the method prescribe: those along which
+        repulsion wins. It raises an error where there are none. A float between 0 and 1 keeps as many of these as hold this
+        share of the sum of all negative eigenvalues. ``"auto"`` is for ``graph="supervised"`` alone, and keeps one fewer than
+        there are classes.
     graph
         As in :class:`LPP`. None is ``(K & SameClass()) - (K & OtherClass())`` with ``K = KNN(5, weights="binary")``, and an
         integer k is the same with k neighbours. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
@@ -354,14 +369,20 @@ class LFDA(Supervised, LPP):
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None, default=2
-        As in :class:`LPP`. It may be more than the number of classes minus one. A share of the objective, a float, raises an
-        error, because a ratio of two graphs has no total.
+    n_components : int, "auto" or None, default=2
+        As in :class:`LPP`. It may be more than the number of classes minus one. ``"auto"``, which is that number, is for
+        ``graph="supervised"`` alone, and raises an error with other graphs. So does a share of the objective, a float, because
+        a ratio of two graphs has no total.
     graph : None, int, "supervised", graph or matrix, default=None
         The graph of :math:`W^{lw}`: which samples of a class attract each other. None is ``LocalClass(7)``, and an integer k is
         ``LocalClass(k)``. Any other graph within classes will do, such as ``KNN(5) & SameClass()``. ``"supervised"``, which is
-        ``SameClass()``, gives linear discriminant analysis.
-    pca, center, scaling, ridge, normalize, standardize
+        ``SameClass()``, gives linear discriminant analysis. ``"semi"`` raises an error, because it also links samples of
+        different classes.
+    pca
+        As in :class:`LPP`.
+    center : "auto", "mean" or False, default="auto"
+        As in :class:`LPP`. ``"auto"`` is ``"mean"``.
+    scaling, ridge, normalize, standardize
         As in :class:`LPP`.
 
     Attributes
@@ -437,11 +458,13 @@ class LSDA(Supervised, LinearReducer):
 
     Parameters
     ----------
-    n_components
-        As in :class:`LPP`.
+    n_components : int, float or None, default=2
+        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to reach this share of what all
+        directions together reach.
     graph : None, int, graph or matrix, default=None
         The graph of neighbours whose links are split by class. None is ``KNN(5, weights="binary")``, and an integer k is the
-        same with k neighbours. ``Complete()`` and graphs of classes have too many links to list, and raise an error.
+        same with k neighbours. ``"supervised"`` and ``"semi"`` raise an error, as do ``Complete()`` and all graphs of classes:
+        they have too many links to list.
     alpha : float, default=0.1
         How much the links across classes count, from 0, where nothing is kept apart, to less than 1. Where many samples have no
         neighbour of their own class, as where classes have few samples, a large one leaves little that attracts.

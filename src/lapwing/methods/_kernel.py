@@ -40,7 +40,10 @@ class KernelLPP(KernelReducer):
     Parameters
     ----------
     n_components
-        As in :class:`LPP`.
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
+        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
+        reach this share of what all directions together reach, where a direction of eigenvalue :math:`\lambda` below 1
+        contributes :math:`1 - \lambda`. With ``penalty`` there is no such sum, and a float raises an error.
     graph
         As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
         ``"semi"`` adds ``SameClass()`` to the graph of None. The graph is built on X, and not on the kernel's features. With
@@ -119,7 +122,10 @@ class KernelLPP(KernelReducer):
         The directions among the features of the landmarks. Set only with ``landmarks``.
     mean_ : ndarray of shape (n_landmarks,)
         What is subtracted from the features of the landmarks. Set only with ``landmarks``.
-    eigenvalues_, trace_ratio_
+    eigenvalues_
+        As in :class:`LPP`. With ``constraint="trace-ratio"`` they are those of :math:`K (L - \rho D) K` at the least ratio
+        :math:`\rho`, and add up to 0.
+    trace_ratio_
         As in :class:`LPP`.
     rank_, n_pca_
         As in :class:`LPP`.
@@ -198,7 +204,10 @@ class KernelNPE(KernelReducer):
     Parameters
     ----------
     n_components
-        As in :class:`LPP`.
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
+        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
+        reach this share of what all directions together reach, where a direction of eigenvalue :math:`\lambda` below 1
+        contributes :math:`1 - \lambda`.
     graph
         As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. ``"supervised"`` is
         ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
@@ -211,7 +220,11 @@ class KernelNPE(KernelReducer):
 
     Attributes
     ----------
-    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
+    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
+        As in :class:`KernelLPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of (1), in ascending order.
+    rank_, n_pca_
         As in :class:`KernelLPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
@@ -247,10 +260,23 @@ class KernelLDA(Supervised, KernelReducer):
     Parameters
     ----------
     n_components : int, "auto" or None, default="auto"
-        As in :class:`LPP`. ``"auto"``, the number of classes minus one, is all that classes tell apart.
-    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
+        As in :class:`LPP`. ``"auto"`` is the number of classes minus one, which is all that classes tell apart.
+    kernel
         As in :class:`KernelLPP`.
-    pca, center, scaling, ridge, standardize
+    gamma
+        As in :class:`KernelLPP`. The share that ``"auto"`` takes is the number of directions that the variance is spread over,
+        divided by 50; at most 1, and at least 1 / √p for p columns that vary.
+    degree, coef0, kernel_params, landmarks, random_state
+        As in :class:`KernelLPP`.
+    pca
+        As in :class:`KernelLPP`. ``"auto"`` keeps all.
+    center
+        As in :class:`KernelLPP`.
+    scaling
+        As in :class:`KernelLPP`. ``"auto"`` is ``"unit"``.
+    ridge
+        As in :class:`KernelLPP`. ``"auto"`` is 0.03.
+    standardize
         As in :class:`KernelLPP`.
 
     Attributes
@@ -338,14 +364,31 @@ class KernelLFDA(Supervised, KernelReducer):
     graph
         As in :class:`LFDA`. The graph is built on X. With ``kernel="precomputed"``, where there is no X, distances are those
         that the kernel gives.
-    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
+    kernel
         As in :class:`KernelLPP`.
-    pca, center, scaling, ridge, normalize, standardize
+    gamma
+        As in :class:`KernelLPP`. The share that ``"auto"`` takes is the number of directions that the variance is spread over,
+        divided by 50; at most 1, and at least 1 / √p for p columns that vary.
+    degree, coef0, kernel_params, landmarks, random_state
+        As in :class:`KernelLPP`.
+    pca
+        As in :class:`KernelLPP`. ``"auto"`` keeps all.
+    center : "auto", "mean" or False, default="auto"
+        As in :class:`KernelLPP`. ``"auto"`` is ``"mean"``.
+    scaling
+        As in :class:`KernelLPP`. ``"auto"`` is ``"unit"``.
+    ridge
+        As in :class:`KernelLPP`. ``"auto"`` is 0.03.
+    normalize, standardize
         As in :class:`KernelLPP`.
 
     Attributes
     ----------
-    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_, eigenvalues_, rank_, n_pca_
+    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
+        As in :class:`KernelLPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of (1), in ascending order.
+    rank_, n_pca_
         As in :class:`KernelLPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.

@@ -28,7 +28,8 @@ class LPCA(LinearReducer):
     Parameters
     ----------
     n_components
-        As in :class:`OLPP`.
+        As in :class:`OLPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the scatter, the
+        trace of :math:`X^\top L X`. ``"auto"`` keeps one fewer than there are classes, and is for graphs of classes alone.
     graph
         As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``. ``"supervised"`` is
         ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the

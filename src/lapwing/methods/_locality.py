@@ -55,9 +55,11 @@ class LPP(LinearReducer):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``), and
+        How many directions to keep, those of the smallest eigenvalues first. None keeps all that there are (``rank_``). Asking
+        for more directions than there are raises an error.
+
         ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as ``graph="supervised"``, and
-        raises an error with others. Asking for more directions than there are raises an error.
+        raises an error with others.
 
         A float between 0 and 1 keeps as many directions as are needed to reach this share of what all directions together
         reach. A direction of eigenvalue :math:`\lambda` below 1 contributes :math:`1 - \lambda`, which is its part of
@@ -68,9 +70,9 @@ class LPP(LinearReducer):
         word, a graph of :mod:`lapwing.graphs`, or a matrix W of weights, which stands for ``Precomputed(W)``.
 
         None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
-        ``KNN(5) + SameClass()``, for labels of which some are unknown (-1). With more than 100,000 rows, None, k and
-        ``"semi"`` search for the neighbours of a sample of 20,000 rows, and ``sampling_`` says how certain the result is;
-        ``KNN(5)`` searches for the neighbours of all rows.
+        ``KNN(5) + SameClass()``, for labels of which some are unknown (-1). With more than 100,000 rows (2,000,000 of a
+        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows, and ``sampling_`` says
+        how certain the result is; ``KNN(5)`` searches for the neighbours of all rows.
     penalty : None, int, graph or matrix, default=None
         Which samples are kept apart: the Laplacian of this graph takes the place of D in (1). An integer k is ``Repulsion(k)``.
         None keeps D.
@@ -87,18 +89,19 @@ class LPP(LinearReducer):
         is ``"unit"``. With ``"orthogonal"``, ``pca="auto"`` keeps as few directions as that of :class:`OLPP`.
     pca : "auto", None, int or float, default="auto"
         How many principal directions of X the method may use. A float in (0, 1] is the share of the variance to keep, an
-        integer is the number of directions, and None keeps all. Without this projection the smallest eigenvalues belong to
-        noise, unless a ridge takes its place. The graph is built before the projection.
+        integer is the number of directions, and None keeps all. The graph is built before the projection.
 
-        ``"auto"`` keeps all directions where ``ridge`` is above 0. It also keeps all where labels alone say what attracts and
-        classes have fewer than ten samples on average. Otherwise it keeps 90 % of the variance, and at least 1.25 directions
-        per component.
+        Without this projection the smallest eigenvalues belong to noise, unless a ridge takes its place. ``"auto"`` keeps all
+        directions where ``ridge`` is above 0. It also keeps all where labels alone say what attracts and classes have fewer
+        than ten samples on average. Otherwise it keeps 90 % of the variance, and at least 1.25 directions per component.
     center : "auto", "mean", "degree" or False, default="auto"
-        What is subtracted from the samples. ``"mean"`` is their mean, ``"degree"`` is the mean weighted by the degrees D of
-        the graph, and False subtracts nothing. ``"auto"`` is ``"degree"``, which keeps the constant embedding out of the
-        answer, and ``"mean"`` where the constraint has no degrees (orthogonal directions, or a penalty).
+        What is subtracted from the samples. ``"mean"`` is their mean, and False subtracts nothing.
+
+        ``"degree"`` is the mean weighted by the degrees D of the graph, which keeps the constant embedding out of the answer.
+        ``"auto"`` is ``"degree"`` where the constraint has degrees, and ``"mean"`` where it has none. There, with orthogonal
+        directions or with a second graph that keeps samples apart, ``"degree"`` raises an error.
     scaling : {"auto", "unit", "constraint", "objective"}, default="auto"
-        How long the directions are. ``"unit"`` makes them unit vectors. ``"constraint"`` makes the constraint (1) hold.
+        How long the directions are. ``"unit"`` makes them unit vectors. ``"constraint"`` makes the constraint above hold.
         ``"objective"`` makes the objective, with the ridge beside it, 1 along each direction; for a graph of classes that is a
         variance of 1 within classes, as in discriminant analysis. The space that the directions span is the same in all three
         cases, and the distances in it are not.
@@ -115,15 +118,15 @@ class LPP(LinearReducer):
         - ``"unit"`` everywhere else.
     ridge : "auto" or float, default="auto"
         How strongly directions of little variance are kept from winning by chance. This number, times the mean eigenvalue of
-        the constraint's matrix, which stands between :math:`V^\top` and V in the constraint of (1), is added to the diagonal of
+        the constraint's matrix, which stands between :math:`V^\top` and V in the constraint above, is added to the diagonal of
         that matrix. Directions along which X does not vary then have the mean eigenvalue of the graph, which is 1 for L and D. 0
         adds nothing.
 
         ``"auto"`` is
 
         - 0 where ``pca`` is a number;
-        - 30 on sparse X with more than 4,000 rows and more than 4,000 columns, but 0 with ``penalty`` or
-          ``normalize="trace"``;
+        - 30 on sparse X with more than 4,000 rows and more than 4,000 columns, but 0 with
+          ``normalize="trace"`` and where a second graph keeps samples apart;
         - 0.3 on other X, where ``pca`` is ``"auto"``, both labels and neighbours attract, and nothing repels;
         - s / 50, and at most 1, where ``pca`` is ``"auto"``, labels alone attract, and nothing repels. The number s says over
           how many directions the variance is spread, as under ``scaling``;
@@ -266,9 +269,11 @@ class OLPP(LinearReducer):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default=2
-        As in :class:`LPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the objective.
-        The whole of it is the sum of all negative eigenvalues, the least value that (1) takes for any number of directions.
-        So something must repel: with ``graph=-Complete()`` it is the share of the variance, as in PCA.
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
+        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
+        hold this share of the objective. The whole of it is the sum of all negative eigenvalues, the least value that (1) takes
+        for any number of directions. So something must repel: with ``graph=-Complete()`` it is the share of the variance, as in
+        PCA.
     graph
         As in :class:`LPP`.
     pca
@@ -276,7 +281,9 @@ class OLPP(LinearReducer):
         and classes have fewer than ten samples on average. Directions of little variance have small eigenvalues whatever the
         graph is, so ``pca`` matters much here. The first directions of a fit with more components are not those of a fit with
         fewer, unless ``pca`` is given.
-    center, normalize, standardize
+    center : "auto", "mean" or False, default="auto"
+        As in :class:`LPP`. ``"auto"`` is ``"mean"``.
+    normalize, standardize
         As in :class:`LPP`.
 
     Attributes

@@ -29,7 +29,10 @@ class NPE(LinearReducer):
     Parameters
     ----------
     n_components
-        As in :class:`LPP`.
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
+        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
+        reach this share of what all directions together reach, where a direction of eigenvalue :math:`\lambda` below 1
+        contributes :math:`1 - \lambda`.
     graph
         As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. ``"supervised"`` is
         ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
@@ -39,7 +42,11 @@ class NPE(LinearReducer):
 
     Attributes
     ----------
-    components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
+    components_, mean_, scale_
+        As in :class:`LPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of (1), in ascending order.
+    explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
     n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LPP`.

@@ -40,8 +40,8 @@ class LaplacianScore(FeatureSelector):
         error.
     graph
         As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
-        ``"semi"`` is ``KNN(5) + SameClass()``. With more than 100,000 rows, None, k and ``"semi"`` search for the neighbours
-        of a sample of 20,000 rows. The thesis [2]_ has neighbours and weights by the cosine,
+        ``"semi"`` is ``KNN(5) + SameClass()``. With more than 100,000 rows (2,000,000 of a tensor on a GPU), None, k and
+        ``"semi"`` search for the neighbours of a sample of 20,000 rows. The thesis [2]_ has neighbours and weights by the cosine,
         ``KNN(5, metric="cosine", weights="cosine")``, which suit data without negative entries only. Where graphs repel, L is
         the signed sum, and D has the degrees of those that attract. Distances depend on the scale of the features, and scores
         do not: standardise features of different units first.

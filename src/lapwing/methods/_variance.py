@@ -74,7 +74,8 @@ class GraphPCA(_Variance):
     Parameters
     ----------
     n_components
-        As in :class:`OLPP`.
+        As in :class:`OLPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
+        eigenvalues of (2). ``"auto"`` is for ``graph="supervised"``.
     graph : None, int, graph or matrix, default=None
         Which samples should be alike. None is ``KNN(5, weights="binary")`` on X, and an integer k is the same with k
         neighbours. Where samples have places, such as spots in a tissue, give a graph of the places: a matrix W of weights,
@@ -171,7 +172,8 @@ class MULTISPATI(_Variance):
     Parameters
     ----------
     n_components
-        As in :class:`OLPP`.
+        As in :class:`OLPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
+        positive eigenvalues of (1). ``"auto"`` is for ``graph="supervised"``.
     graph : None, int, graph or matrix, default=None
         Which samples are neighbours. None is ``KNN(5, weights="binary")`` on X, and an integer k is the same with k neighbours.
         Where samples have places, give a graph of the places: a matrix W of weights, or a graph that is built on other columns.
@@ -227,7 +229,8 @@ class ContrastivePCA(Supervised, _Variance):
     Parameters
     ----------
     n_components
-        As in :class:`OLPP`.
+        As in :class:`OLPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the sum of all
+        positive eigenvalues of :math:`C - \alpha C_b`. ``"auto"`` is one fewer than there are labels.
     alpha : float, default=1.0
         How much the background counts. 0 is PCA of the samples of interest; the larger alpha is, the less the directions vary
         in the background.

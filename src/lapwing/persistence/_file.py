@@ -68,9 +68,11 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     ----------
     estimator : fitted estimator or pipeline
         An estimator of lapwing, or of a class of your own that derives from one of lapwing's. Or a pipeline of such and of
-        scikit-learn's scalers, imputers, encoders, selectors and projections, a ``ColumnTransformer`` among them. The last step
-        of a pipeline may be a classifier or regressor by nearest neighbours, a nearest centroid, a logistic regression, or
-        k-means. Or a :class:`~lapwing.selection.SemiSupervised` of these.
+        the common scalers, encoders, selectors and projections of scikit-learn, with ``SimpleImputer`` and
+        ``ColumnTransformer`` among them. The last step of a pipeline may be a classifier or regressor by nearest neighbours, a
+        nearest centroid, a logistic regression, or k-means. Or a :class:`~lapwing.selection.SemiSupervised` of these. The page
+        "In production" of the documentation lists all classes. Others, such as ``TfidfVectorizer`` and ``SVC``, raise an error
+        that names the step.
 
         Parameters must be numbers, text, arrays or graphs; a function or another library's object is refused, with the name of
         its step. A model that was fitted on a device is written as :func:`lapwing.to_numpy` has it: read back, it takes NumPy

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from .._clock import now
 from .._docstrings import Documented, page_of_a_class
-from .._validation import check_no_path, of_numbers
+from .._validation import check_in_memory, of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..devices import is_tensor
 from ..graphs import Graph, Repulsion
@@ -334,8 +334,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
         else:
             accept = "csr" if self._takes_sparse else False
-            if not in_memory:
-                check_no_path(X)
+            if not in_memory and not self._takes_blocks:
+                check_in_memory(X, type(self).__name__)
             with of_numbers():
                 X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
         self._check_parameters()
@@ -451,8 +451,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             blocks = DenseBlocks(blocks)
         searches = [search for graph in graphs.given for search in graph.searches()]
         try:
-            for graph in graphs.given:
-                graph.require_blocks(n)
+            self._require_blocks(graphs, n)
             if blocks.is_sparse:
                 self._require_links(graphs.given)
             require_room(blocks, [search.checked(n) for search in searches])
@@ -464,6 +463,14 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         data = BlockRows(blocks, self._labels(y, graphs), searches, self._units(graphs), weights)
         data.times["search"] = now() - start
         return data
+
+    def _require_blocks(self, graphs: Graphs, n: int) -> None:
+        """Raise where a graph needs all rows in memory, and name the parameter that the graph belongs to."""
+        for name, graph in zip(("graph", "penalty"), graphs.given, strict=False):
+            try:
+                graph.require_blocks(n)
+            except ValueError as error:
+                raise ValueError(f"{name}={graph!r} of {type(self).__name__} cannot be built: {error}") from error
 
     def _is_labelled(self, graphs: Graphs) -> bool:
         """Whether the method or one of its graphs reads labels."""

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._clock import now
-from .._validation import check_choice, check_count
+from .._validation import check_choice, check_count, check_in_memory
 from ..blocks import stacked
 from ..devices import host, to_numpy
 from ..graphs import Graph, On, affine_extension, barycentric_weights
@@ -193,6 +193,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         place, X = shared_place(self, X)
         if place is not None:  # fitted rows are looked up, and new ones placed, on the CPU
             return place.leave(to_numpy(self).transform(host(X), None if links is None else host(links)))
+        check_in_memory(X, f"transform of {type(self).__name__}")
         sparse_ok = "csr" if self._takes_sparse else False
         X = alike(validate_data(self, X, accept_sparse=sparse_ok, dtype=DTYPES, reset=False), self.X_fit_)
         if links is not None:

@@ -12,7 +12,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 
 from .._validation import check_count
-from ..blocks import Blocks, working_memory
+from ..blocks import Blocks, as_blocks, working_memory
 from ..devices import Place, host, is_tensor, mapped
 from ..graphs import Graph
 from ..maps import ON_DEVICES, Coordinates, Kernel, KernelMap, Map, as_map
@@ -137,12 +137,18 @@ class KernelReducer(ProjectingReducer):
         if held is not None:
             self._kernel(held[:1], held[:2])
 
+    def _as_blocks(self, X: Any, y: Any) -> Blocks | None:
+        """X as rows in blocks; None where it is an array, as a memory map of any size is."""
+        blocks = as_blocks(X, y)
+        return None if blocks is None or blocks.is_array else blocks
+
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         n, d = blocks.shape
         if n * d * blocks.dtype.itemsize > working_memory():
             raise ValueError(
-                f"{type(self).__name__} needs all rows in memory, and X, of shape {blocks.shape}, is larger than scikit-learn's "
-                "working_memory; fit a part of the rows, or use a linear method"
+                f"{type(self).__name__} needs all rows in memory, also with landmarks=, and X, of shape {blocks.shape}, is "
+                f"larger than scikit-learn's working_memory; fit a part of the rows, use a linear method such as LPP, or, if "
+                f"there is room, sklearn.set_config(working_memory={n * d * blocks.dtype.itemsize // 2**20 + 1})"
             )
         return self._rows(blocks.load(), blocks.labels(y), graphs)
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._clock import now
-from .._validation import check_choice, check_count, check_not_negative
+from .._validation import check_choice, check_count, check_in_memory, check_not_negative
 from ..devices import host, is_tensor, to_numpy
 from ..graphs import Graph
 from ..maps import DeviceTensorMap, TensorMap, multiplied, rounding
@@ -208,6 +208,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _images(self, X: Any, *, fitting: bool) -> np.ndarray:
         """X as a validated array of images."""
         least = 2 if fitting else 1
+        if not is_tensor(X):
+            check_in_memory(X, type(self).__name__)
         if self.image_shape is not None:
             X = (
                 checked(self, X, fitting=fitting)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from .._validation import check_in_memory
 from ..blocks import working_memory
 from ..devices import is_foreign
 from ..maps import ClassMoments
@@ -63,6 +64,7 @@ class StreamingReducer(Reducer):
             raise TypeError(
                 "partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit, or convert X"
             )
+        check_in_memory(X, "a batch of partial_fit")
         so_far = getattr(self, "moments_", None)
         self._check_parameters()
         accept = "csr" if self._takes_sparse else False

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import cross_validate
 from sklearn.utils import check_random_state, column_or_1d, indexable
 
-from .._validation import check_count
+from .._validation import check_count, rows_by_number
 from ..graphs import Alignment, Pairs, Precomputed
 from ..rows import known_labels
 from ._labels import SemiSupervised, known_part, some_rows
@@ -134,7 +134,7 @@ def bootstrap_error(
     _check_drawable(estimator)
     if y is None:
         raise ValueError("bootstrap_error requires y to be passed, but the target y is None; pass class labels")
-    X, y = indexable(X, column_or_1d(y))
+    X, y = indexable(rows_by_number(X, "bootstrap_error"), column_or_1d(y))
     known = known_labels(y)
     labels = known_part(y, known)
     if len(labels) < 3 or np.unique(labels).size < 2:

@@ -21,7 +21,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_count
+from .._validation import check_count, check_in_memory, check_rows
 from ..metrics import mean_average_precision
 from ..reducers import Reducer
 from ..rows import encode_labels, known_labels
@@ -40,6 +40,7 @@ def takes_unknown_for_a_class(model: Any) -> bool:
 
 def some_rows(X: Any, rows: np.ndarray) -> Any:
     """Rows of an array, a sparse matrix, a list or a data frame, by a mask or by their numbers."""
+    check_in_memory(X, "taking some of the rows")
     if hasattr(X, "iloc"):
         return X.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows]
     if hasattr(X, "filter") and hasattr(X, "schema"):  # a data frame of polars
@@ -210,6 +211,8 @@ class TimeSplit(BaseCrossValidator):
 
 
 def _length(X: Any) -> int:
+    if hasattr(X, "count_rows"):  # a data set of pyarrow
+        return X.count_rows()
     return X.shape[0] if hasattr(X, "shape") else np.asarray(X).shape[0]
 
 
@@ -383,6 +386,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "SemiSupervised requires y to be passed, but the target y is None; pass class labels, -1 where unknown"
             )
+        check_rows(X)
         y = column_or_1d(y, warn=True)
         known = encode_labels(y, _length(X)) >= 0
         passing = isinstance(self.reducer, str) and self.reducer == "passthrough"

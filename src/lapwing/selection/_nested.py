@@ -16,7 +16,7 @@ from sklearn.model_selection import BaseCrossValidator, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
-from .._validation import check_count
+from .._validation import check_count, rows_by_number
 from ..graphs import TangentAlignment
 from ..rows import known_labels
 from ._labels import checked_cv, known_part, labelled_scorer, reduced, reducer_of
@@ -141,7 +141,7 @@ def nested_scores(
         raise ValueError(f"scoring={scoring!r} must be None, a name or a callable: one number per split and dimension")
     found = cross_validate(
         _EveryDimension(estimator, classifier, dimensions),
-        X,
+        rows_by_number(X, "nested_scores"),
         y,
         cv=checked_cv(cv, y, known_labels(y)),
         scoring=labelled_scorer(_ScoreEach(check_scoring(classifier, scoring=scoring))),

@@ -22,7 +22,7 @@ from ._frame import Frame, columns_of, matrix
 from ._table import INDEX, Table, listed
 
 MOST = 50  # a column of text is one-hot encoded up to this many different values
-UNITS = 10.0  # columns are standardised where their deviations differ by more than this factor
+UNITS = 10.0  # columns are standardised where the largest deviation is more than this many times the median one
 SHOWN = 12  # a message names this many columns
 LONG = 40  # text that is longer than this on average is prose and not a name
 ROW_NAMES = re.compile(  # Names of columns that name rows, such as id, customer_id, invoice-no and customerId.

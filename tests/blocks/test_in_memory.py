@@ -1,0 +1,153 @@
+"""Rows on disk, given to what needs all rows in memory, and things that hold no rows: each is refused in words."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.datasets import make_blobs
+from sklearn.neighbors import KNeighborsClassifier
+
+import lapwing
+from lapwing.blocks import as_blocks
+from lapwing.clustering import NormalizedCut
+from lapwing.comparison import compare
+from lapwing.graphs import KNN, Repulsion
+from lapwing.methods import METHODS
+from lapwing.metrics import neighborhood_preservation
+from lapwing.selection import SemiSupervised, bootstrap_error, nested_scores
+
+pa = pytest.importorskip("pyarrow")
+dataset = pytest.importorskip("pyarrow.dataset")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+X, y = make_blobs(120, 6, centers=3, random_state=0)
+X = np.abs(X)
+HELD = [name for name, method in METHODS.items() if not method._takes_blocks]
+
+
+@pytest.fixture
+def path(tmp_path):
+    parquet.write_table(pa.table({f"x{i}": X[:, i] for i in range(6)}), tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"
+
+
+@pytest.fixture
+def rows(path):
+    return dataset.dataset(path)
+
+
+MODEL = lapwing.MMC(2).fit(X, y)
+CALLS = {
+    "compare": lambda R: compare(R, y, methods=["PCA"], dimensions=[1]),
+    "stability": lambda R: lapwing.stability(MODEL, R, y),
+    "loadings": lambda R: lapwing.loadings(MODEL, R, y),
+    "nested_scores": lambda R: nested_scores(lapwing.LPP(2), R, y),
+    "bootstrap_error": lambda R: bootstrap_error(lapwing.LPP(2), R, y),
+    "NormalizedCut": lambda R: NormalizedCut(3).fit(R),
+    "a graph that is built on its own": lambda R: KNN(5).build(R),
+    "a comparison of neighbourhoods": lambda R: neighborhood_preservation(R, X),
+    "a batch of partial_fit": lambda R: lapwing.MMC(2).partial_fit(R, y),
+    "transform of GLPCA": lambda R: lapwing.GLPCA(2).fit(X).transform(R),
+    "taking some of the rows": lambda R: SemiSupervised(lapwing.LPP(2), KNeighborsClassifier(1)).fit(X, y).score(R, y),
+}
+
+
+def test_some_methods_need_all_rows():
+    assert {"LaplacianEigenmaps", "GLPCA", "TangentialMaps", "SpectralRegression", "TSA"} <= set(HELD)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_methods_that_need_all_rows_name_themselves_and_the_remedy(name, rows):
+    for given, remedy in ((rows, r"X\.to_table\(\)\.to_pandas\(\)"), (as_blocks(rows), r"X\.load\(\)")):
+        with pytest.raises(TypeError, match=f"^{name} needs all rows in memory.*pass {remedy}"):
+            METHODS[name]().fit(given, y)
+
+
+@pytest.mark.parametrize("who", CALLS)
+def test_functions_that_need_all_rows_name_themselves_and_the_remedy(who, rows):
+    for given, remedy in ((rows, r"X\.to_table\(\)\.to_pandas\(\)"), (as_blocks(rows), r"X\.load\(\)")):
+        with pytest.raises(TypeError, match=f"^{who} needs all rows in memory.*pass {remedy}"):
+            CALLS[who](given)
+
+
+def test_the_remedies_work(rows):
+    expected = lapwing.LaplacianEigenmaps(2).fit(X).embedding_
+    pytest.importorskip("pandas")
+    for given in (rows.to_table().to_pandas(), as_blocks(rows).load()):
+        np.testing.assert_allclose(lapwing.LaplacianEigenmaps(2).fit(given).embedding_, expected)
+
+
+@pytest.mark.parametrize("who", [*CALLS, "LPP", "FisherScore", "TSA", "KernelLPP", "SemiSupervised"])
+def test_what_holds_no_rows_is_refused_in_words(who, path):
+    call = CALLS.get(who, lambda R: METHODS[who]().fit(R, y))
+    if who == "SemiSupervised":
+        call = SemiSupervised(lapwing.LPP(2), KNeighborsClassifier(1)).fit
+        call = lambda R, fit=call: fit(R, y)  # noqa: E731
+    for given, words in (
+        (str(path), "is a path, not rows"),
+        (path, "is a path, not rows"),
+        (parquet.ParquetFile(path), r"ParquetFile; pass X\.read\(\)\.to_pandas\(\)"),
+        ((row for row in X), "generator, which can be read only once"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            call(given)
+
+
+def test_lazy_frames_and_groups(tmp_path):
+    polars = pytest.importorskip("polars")
+    zarr = pytest.importorskip("zarr")
+    lazy, group = polars.DataFrame(X).lazy(), zarr.open_group(str(tmp_path / "g.zarr"), mode="w")
+    for call in (lapwing.LPP(2).fit, lapwing.GLPCA(2).fit, lambda R: compare(R, y)):
+        with pytest.raises(TypeError, match=r"LazyFrame.*pass X\.collect\(\)"):
+            call(lazy)
+        with pytest.raises(TypeError, match="zarr Group; pass an array of two dimensions"):
+            call(group)
+
+
+def test_arrays_larger_than_the_working_memory_are_not_loaded(tmp_path):
+    array = pytest.importorskip("dask.array").from_array(X, chunks=(40, -1))
+    expected = lapwing.GLPCA(2).fit(X).embedding_
+    np.testing.assert_allclose(lapwing.GLPCA(2).fit(array).embedding_, expected)
+    with sklearn.config_context(working_memory=0.001):
+        with pytest.raises(
+            TypeError, match=r"GLPCA needs all rows in memory.*dask array.*working_memory.*numpy\.asarray\(X\)"
+        ):
+            lapwing.GLPCA(2).fit(array)
+        np.testing.assert_allclose(lapwing.GLPCA(2).fit(np.asarray(array)).embedding_, expected)
+
+
+def test_zarr_arrays_are_loaded_where_rows_are_chosen(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    stored = zarr.open(str(tmp_path / "x.zarr"), mode="w", shape=X.shape, chunks=(40, 6), dtype="f8")
+    stored[:] = X
+    expected = nested_scores(lapwing.LPP(2), X, y, cv=3).scores
+    np.testing.assert_array_equal(nested_scores(lapwing.LPP(2), stored, y, cv=3).scores, expected)
+
+
+def test_tables_of_pyarrow_are_refused_where_rows_are_chosen(rows):
+    with pytest.raises(TypeError, match=r"stability takes rows by their numbers.*pass X\.to_pandas\(\)"):
+        lapwing.stability(MODEL, rows.to_table(), y)
+
+
+def test_semi_supervised_reads_data_sets(rows):
+    some = np.where(np.arange(120) % 3, y, -1)
+    models = [SemiSupervised(lapwing.LPP(2, graph="semi"), KNeighborsClassifier(1)).fit(R, some) for R in (rows, X)]
+    np.testing.assert_array_equal(models[0].predict(rows), models[1].predict(X))
+
+
+def test_memory_maps_are_arrays_to_kernels(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    expected = lapwing.KernelLDA().fit(X, y).transform(X)
+    with sklearn.config_context(working_memory=0.001):
+        np.testing.assert_allclose(lapwing.KernelLDA().fit(mapped, y).transform(X), expected, atol=1e-10)
+
+
+def test_graphs_that_need_all_rows_name_their_parameter(rows):
+    with sklearn.config_context(working_memory=0.001):
+        with pytest.raises(
+            ValueError, match=r"^penalty=ClosestPairs\(20\) of MFA cannot be built: .*penalty=Repulsion"
+        ):
+            lapwing.MFA(2).fit(rows, y)
+        with pytest.raises(ValueError, match=r"^graph=LocalClass\(7\) of LFDA cannot be built: .*pass X as an array"):
+            lapwing.LFDA(2).fit(rows, y)
+    lapwing.MFA(2, penalty=Repulsion(60, queries=20_000)).fit(rows, y)
