@@ -515,6 +515,16 @@ def test_groups_and_goals(tmp_path, iris):
     assert "give --group, or --time" in unfolded(run("compare", path, *settings, "--group", "a", "--time", "b", code=2))
 
 
+@pytest.mark.parametrize("option", ["--group", "--time"])
+@pytest.mark.parametrize("column", ["4", "-1", "04"])
+def test_rows_are_divided_by_a_column_without_a_name(tmp_path, option, column):
+    np.savetxt(tmp_path / "data.csv", np.column_stack([X[:60], np.arange(60) // 4]), delimiter=",")
+    settings = ["-m", "pca", "-d", 1, "--cv", 2, "-o", tmp_path / "r.html", "--json"]
+    facts = json.loads(run("compare", tmp_path / "data.csv", f"{option}={column}", *settings).stdout)
+    assert facts["features"] == 4
+    assert facts["choice"]["command"].endswith("--drop 4")
+
+
 def test_a_sample_keeps_the_labelled_rows(tmp_path):
     y = np.full(150, "-1", dtype=object)
     y[::5] = np.array(["a", "b", "c"])[Y[::5]]

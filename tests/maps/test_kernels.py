@@ -68,6 +68,18 @@ def test_rows_that_are_read_only(name):
     np.testing.assert_array_equal(Kernel(name, 0.3)(A), expected[1])
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [1e-200, 1e-20, 1e200])
+def test_angles_of_rows_of_any_length(scale, kind):
+    """Angles do not depend on the unit of X. Rows of zeros have the value 0."""
+    A, B = X.copy(), Z.copy()
+    A[3] = B[4] = 0.0
+    expected = Kernel("cosine")(A, B)
+    assert not expected[3].any()
+    np.testing.assert_allclose(Kernel("cosine")(kind(scale * A), kind(B)), expected, atol=1e-14)
+    np.testing.assert_allclose(Kernel("cosine")(kind(scale * A)), Kernel("cosine")(A), atol=1e-14)
+
+
 def test_callables_take_parameters_of_their_own():
     def scaled(a, b, factor=1.0):
         return factor * (a @ b)

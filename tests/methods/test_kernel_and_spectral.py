@@ -348,6 +348,14 @@ def test_rank_of_kernels_in_single_precision():
         literal(KernelLPP, 2, kernel="precomputed", pca=None).fit(-(X @ X.T))
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("method", [KernelLDA, KernelLFDA])
+def test_gamma_does_not_depend_on_the_unit_of_divided_columns(method, kind):
+    X, y = o.blobs(60, 4)
+    found = [method(1, standardize=True).fit(kind(unit * X), y).gamma_ for unit in (1.0, 1e-8, 1e8, 1e12)]
+    np.testing.assert_allclose(found, found[0], rtol=1e-9)
+
+
 def test_gamma_does_not_depend_on_the_origin():
     options = {"graph": KNN(5, weights="binary"), "pca": 5}
     near, far = literal(KernelLPP, 2, **options).fit(X), literal(KernelLPP, 2, **options).fit(X + 1e4)

@@ -138,9 +138,10 @@ def compare(
     table = prepared.table
     check_classes(table, data)
     _say_what_was_read(table, data, sample, seed)
-    if time is not None and table.aside[time].dtype.kind in "OU":
-        say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
+    aside = dict(zip(aside, table.aside, strict=True))  # by name, where columns were given as -1 or 02
     kept = {name: table.aside[column] for name, column in aside.items()}
+    if time is not None and kept["time"].dtype.kind in "OU":
+        say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
     found = _compared(
         prepared, names, dimensions=wanted, scoring=scoring, cv=cv, random_state=seed, n_jobs=jobs, **kept
     )

@@ -68,6 +68,8 @@ class Kernel:
             else:
                 if self.kernel in ("chi2", "additive_chi2"):  # scikit-learn has these for writable arrays only
                     X, Y = (A if A is None or sparse.issparse(A) else np.require(A, requirements="W") for A in (X, Y))
+                elif self.kernel == "cosine":
+                    X, Y = (A if A is None else _of_usual_length(A) for A in (X, Y))
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **self.options)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
@@ -153,6 +155,16 @@ def mended(squared: Any, moved: Sequence[Any], given: Sequence[Any], gamma: floa
         difference = X[a[some]] - Y[b[some]]
         squared[a[some], b[some]] = (difference * difference).sum(1)
     return squared
+
+
+def _of_usual_length(X: Array) -> Array:
+    """Rows divided by their largest entry. scikit-learn takes dense rows shorter than 2e-15 for zeros when it finds angles."""
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if sparse.issparse(X) else largest
+    scale = np.where(largest > 0, largest, 1.0)
+    if not sparse.issparse(X):
+        return X / scale[:, None]
+    return sparse.csr_array((X.data / np.repeat(scale, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
 
 
 def _variance(X: Array) -> float:

@@ -570,8 +570,8 @@ class DenseMap(Map):
     def deviations(self, few: bool = False) -> Deviations:
         """The deviations from one pass over the rows, about a point near the mean."""
         if few and self.shape[0] > FEW_ROWS:
-            return DenseMap(self.X[:: ceil(self.shape[0] / FEW_ROWS)]).deviations()
-        n, pilot = self.shape[0], DenseMap(self.X[:: max(1, len(self.X) // PILOT)]).mean()
+            return self.taken(np.arange(0, self.shape[0], ceil(self.shape[0] / FEW_ROWS))).deviations()
+        n, pilot = self.shape[0], self.taken(np.arange(0, self.shape[0], max(1, len(self.X) // PILOT))).mean()
         sums, squares = np.zeros((2, self.shape[1]))
         for _, block in self.blocks(pilot):
             sums += block.sum(axis=0)
