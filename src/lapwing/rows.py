@@ -207,8 +207,8 @@ class Rows:
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         """The squared Euclidean distances of some rows from each other."""
-        squared = euclidean_distances(self.centred[rows], squared=True).astype(np.float64)
-        squares = self.squared_norms[rows]
+        centred = self.centred[rows]
+        squared, squares = euclidean_distances(centred, squared=True).astype(np.float64), lengths(centred) ** 2
         i, j = np.nonzero(np.triu(squared < LOST * (squares[:, None] + squares), 1))
         squared[i, j] = squared[j, i] = _squared_differences(self.X, rows[i], rows[j])
         return squared

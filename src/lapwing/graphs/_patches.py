@@ -191,7 +191,7 @@ class _Patched(Graph):
                     points = data.X[rows[part]].astype(np.float64)
                     weights[part] = coding_length_weights_of_points(points, data.mean, *size)
             else:
-                squares = _squares(data, self._by_kernel(data))
+                squares = _squares(data, np.unique(rows), self._by_kernel(data))
                 for part, G in self.grams(data, rows):
                     weights[part] = coding_length_weights(G, squares[rows[part]], *size)
         return Patches(rows, weights)
@@ -253,17 +253,17 @@ def patch_grams(data: Rows, rows: np.ndarray, kernel: bool = False) -> Iterator[
         yield part, G
 
 
-def _squares(data: Rows, kernel: bool) -> np.ndarray:
-    """The squared distances of all rows from their mean."""
+def _squares(data: Rows, some: np.ndarray, kernel: bool) -> np.ndarray:
+    """The squared distances of rows from the mean of all, for ``some`` of them at least."""
     if kernel:
         K = data.X.astype(np.float64, copy=False)
         return np.diagonal(K) - 2 * K.mean(axis=0) + K.mean()
     if sparse.issparse(data.X):
         mean = data.centred_mean
-        return data.squared_norms - 2 * (data.centred @ mean) + mean @ mean
-    squares = np.empty(data.n)
-    for part in row_blocks(*data.X.shape):
-        squares[part] = lengths(data.X[part] - data.mean) ** 2
+        return lengths(data.centred) ** 2 - 2 * (data.centred @ mean) + mean @ mean
+    squares = np.zeros(data.X.shape[0])
+    for part in row_blocks(some.size, data.X.shape[1]):
+        squares[some[part]] = lengths(data.X[some[part]] - data.mean) ** 2
     return squares
 
 
