@@ -106,8 +106,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples. ``TSA`` takes images or tensors, of shape (n_samples, n1, n2, ...). Most linear methods, and the scores,
-            also take rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a Parquet data set of
-            pyarrow, a Zarr array, or a dask array.
+            also take rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a
+            Parquet data set of pyarrow, a Zarr array, or a dask array.
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does
             not. The graph ``Target`` takes numbers, or a matrix of several targets, NaN where unknown. For a Parquet data set
