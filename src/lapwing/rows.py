@@ -14,8 +14,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ._validation import check_in_memory, equal_within, of_numbers
-from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
-from .operators import Array, canonical, row_blocks
+from .maps import Deviations, DividedMap, SparseMap, as_map, in_range, is_far, weighted, weighted_mean
+from .operators import OUT_OF_RANGE, Array, canonical, row_blocks
 
 LOST = 1e-3  # squared distances below this share of the rows' squared lengths have lost digits where products gave them
 LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
@@ -191,6 +191,13 @@ class Rows:
         """The squared lengths of the rows of :attr:`centred`; infinite where they leave the range of floating point."""
         with np.errstate(over="ignore"):
             return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
+
+    def require_squares(self) -> None:
+        """Raise where the squared lengths of the rows leave the range of floating point, so that distances have no digits."""
+        with np.errstate(over="ignore"):
+            squares = np.sum(self.norms**2)
+        if self.norms.any() and not in_range(np.float64, squares):
+            raise ValueError(OUT_OF_RANGE)
 
     def require_kernel(self) -> None:
         X = self.X

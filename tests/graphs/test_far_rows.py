@@ -132,3 +132,17 @@ def test_code_lengths_of_patches_far_from_the_mean(d):
     weights, moved = (CodingLength(4).patches(Rows(rows)).weights[:14] for rows in (X, X + 2.0**30))
     assert np.ptp(weights, axis=1).min() > 0.1
     np.testing.assert_allclose(moved, weights, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e155])
+@pytest.mark.parametrize(
+    "graph",
+    [KNN(3), Radius(1.0), Reconstruction(3), CodingLength(4), KNN(3, metric="cityblock"), LocalClass(3) + SameClass()],
+    ids=repr,
+)
+def test_squares_that_leave_the_range(graph, scale):
+    """Squares of tiny numbers are 0, and weights and neighbours would be arbitrary."""
+    X = scale * np.random.RandomState(0).standard_normal((60, 3))
+    with pytest.raises(ValueError, match="leave the range of floating point; scale X first"):
+        graph.build(X, np.arange(60) % 3)
+    assert SameClass().build(X, np.arange(60) % 3)  # looks at labels alone

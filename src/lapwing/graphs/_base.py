@@ -93,7 +93,10 @@ class Graph(Documented):
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown; only for graphs that read them.
         """
-        return self.terms(Rows.validated(X, y))
+        data = Rows.validated(X, y)
+        if self.reads_features:
+            data.require_squares()
+        return self.terms(data)
 
     def terms(self, data: Rows) -> list[Term]:
         """What :meth:`build` returns."""
