@@ -24,13 +24,14 @@ LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in t
 LARGE = 1500  # from this many rows of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 # Sums of squares above this have the usual relative rounding, by the type of the rows.
 LEAST = {"float64": 1e-280, "float32": 1e-62}
+MOST = 1e300  # larger sums of squares leave no room for factors
 SHORT = 1e-4  # The squares of a direction shorter than this share of the longest one have lost half of their digits.
 MOST_LINKED = 0.75  # where up to this share of the rows has links, the other rows are left out of the forms
 
 
 def in_range(dtype: Any, squares: float) -> bool:
     """Whether rows of this type and sum of squares keep all their digits, and their differences do as well."""
-    return bool(LEAST[np.dtype(dtype).name] < squares < np.inf)
+    return bool(LEAST[np.dtype(dtype).name] < squares < MOST)
 
 
 def rounding(dtype: Any, squares: float) -> float:
