@@ -148,6 +148,13 @@ def with_a_far_row(rng, n, d):
     return X
 
 
+def of_two_clusters(rng, n, d):
+    """Far apart. Some properties pass them over: which rows of another cluster are nearest is a matter of rounding."""
+    X = gaussian(rng, n, d)
+    X[rng.randint(n, size=rng.randint(1, n))] += 10.0 ** rng.randint(1, 9)
+    return X
+
+
 def nothing(rng, n, d):
     return np.full((n, d), rng.choice([0.0, 3.0]))
 

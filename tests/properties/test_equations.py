@@ -2,7 +2,7 @@
 
 import numpy as np
 import oracles as o
-from drawn import FREE_PROBLEMS, GRAPHS, KINDS, PROJECTIONS, Data, literal, quietly, tried
+from drawn import FREE_PROBLEMS, GRAPHS, KINDS, PROJECTIONS, Data, literal, of_two_clusters, quietly, tried
 from hypothesis import strategies as st
 from scipy.linalg import eigh, null_space
 from written_out import EPS, pencil
@@ -11,7 +11,7 @@ from lapwing.solvers import _solve
 
 exact = st.builds(
     Data,
-    st.sampled_from(KINDS),
+    st.sampled_from([*KINDS, of_two_clusters]),
     st.integers(0, 10_000),
     st.tuples(st.integers(4, 40), st.integers(1, 40)),
     st.just(1.0),

@@ -25,7 +25,7 @@ LARGE = 1500  # from this many rows of a Gram matrix on, it saves time to find o
 # Sums of squares above this have the usual relative rounding, by the type of the rows.
 LEAST = {"float64": 1e-280, "float32": 1e-62}
 MOST = 1e300  # larger sums of squares leave no room for factors
-SHORT = 1e-4  # The squares of a direction shorter than this share of the longest one have lost half of their digits.
+SHORT = 1e-3  # The squares of a direction shorter than this share of the longest one have lost six digits or more.
 MOST_LINKED = 0.75  # where up to this share of the rows has links, the other rows are left out of the forms
 
 
