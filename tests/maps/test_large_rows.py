@@ -126,6 +126,16 @@ def test_short_directions_are_orthonormal(monkeypatch):
         np.testing.assert_allclose(found.origin(), -directions @ F.plain_mean, atol=1e-9)
 
 
+def test_rather_short_directions_are_orthonormal():
+    for seed in range(20):
+        random = np.random.RandomState(seed)
+        P, Q = (np.linalg.qr(random.standard_normal((size, 6)))[0] for size in (15, 40))
+        F = DenseMap(P * np.geomspace(1, 1.2e-4, 6) @ Q.T)
+        found = F.principal(Preprojection(), F.plain_mean)
+        directions = found.back(np.eye(found.coordinates.shape[1]))
+        np.testing.assert_allclose(directions @ directions.T, np.eye(len(directions)), atol=1e-11)
+
+
 def test_misfit(rows):
     F = maps.as_map(rows)
     Q, B = rng.standard_normal((len(rows), 2)), rng.standard_normal((2, rows.shape[1]))

@@ -61,7 +61,7 @@ def test_sparse_tangents_far_from_the_origin():
     np.testing.assert_allclose(there.laplacian.toarray(), here.laplacian.toarray(), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("spread", [1e-3, 2e-4, 1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize("spread", [1e-3, 1e-5, 1e-6, 1e-7])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("method", [OLPP, ONPP])
 def test_directions_are_orthonormal_however_short(method, make, spread):
