@@ -376,6 +376,13 @@ def test_largest_value(kind, n):
     assert largest_value(KINDS[kind](0 * A)) == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.parametrize("width", [1e-4, 1e-6, 1e-8])
+def test_largest_of_values_that_crowd(width):
+    """The residual of a vector far from the right one may be small there, and so may not be the error of its value."""
+    crowd = 1 - width * np.linspace(0, 1, 600) ** 2
+    assert largest_value(sparse.diags_array(crowd).tocsr()) == pytest.approx(1, rel=1e-9)
+
+
 def test_largest_value_where_lanczos_fails(monkeypatch):
     A = graph_laplacian(600)
     expected = largest_value(A)
