@@ -22,6 +22,7 @@ from lapwing import (
     L21PCA,
     LPP,
     TSA,
+    DiffusionMaps,
     KernelLPP,
     LaplacianEigenmaps,
     RobustGLPCA,
@@ -376,6 +377,14 @@ def test_attributes_that_do_not_fit_are_refused_when_they_are_read(name, tmp_pat
     header, arrays = contents(tmp_path / "model")
     header["model"]["fitted"][attribute] = node
     refused(forge(tmp_path / "model", header, arrays), said)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan])
+def test_densities_that_new_rows_would_be_divided_by(value, tmp_path):
+    save(DiffusionMaps().fit(X), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    arrays["density_"][3] = value
+    refused(forge(tmp_path / "model", header, arrays), "density_")
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):

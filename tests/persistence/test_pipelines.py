@@ -235,6 +235,17 @@ def test_a_true_checksum_is_not_enough(name, tmp_path):
         load(forge(tmp_path / "model", header, arrays))
 
 
+@pytest.mark.parametrize("name", ["_max_components", "_n_features_out"])
+@pytest.mark.parametrize("count", [1.5, 0, 7, None])
+def test_numbers_of_discriminants(name, count, tmp_path):
+    """Rows are cut to so many columns when they are transformed."""
+    save(LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(X, Y), tmp_path / "model")
+    header, arrays = contents(tmp_path / "model")
+    header["model"]["fitted"][name] = count
+    with pytest.raises(ModelFileError, match=f"{name}={count} must be a whole number from 1 to 6"):
+        load(forge(tmp_path / "model", header, arrays))
+
+
 def test_parameters_that_another_scikit_learn_has(tmp_path):
     """One that says nothing is not missed; one that was set is."""
     model = make_pipeline(StandardScaler(with_std=False), LPP()).fit(X)

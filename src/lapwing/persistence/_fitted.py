@@ -12,7 +12,7 @@ import numpy as np
 
 from .._validation import check_choice
 from ..graphs import Graph
-from ..methods import GLPCA, L21PCA, RobustGLPCA
+from ..methods import GLPCA, L21PCA, DiffusionMaps, RobustGLPCA
 from ..reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer, ProjectingReducer
 from ._classes import NAMES
 from ._held import LARGEST, Held, check_features, check_held, check_learnt, check_number, check_output
@@ -114,6 +114,10 @@ def _check_places(model: Any, linked: np.ndarray, n: int) -> None:
             raise ValueError(f"scales_={model.scales_!r:.60} must be two numbers above 0")
     elif isinstance(model, RobustGLPCA | L21PCA):
         check_number(model, "alpha_", 0)
+    elif isinstance(model, DiffusionMaps):
+        check_held(model, vars(model), {"density_": Held("n")}, {"n": n})
+        if model.density_.min() < 1 - 1e-9:
+            raise ValueError(f"density_ has {model.density_.min()!r:.60}, and each row counts 1 at least")
 
 
 def _check_moments(moments: Any, d: int) -> None:

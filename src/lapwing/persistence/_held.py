@@ -90,11 +90,14 @@ def check_learnt(model: Any) -> None:
         check_is_fitted(model)
 
 
-def check_number(owner: Any, name: str, least: float = -LARGEST, most: float = LARGEST) -> float:
+def check_number(
+    owner: Any, name: str, least: float = -LARGEST, most: float = LARGEST, kind: Any = int | float | np.number
+) -> float:
     """An attribute that must be a number between these bounds."""
     value = getattr(owner, name, None)
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not least <= value <= most:
-        raise ValueError(f"{type(owner).__name__}.{name}={value!r:.60} must be a number from {least:g} to {most:g}")
+    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
+        what = "whole number" if kind is int else "number"
+        raise ValueError(f"{type(owner).__name__}.{name}={value!r:.60} must be a {what} from {least:g} to {most:g}")
     return float(value)
 
 

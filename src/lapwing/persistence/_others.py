@@ -235,7 +235,8 @@ def _check_discriminant(estimator: Any) -> None:
     if held != {"svd": {"scalings_", "xbar_"}, "eigen": {"scalings_"}, "lsqr": set()}[estimator.solver]:
         raise ValueError(f"LinearDiscriminantAnalysis(solver={estimator.solver!r}) cannot have {sorted(held)} alone")
     if held:
-        check_number(estimator, "_max_components", 1, estimator.scalings_.shape[1])
+        for name in ("_max_components", "_n_features_out"):
+            check_number(estimator, name, 1, estimator.scalings_.shape[1], int)
 
 
 def _check_decision(estimator: Any) -> None:
