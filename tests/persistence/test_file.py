@@ -28,7 +28,7 @@ from lapwing import (
     RobustGLPCA,
     TangentialMaps,
 )
-from lapwing.graphs import KNN
+from lapwing.graphs import KNN, Reconstruction
 from lapwing.persistence import ModelFileError, load, save
 from lapwing.reducers import LinearReducer
 
@@ -385,6 +385,13 @@ def test_densities_that_new_rows_would_be_divided_by(value, tmp_path):
     header, arrays = contents(tmp_path / "model")
     arrays["density_"][3] = value
     refused(forge(tmp_path / "model", header, arrays), "density_")
+
+
+def test_a_graph_that_repels_more_than_it_attracts(tmp_path):
+    model = GLPCA(graph=0.1 * KNN(3) - Reconstruction(3)).fit(X, Y)
+    assert model._median_degree < 0
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").transform(X), model.transform(X))
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):

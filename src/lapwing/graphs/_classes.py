@@ -239,7 +239,7 @@ class Complete(Graph):
 
     @property
     def reads_features(self) -> bool:
-        return self.weights == "dot"
+        return isinstance(self.weights, str) and self.weights == "dot"
 
     def require_blocks(self, n: int) -> None:
         if check_choice("weights", self.weights, ("uniform", "dot")) == "dot":

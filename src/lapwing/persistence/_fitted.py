@@ -109,7 +109,7 @@ def _check_places(model: Any, linked: np.ndarray, n: int) -> None:
         raise ValueError(f"graph_={model.graph_!r:.60} has more neighbours than the {n} samples leave")
     if isinstance(model, GLPCA):
         check_number(model, "beta_", 0, 1)
-        check_number(model, "_median_degree", 0)
+        check_number(model, "_median_degree")  # below 0 where what repels is heavier
         if type(model.scales_) is not tuple or not all(1 / LARGEST < scale < LARGEST for scale in model.scales_):
             raise ValueError(f"scales_={model.scales_!r:.60} must be two numbers above 0")
     elif isinstance(model, RobustGLPCA | L21PCA):
