@@ -81,3 +81,23 @@ def test_parameters_of_a_metric_may_be_missing():
         KNN(3, metric="mahalanobis").build(X)
     VI = np.linalg.inv(np.cov(X.T))
     KNN(3, metric="mahalanobis", metric_params={"VI": VI}).build(X)
+
+
+@pytest.mark.parametrize("entries", [[(0, 1, 0.5)], [(0, 1, 0.5), (1, 0, 0.5), (2, 3, 2.0)]])
+def test_few_stored_distances(entries):
+    """scikit-learn cannot sort fewer than two."""
+    D = sparse.dok_array((5, 5))
+    for i, j, d in entries:
+        D[i, j] = d
+    W = Radius(1.0, metric="precomputed", weights="binary").adjacency(Rows.validated(D.tocsr()))
+    expected = np.zeros((5, 5))
+    expected[0, 1] = expected[1, 0] = 1
+    np.testing.assert_array_equal(W.toarray(), expected)
+
+
+@pytest.mark.parametrize(
+    ("D", "said"), [(np.zeros((3, 3)), "radius=1.0 gives an empty graph"), (-np.ones((3, 3)), "Negative")]
+)
+def test_no_stored_distances(D, said):
+    with pytest.raises(ValueError, match=said):
+        Radius(1.0, metric="precomputed").build(sparse.csr_array(D))

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.utils.validation import check_non_negative
 
 from .._clock import now
 from .._validation import check_positive
@@ -82,7 +83,13 @@ def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: 
     """All pairs of rows up to a distance; where there are new rows, all pairs of a new row and a fitted one."""
     radius, fitted = check_positive("radius", radius), np.arange(data.n_fitted)
     require_square(metric, data.X)
-    new, searched = np.arange(data.n_fitted, data.n), space(data, metric, metric_params)
+    new = np.arange(data.n_fitted, data.n)
+    if is_named(metric, "precomputed") and sparse.issparse(data.X) and not new.size:  # the distances that are stored
+        check_non_negative(data.X, "a precomputed distance matrix")
+        stored = sparse.coo_array(data.X)
+        edges = Edges(stored.row.astype(np.intp), stored.col.astype(np.intp), stored.data)
+        return edges.where((edges.distances <= radius) & (edges.rows != edges.cols))
+    searched = space(data, metric, metric_params)
     index, queries = searched.indexed(fitted), new if new.size else fitted
     by_products = searched.is_by_products
 
