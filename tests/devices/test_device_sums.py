@@ -53,7 +53,7 @@ def maps(request, there, entries):
 
 
 def same(found, expected, tol=1e-12):
-    np.testing.assert_allclose(np.asarray(found), expected, rtol=tol, atol=tol * np.abs(expected).max())
+    np.testing.assert_allclose(host(found), expected, rtol=tol, atol=tol * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("shift", [None, X.mean(axis=0), np.zeros(D)], ids=["as they are", "centred", "by nothing"])
@@ -105,7 +105,7 @@ def test_projections(offset, there, entries):
     V, rows = rng.standard_normal((2, D)), X + offset
     mean = rows.mean(axis=0)
     exact = (rows - mean) @ V.T
-    found = np.asarray(DeviceMap(there(rows)).projected(mean, V))
+    found = host(DeviceMap(there(rows)).projected(mean, V))
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12 * np.abs(exact).max() + 1e-15 * offset)
 
 
@@ -235,17 +235,17 @@ def test_bounds_of_distances_are_bounds(metric, d, there, monkeypatch):
     frame = _screen.Frame(there(rows), metric)
     screen = _screen.Screen(frame, None)
     assert screen.error >= d * 2.0**-22
-    exact = np.asarray(frame.read(frame.X, frame.part(slice(None))))
+    exact = host(frame.read(frame.X, frame.part(slice(None))))
     distances = cdist(exact, exact)
     Y, own, e, fits = screen.rounded(frame.X, frame.of_queries(frame.X))
     assert bool(fits.all())
-    y, e = np.asarray(Y.double()), np.asarray(e)
+    y, e = host(Y.double()), host(e)
     np.testing.assert_array_less(np.linalg.norm(exact - y, axis=1), e)
     same(own, (1 - screen.error) * (y**2).sum(axis=1))
-    r = np.asarray(screen._multiplied(Y).double())[:, :300]
+    r = host(screen._multiplied(Y).double())[:, :300]
     written_out = (1 - screen.error) / 2 * (y**2).sum(axis=1) - screen.reach * e - e**2 / 2 - y @ y.T
     np.testing.assert_allclose(r, written_out, rtol=0, atol=1e-4 * np.abs(written_out).max())
-    bound = np.sqrt(np.maximum(2 * r + np.asarray(own)[:, None], 0)) - e[:, None]
+    bound = np.sqrt(np.maximum(2 * r + host(own)[:, None], 0)) - e[:, None]
     near = distances <= screen.reach
     assert near.mean() > 0.2
     assert (bound <= distances)[near].all()
@@ -260,26 +260,26 @@ def test_groups_hold_the_smallest_bounds(there):
     Y = screen.rounded(frame.X[:50], None)[0]
     groups, rest = screen.groups(Y, 7)
     values, cols = screen.members(Y, groups)
-    r = np.asarray(screen._multiplied(Y))
-    np.testing.assert_array_equal(np.asarray(values), np.take_along_axis(r, np.asarray(cols), axis=1))
+    r = host(screen._multiplied(Y))
+    np.testing.assert_array_equal(host(values), np.take_along_axis(r, host(cols), axis=1))
     assert cols.shape == (50, 7 * screen.steps)
     for i in range(50):
-        others = np.delete(r[i], np.asarray(cols[i]))
+        others = np.delete(r[i], host(cols[i]))
         assert len(others) == r.shape[1] - cols.shape[1]
         assert others.min() == rest[i]
     every, none = screen.groups(Y, screen.n_groups)
-    assert np.sort(np.asarray(screen.members(Y, every)[1]), axis=1).tolist() == [list(range(r.shape[1]))] * 50
-    assert np.isinf(np.asarray(none)).all()
+    assert np.sort(host(screen.members(Y, every)[1]), axis=1).tolist() == [list(range(r.shape[1]))] * 50
+    assert np.isinf(host(none)).all()
 
 
 def test_rows_beyond_half_precision_are_outside(there):
     rows = np.r_[rng.standard_normal((300, 5)), 1e6 * np.eye(5)]
     frame = _screen.Frame(there(rows), "euclidean")
     screen = _screen.Screen(frame, None)
-    lengths = np.linalg.norm(np.asarray(frame.read(frame.X, None)), axis=1)
+    lengths = np.linalg.norm(host(frame.read(frame.X, None)), axis=1)
     assert screen.outside == pytest.approx(lengths[300:].min())
-    assert np.isinf(np.asarray(screen.bounds)[300:]).all()
-    assert np.isfinite(np.asarray(screen.bounds)[:300]).all()
+    assert np.isinf(host(screen.bounds)[300:]).all()
+    assert np.isfinite(host(screen.bounds)[:300]).all()
     assert screen.rounded(frame.X, None)[3].tolist() == [True] * 300 + [False] * 5
 
 
@@ -302,7 +302,7 @@ def test_angles_on_a_device_are_those_of_numpy(among, there, screened):
         np.testing.assert_allclose(found.distances, wanted.distances, rtol=1e-9)
     if among == "all":
         cols = _device_rows.nearest_there(DeviceRows(there(rows)), search)[0]
-        np.testing.assert_array_equal(np.asarray(cols.cpu()).ravel(), wanted.cols)
+        np.testing.assert_array_equal(host(cols).ravel(), wanted.cols)
         zero = np.r_[rows, np.zeros((1, 20))]
         with pytest.raises(ValueError, match="cosine"):
             _device_rows.nearest_there(DeviceRows(there(zero)), search)
@@ -313,7 +313,7 @@ def test_products_are_at_most_distances(there):
     finder = Finder(there(X))
     queries = finder.frame.read(finder.X[:5], None)
     low, squares = finder._products(queries, 3, 20, 0.25)
-    exact = np.asarray(finder.frame.read(finder.X, None))
+    exact = host(finder.frame.read(finder.X, None))
     same(squares, (exact[3:20] ** 2).sum(axis=1))
     same(low, 0.75 * (exact[3:20] ** 2).sum(axis=1) - 2 * exact[:5] @ exact[3:20].T)
     assert finder.doubtful == 0
