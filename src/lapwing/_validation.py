@@ -30,6 +30,8 @@ def check_compressed(X: Any) -> None:
     X.check_format(full_check=True)
     if (X.indptr[1:] < X.indptr[:-1]).any():
         raise ValueError("indptr must be a non-decreasing sequence")
+    if X.dtype == np.float16:
+        raise ValueError("a sparse array of float16, which SciPy cannot compute with; use float32")
 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:

@@ -348,6 +348,13 @@ HOSTILE = {
     "absolute": (named_array("/etc/passwd", np.arange(3.0)), "is no name"),
     "windows": (named_array("C:\\x", np.arange(3.0)), "is no name"),
     "dots": (named_array("a..b", np.arange(3.0)), "is no name"),
+    "sparse halves": (
+        lambda header, arrays: (
+            sparse_graph([2, 6], [0, 1], [0, 1, 2])(header, arrays),
+            arrays.update(eigenvalues_=arrays["eigenvalues_"].astype(np.float16)),
+        ),
+        "sparse array of float16",
+    ),
     "sparse index": (sparse_graph([2, 6], [0, 6], [0, 1, 2]), "ind"),
     "sparse negative": (sparse_graph([2, 6], [0, -1], [0, 1, 2]), "ind"),
     "sparse pointer": (sparse_graph([2, 6], [0, 1], [0, 2, 1]), "ind"),
