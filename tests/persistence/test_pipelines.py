@@ -23,6 +23,7 @@ from model_pipelines import (
     outputs,
 )
 from sklearn.base import clone
+from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
@@ -177,6 +178,14 @@ def test_nothing_learnt(model, tmp_path):
     with pytest.raises(ValueError, match="holds no estimator"):
         save(model.fit(X), tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("kind", [KMeans, MiniBatchKMeans])
+def test_reading_clusters_prints_nothing(kind, tmp_path, capsys):
+    save(kind(2, random_state=0, verbose=1).fit(X), tmp_path / "model")
+    capsys.readouterr()
+    assert load(tmp_path / "model").verbose == 1
+    assert capsys.readouterr().out == ""
 
 
 def test_no_place_for_others():

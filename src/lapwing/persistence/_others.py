@@ -129,7 +129,7 @@ def _searched(estimator: Any, learnt: dict[str, Any]) -> None:
 
 def _clustered(estimator: Any, learnt: dict[str, Any]) -> None:
     """Fit to nothing but the centres, which takes one step whatever the parameters say."""
-    quick = clone(estimator).set_params(init="random", n_init=1, max_iter=1, random_state=0)
+    quick = clone(estimator).set_params(init="random", n_init=1, max_iter=1, random_state=0, verbose=0)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # about centres that are equal
         quick.fit(learnt["cluster_centers_"])
     parameters = estimator.get_params(deep=False).keys()
