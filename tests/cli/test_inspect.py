@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from model_files import DEFAULT, SPECIAL, X, Y, named
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from lapwing import LPP
 from lapwing.persistence import save
@@ -46,6 +46,21 @@ def test_every_model(model, rows, y, tmp_path):
         assert facts["eigenvalues"] == modes
         assert "; ".join(", ".join(f"{value:.4g}" for value in mode) for mode in modes) in shown.stdout
         assert facts["arrays"]["components_[1]"] == list(fitted.components_[1].shape)
+
+
+def test_steps_that_do_not_know_the_names_of_their_columns(tmp_path):
+    model = make_pipeline(FunctionTransformer(), LPP(2)).fit(X)
+    save(model, tmp_path / "model")
+    np.save(tmp_path / "X.npy", X)
+    given, output = [str(tmp_path / "model"), str(tmp_path / "X.npy")], tmp_path / "Z.csv"
+    done = CliRunner().invoke(app, ["transform", *given, "-o", str(output)])
+    assert done.exit_code == 0, done.output
+    assert "40 rows (" in done.output
+    assert output.read_text().splitlines()[0] == "column 0,column 1"
+    np.testing.assert_allclose(np.loadtxt(output, delimiter=",", skiprows=1), model.transform(X))
+    shown = CliRunner().invoke(app, ["inspect", given[0], "--json"])
+    assert json.loads(shown.stdout)["outputs"] is None
+    assert CliRunner().invoke(app, ["inspect", given[0]]).exit_code == 0
 
 
 def test_damaged_files_are_refused_in_one_line(file):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ._console import print_json, print_table, say, size
-from ._model import Import, Model, imported, in_this_folder, is_ours, last_step, loaded, n_outputs, some
+from ._model import Import, Model, imported, in_this_folder, is_ours, last_step, loaded, output_names, some
 from ._options import Json, check_output, writing
 
 
@@ -51,7 +51,7 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
     if loadings is not None:
         return _print_loadings(whole, loadings, json)
     header = read_header(model)
-    estimator = _reducer(whole)
+    estimator, names = _reducer(whole), output_names(whole)
     facts = {
         "method": type(estimator).__name__,
         "parameters": estimator.get_params(deep=False),
@@ -60,7 +60,7 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
         "features": _n_features(whole),
         "feature_names": getattr(whole, "feature_names_in_", None),
         "image_shape": getattr(estimator, "image_shape_", None),
-        "outputs": n_outputs(whole),
+        "outputs": None if names is None else len(names),
         **{name: getattr(estimator, f"{name}_", None) for name in ("rank", "n_pca", "n_connected_components", "graph")},
         "eigenvalues": getattr(estimator, "eigenvalues_", None),
         "solver": getattr(estimator, "solver_", None),
@@ -169,7 +169,7 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
         if facts["features"] is None
         else f"{facts['features']:,}" + some(facts["feature_names"], ": {}"),
         "images": " x ".join(map(str, facts["image_shape"] or ())),
-        "outputs": f"{facts['outputs']:,}",
+        "outputs": None if facts["outputs"] is None else f"{facts['outputs']:,}",
         "rank": facts["rank"],
         "PCA directions": facts["n_pca"],
         "graph": facts["graph"],

@@ -128,7 +128,7 @@ def fit(
     with writing(output):
         save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
-    result = "class" if predict else f"{n_outputs(model):,}"
+    result = "class" if predict else f"{len(output_names(model) or []):,}"
     say(
         f"{_method_name(model)}: {rows}, {features} -> {result} "
         f"in {time.perf_counter() - start:.1f} s; wrote {output} ({size(output)})"
@@ -302,9 +302,14 @@ def _parameter(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def n_outputs(estimator: Any) -> int:
-    """How many columns a model writes."""
-    return len(estimator.get_feature_names_out()) if hasattr(estimator, "transform") else 1
+def output_names(estimator: Any) -> list[str] | None:
+    """The names of the columns that a model writes; None where a step of it, such as a function, does not know them."""
+    if not hasattr(estimator, "transform"):
+        return ["prediction"]
+    try:
+        return [str(name) for name in estimator.get_feature_names_out()]
+    except (AttributeError, ValueError):
+        return None
 
 
 def transform(
@@ -361,7 +366,8 @@ def transform(
     if output != "-":
         what = []
         if projector is not None:
-            what.append(f"{counted(rows, 'row')}, {counted(n_outputs(projector), 'component')}")
+            names = output_names(projector)
+            what.append(", ".join([counted(rows, "row"), *([counted(len(names), "component")] if names else [])]))
         if projector is not estimator:
             what.append(f"{rows:,} predictions")
         written = f"{' and '.join(what)} ({size(output)})"
@@ -462,8 +468,8 @@ def _projector(model: Any, coordinates: bool, output: str) -> Any:
 def _projected(
     estimator: Any, projector: Any, tables: Iterator[Any], plain: bool, update: Progress, data: str
 ) -> Iterator[Any]:
-    names = [] if projector is None else [str(name) for name in projector.get_feature_names_out()]
-    names += [] if projector is estimator else ["prediction"]
+    known = [] if projector is None else output_names(projector)
+    predicted = [] if projector is estimator else ["prediction"]
     done = 0
     for table in tables:
         try:
@@ -474,7 +480,8 @@ def _projected(
             raise ValueError(f"{data}: {error}") from error
         done += len(table)
         update(done, None, "projecting, rows")
-        projected = replace(table, X=Z, feature_names=names, kinds=None)
+        names = [f"column {j}" for j in range(Z.shape[1] - len(predicted))] if known is None else known
+        projected = replace(table, X=Z, feature_names=[*names, *predicted], kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
 
 
