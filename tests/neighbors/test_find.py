@@ -160,7 +160,9 @@ def test_a_sparse_matrix_of_too_few_distances():
     D = sparse.csr_array(np.triu(np.ones((6, 6)), 1) + np.tril(np.ones((6, 6)), -1))
     D[3, 0] = 0
     D.eliminate_zeros()
-    with pytest.raises(ValueError, match=r"5 neighbors per samples are required.* has 4 for row 3"):
+    with pytest.raises(
+        ValueError, match=r"n_neighbors=5 is more than X, a sparse matrix of distances, has for row 3: 4;"
+    ):
         find(Rows(D), Search(5, "precomputed"))
     assert len(find(Rows(D), Search(4, "precomputed")).rows) == 24
 

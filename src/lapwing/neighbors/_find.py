@@ -85,7 +85,7 @@ def within(data: Rows, radius: float, metric: Any = "euclidean", metric_params: 
     require_square(metric, data.X)
     new = np.arange(data.n_fitted, data.n)
     if is_named(metric, "precomputed") and sparse.issparse(data.X) and not new.size:  # the distances that are stored
-        check_non_negative(data.X, "a precomputed distance matrix")
+        check_non_negative(data.X, 'metric="precomputed", which takes distances')
         stored = sparse.coo_array(data.X)
         edges = Edges(stored.row.astype(np.intp), stored.col.astype(np.intp), stored.data)
         return edges.where((edges.distances <= radius) & (edges.rows != edges.cols))
@@ -396,8 +396,8 @@ def _among_entries(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray
     if counts.min() < k:
         row = int(np.argmin(counts))
         raise ValueError(
-            f"{k} neighbors per samples are required, but X, a sparse matrix of distances, has {counts[row]} for row "
-            f"{queries[row]}; use fewer neighbours, or a matrix of more distances"
+            f"n_neighbors={k} is more than X, a sparse matrix of distances, has for row {queries[row]}: {counts[row]}; use fewer "
+            "neighbours, or a matrix of more distances"
         )
     chosen = choose(rows, cols, d, k)
     return Edges(queries[rows[chosen]], cols[chosen], d[chosen])
