@@ -192,11 +192,11 @@ class Rows:
         with np.errstate(over="ignore"):
             return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
 
-    def require_squares(self) -> None:
-        """Raise where the squared lengths of the rows leave the range of floating point, so that distances have no digits."""
+    def require_squares(self, dtype: Any = np.float64) -> None:
+        """Raise where the squared lengths of the rows leave the range of a type, so that distances have no digits."""
         with np.errstate(over="ignore"):
             squares = np.sum(self.norms**2)
-        if self.norms.any() and not in_range(np.float64, squares):
+        if self.norms.any() and not in_range(dtype, squares):
             raise ValueError(OUT_OF_RANGE)
 
     def require_kernel(self) -> None:

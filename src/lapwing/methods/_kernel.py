@@ -364,21 +364,12 @@ class KernelLFDA(Supervised, KernelReducer):
     graph
         As in :class:`LFDA`. The graph is built on X. With ``kernel="precomputed"``, where there is no X, distances are those
         that the kernel gives.
-    kernel
-        As in :class:`KernelLPP`.
-    gamma
-        As in :class:`KernelLPP`. The share that ``"auto"`` takes is the number of directions that the variance is spread over,
-        divided by 50; at most 1, and at least 1 / √p for p columns that vary.
-    degree, coef0, kernel_params, landmarks, random_state
-        As in :class:`KernelLPP`.
-    pca
-        As in :class:`KernelLPP`. ``"auto"`` keeps all.
+    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca
+        As in :class:`KernelLDA`.
     center : "auto", "mean" or False, default="auto"
         As in :class:`KernelLPP`. ``"auto"`` is ``"mean"``.
-    scaling
-        As in :class:`KernelLPP`. ``"auto"`` is ``"unit"``.
-    ridge
-        As in :class:`KernelLPP`. ``"auto"`` is 0.03.
+    scaling, ridge
+        As in :class:`KernelLDA`.
     normalize, standardize
         As in :class:`KernelLPP`.
 

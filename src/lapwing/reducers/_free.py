@@ -18,9 +18,9 @@ from .._validation import check_choice, check_count, check_in_memory
 from ..blocks import stacked
 from ..devices import host, to_numpy
 from ..graphs import Graph, On, affine_extension, barycentric_weights
-from ..maps import FreeMap, in_range
+from ..maps import FreeMap
 from ..neighbors import NoPlaceError, Search, find_fitted, is_named
-from ..operators import OUT_OF_RANGE, Array, alike
+from ..operators import Array, alike
 from ..problem import Problem, laplacian_sum
 from ..rows import Rows, row_bytes
 from ..solvers import Solution, fix_signs, solve
@@ -280,9 +280,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 def _check_features(data: Rows) -> None:
     if data.F.is_constant:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-    with np.errstate(over="ignore"):
-        if not in_range(data.X.dtype, np.sum(data.norms**2)):
-            raise ValueError(OUT_OF_RANGE)
+    data.require_squares(data.X.dtype)
 
 
 def _searches_features(graph: Any) -> bool:
