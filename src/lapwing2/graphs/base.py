@@ -1,0 +1,533 @@
+"""The base of graphs: what a graph must say, how graphs are combined, and how they print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from inspect import Parameter, signature
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import clone
+
+from .._documented import Documented
+from ..data import Data, validated
+from ..neighbors import NoPlaceError, Request
+from ..operators import laplacian
+from ..problem import Term
+
+LONGEST_PARAMETER = 200  # a parameter is printed in full up to this many characters
+
+# The parameters of the classes of graphs, each class looked at once.
+SIGNATURES: dict[type, Mapping[str, Parameter]] = {}
+
+Signed = list[tuple[float, Any]]  # coefficients and graphs, each with parameters of its own
+
+
+class Graph(Documented):
+    """Base of all graphs, which say which rows attract and repel each other. ``build(X, y)`` makes their Laplacians and degrees.
+
+    Combine graphs by ``+``, ``-``, ``*`` and ``/`` with a number, ``&`` (the edges of both) and ``|`` (the edges of either),
+    which bind weaker than ``-`` in Python, so bracket them: ``(KNN(5) & SameClass()) - (KNN(5) & OtherClass())``. A graph
+    prints as it is typed.
+
+    **A subclass must write**
+
+    - ``adjacency(data)``: the weights as a symmetric sparse matrix, n x n and not negative; or, where the edges are too many
+      to list or the matrix is no Laplacian of weights, ``terms(data)``: a list of :class:`lapwing.problem.Term`. The rows
+      are ``data.X`` (an array, or sparse), their number ``data.n``, and their labels ``data.classes``, -1 where unknown.
+    - ``__init__``, if it has parameters: it stores each under its own name and does nothing else.
+
+    **It may write**
+
+    - ``reads_labels``, ``reads_targets``, ``reads_features``, ``reads_kernel``, ``counts_pairs``, ``indexes_rows``,
+      ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
+    - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
+    - ``requests``, where it asks ``data.nearest`` for neighbours;
+    - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
+
+    **It must not** write to X, y or its own parameters: estimators share graphs, and build them again in every fold. The
+    operators, ``signed`` and ``links`` are not its business.
+
+    :func:`lapwing.testing.check_graph` says whether all this holds.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from lapwing import LPP
+    >>> from lapwing.graphs import KNN, Graph
+    >>> class Halves(Graph):
+    ...     "Each sample of the first half linked to one of the second."
+    ...     reads_features, indexes_rows = False, True
+    ...     def adjacency(self, data):
+    ...         half = data.n // 2
+    ...         return sparse.diags_array([1.0, 1.0], offsets=[-half, half], shape=(data.n, data.n))
+    >>> LPP(1, graph=KNN(2) + 0.5 * Halves()).fit([[0.0, 1.0], [1.0, 1.5], [2.0, 0.0], [4.0, 1.0]])
+    LPP(graph=KNN(2) + 0.5 * Halves(), n_components=1)
+    """
+
+    reads_labels: Any = False  #: Whether it looks at y.
+    reads_targets: Any = False  #: Whether it reads y as numbers, and not as classes.
+    reads_features: Any = True  #: Whether it looks at X.
+    reads_kernel: Any = False  #: Whether it takes X for a kernel matrix.
+    counts_pairs: Any = False  #: Whether its weights are a user's counts, which no estimator may scale.
+    indexes_rows: Any = False  #: Whether it knows rows by their place, and so fits one data set and no fold of it.
+    is_laplacian: Any = True  #: Whether the rows of its matrix add up to 0, so that moving all samples costs nothing.
+    is_semidefinite: Any = True  #: Whether its matrix has no negative eigenvalue.
+    __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
+    _takes_sparse = True
+    _unnamed = 1  # parameters that print without their names
+    _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
+
+    def build(self, X: Any, y: Any = None) -> list[Term]:
+        """The graph on the rows of X, as signed terms ``(coefficient, laplacian, degrees)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            Class labels, -1 where unknown; only for graphs that read them.
+        """
+        return self.terms(validated(self, X, y))
+
+    def terms(self, data: Data) -> list[Term]:
+        """What :meth:`build` returns."""
+        if self._parts is not None and (parts := self._parts()) is not None:
+            return [term.scaled(coefficient) for coefficient, part in parts for term in part.terms(data)]
+        W = self.adjacency(data)
+        if W is None:
+            raise NotImplementedError(f"{type(self).__name__} must write adjacency(data) or terms(data)")
+        return [self.term(sparse.csr_array(W, dtype=np.float64))]
+
+    def adjacency(self, data: Data) -> Any:
+        """The weights as a sparse matrix; None where the graph has too many edges to list."""
+        return None
+
+    def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """The weights of given pairs; 0 where the graph has no edge."""
+        W = listed(self, data)
+        if W is None:
+            raise ValueError(
+                f"{type(self).__name__} has no edge weights that & could keep or look up; combine it by + and - instead"
+            )
+        return np.asarray(W[rows, cols]).ravel()
+
+    def term(self, W: sparse.csr_array) -> Term:
+        """The term of this graph's weights W, or of those of them that ``&`` keeps."""
+        return Term(1.0, *laplacian(W))
+
+    def signed(self) -> Signed:
+        """The graphs that this one adds up: a list of pairs, each of a coefficient and a graph.
+
+        A negative coefficient repels. A graph that is no sum gives ``[(1.0, self)]``, and
+        ``KNN(5) + SameClass() - 0.2 * Repulsion(15)`` gives three pairs.
+        """
+        found: Signed = []
+        open_: Signed = [(1.0, self)]
+        while open_:
+            coefficient, graph = open_.pop()
+            parts = graph._parts and graph._parts()
+            if parts is None:
+                found.append((coefficient, graph))
+            else:
+                open_ += [(coefficient * c, part) for c, part in reversed(parts)]
+        return found
+
+    @property
+    def is_of_classes(self) -> bool:
+        """Whether labels alone say what attracts, so that the samples of a class are all alike to the graph."""
+        leaves = [leaf for coefficient, leaf in self.signed() if coefficient > 0] or [Graph()]
+        return all(leaf.reads_labels and not (leaf.reads_features or leaf.reads_targets) for leaf in leaves)
+
+    def requests(self) -> list[Request]:
+        """The neighbour searches that are needed to build the graph."""
+        return []
+
+    def resolved(self, data: Data) -> Graph:
+        """The graph with the parameters that it takes from the data written out, as :meth:`links` needs them."""
+        return self
+
+    def beside_columns(self, data: Data) -> np.ndarray:
+        """The places of the columns of X that only the graph reads, and the map does not."""
+        return np.empty(0, dtype=np.intp)
+
+    def links(self, both: Data, n_fitted: int) -> sparse.csr_array:
+        """The weights of the links of new samples to fitted ones, by which a free map places new samples.
+
+        Only graphs that attract count, and neither labels nor pairs, which new rows do not have.
+
+        Parameters
+        ----------
+        both : Data
+            The fitted rows, and then the new ones.
+        n_fitted : int
+            How many rows are fitted ones.
+
+        Returns
+        -------
+        sparse array of shape (n_new, n_fitted)
+            The weights.
+        """
+        found = [c * W for c, leaf in self.signed() if c > 0 and (W := leaf.new_links(both, n_fitted)) is not None]
+        if not found:
+            raise NoPlaceError(
+                f"{self!r} has no links for new rows: nothing in it that attracts searches among features; give links= to "
+                'transform, or use KNN or Radius, without search= and metric="precomputed"'
+            )
+        return sum(found[1:], start=found[0])
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        """What :meth:`links` adds up: the same weights of a graph that is no sum. None where it has no links for new rows.
+
+        Parameters
+        ----------
+        both : Data
+            The fitted rows, and then the new ones.
+        n_fitted : int
+            How many rows are fitted ones.
+        """
+        return None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with ``deep`` also those of parameters that have some, as ``left__n_neighbors``."""
+        params = {name: getattr(self, name) for name in _parameters(type(self))}
+        for name, value in list(params.items()) if deep else ():
+            if hasattr(value, "get_params") and not isinstance(value, type):
+                params |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Graph:
+        """Set parameters by the names of :meth:`get_params`."""
+        names = list(_parameters(type(self)))
+        # A part is set first, and then the parameters inside it.
+        for key in sorted(params, key=lambda key: "__" in key):
+            name, _, inner = key.partition("__")
+            if name not in names:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names) or 'none'}"
+                )
+            if inner:
+                getattr(self, name).set_params(**{inner: params[key]})
+            else:
+                setattr(self, name, params[key])
+        return self
+
+    def __repr__(self) -> str:
+        """The graph as it is typed: its size, and the parameters that are not the default."""
+        words = []
+        for i, parameter in enumerate(_parameters(type(self)).values()):
+            value = getattr(self, parameter.name)
+            first = i < self._unnamed and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+            shown = (first and isinstance(value, Real)) or not get_config()["print_changed_only"]
+            if shown or not _is_default(value, parameter.default):
+                words.append(_printed(value) if first else f"{parameter.name}={_printed(value)}")
+        return f"{type(self).__name__}({', '.join(words)})"
+
+    def __add__(self, other: Any) -> Graph:
+        """The sum with a graph, or with 0, which ``sum`` begins with."""
+        return _combined(self, other, 1.0)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Graph:
+        return _combined(self, other, -1.0)
+
+    def __mul__(self, scale: float) -> Graph:
+        if not isinstance(scale, Real):
+            return NotImplemented
+        graph, own = (self.graph, self.scale) if isinstance(self, Scaled) else (self, 1.0)
+        return Scaled(graph, float(scale) * own)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, scale: float) -> Graph:
+        return self * (1.0 / float(scale)) if isinstance(scale, Real) else NotImplemented
+
+    def __neg__(self) -> Graph:
+        return self * -1.0
+
+    def __pos__(self) -> Graph:
+        return self
+
+    def __and__(self, other: Graph) -> Graph:
+        return Intersection(self, other) if isinstance(other, Graph) else NotImplemented
+
+    def __or__(self, other: Graph) -> Graph:
+        return Union(self, other) if isinstance(other, Graph) else NotImplemented
+
+
+def _parameters(kind: type) -> Mapping[str, Parameter]:
+    """The parameters of a class. They are kept, because reading a signature is slow."""
+    if kind not in SIGNATURES:
+        SIGNATURES[kind] = signature(kind).parameters
+    return SIGNATURES[kind]
+
+
+def _combined(left: Graph, right: Any, sign: float) -> Graph:
+    if isinstance(right, Real) and right == 0:
+        return left
+    if not isinstance(right, Graph):
+        return NotImplemented
+    if isinstance(right, Scaled):
+        return Combination(left, right.graph, sign * right.scale)
+    return Combination(left, right, sign)
+
+
+def _of_any_leaf(name: str) -> Any:
+    return property(lambda self: any(getattr(leaf, name) for leaf in self._leaves()))
+
+
+class Operation(Graph):
+    """A graph made of others. Its properties follow from those of its leaves, which are the graphs that are not operations."""
+
+    def _operands(self) -> list[Graph]:
+        return [part for part in vars(self).values() if isinstance(part, Graph)]
+
+    def _leaves(self) -> Iterator[Graph]:
+        """The graphs that are not operations, from left to right, including both sides of ``&``."""
+        open_: list[Graph] = [self]
+        while open_:
+            graph = open_.pop()
+            if isinstance(graph, Operation):
+                open_ += reversed(graph._operands())
+            else:
+                yield graph
+
+    reads_labels = _of_any_leaf("reads_labels")
+    reads_targets = _of_any_leaf("reads_targets")
+    reads_features = _of_any_leaf("reads_features")
+    reads_kernel = _of_any_leaf("reads_kernel")
+    indexes_rows = _of_any_leaf("indexes_rows")
+
+    @property
+    def is_laplacian(self) -> bool:
+        return all(leaf.is_laplacian for _, leaf in self.signed())
+
+    @property
+    def is_semidefinite(self) -> bool:
+        """Whether all parts are semi-definite and none repels. A part that is not a sum is the Laplacian of weights."""
+        return all(c >= 0 and (leaf is self or leaf.is_semidefinite) for c, leaf in self.signed())
+
+    def requests(self) -> list[Request]:
+        return [request for leaf in self._leaves() for request in leaf.requests()]
+
+    def resolved(self, data: Data) -> Graph:
+        return self._with_leaves([leaf.resolved(data) for leaf in self._leaves()])
+
+    def _with_leaves(self, leaves: list[Graph]) -> Graph:
+        """The same operations on other leaves, of the same kinds."""
+        graph = clone(self)
+        for leaf, other in zip(graph._leaves(), leaves, strict=True):
+            leaf.set_params(**other.get_params(deep=False))
+        return graph
+
+    def beside_columns(self, data: Data) -> np.ndarray:
+        return np.unique(np.concatenate([leaf.beside_columns(data) for leaf in self._leaves()]))
+
+
+class Scaled(Operation):
+    """``scale * graph``."""
+
+    def __init__(self, graph: Graph, scale: float = 1.0):
+        self.graph = graph
+        self.scale = scale
+
+    def _parts(self) -> Signed:
+        return [(_finite(self.scale), _graph("graph", self.graph))]
+
+    def __repr__(self) -> str:
+        return f"-{_operand(self.graph)}" if self.scale == -1 else f"{_number(self.scale)} * {_operand(self.graph)}"
+
+
+class Combination(Operation):
+    """``left + scale * right``; a negative scale repels.
+
+    In a grid search: ``graph__left__...``, ``graph__right__...`` and ``graph__scale``.
+    """
+
+    def __init__(self, left: Graph, right: Graph, scale: float = 1.0):
+        self.left = left
+        self.right = right
+        self.scale = scale
+
+    def _parts(self) -> Signed:
+        return [(1.0, _graph("left", self.left)), (_finite(self.scale), _graph("right", self.right))]
+
+    def __repr__(self) -> str:
+        left, scale = self.left, self.scale
+        negative = isinstance(scale, Real) and scale < 0
+        times = "" if scale in (1, -1) else f"{_number(-scale if negative else scale)} * "
+        first = _operand(left) if isinstance(left, Intersection | Union) else repr(left)
+        return f"{first} {'-' if negative else '+'} {times}{_operand(self.right)}"
+
+
+class Intersection(Operation):
+    """``left & right``: left's weights on the edges that right has too.
+
+    In a sum on the left, each graph keeps its sign. A sum on the right, or ``Pairs``, has the edges that any of its graphs
+    has, whatever their coefficients, unless they are 0.
+    """
+
+    def __init__(self, left: Graph, right: Graph):
+        self.left = left
+        self.right = right
+
+    def _parts(self) -> Signed | None:
+        right = _graph("right", self.right)
+        signed = _graph("left", self.left).signed()
+        return None if signed == [(1.0, self.left)] else [(c, Intersection(leaf, right)) for c, leaf in signed]
+
+    @property
+    def is_laplacian(self) -> bool:
+        return self.left.is_laplacian
+
+    @property
+    def is_semidefinite(self) -> bool:
+        return self.left.is_semidefinite
+
+    def term(self, W: sparse.csr_array) -> Term:
+        return self.left.term(W)
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        if any(request.is_sampled(data.size) for request in self.right.requests()):
+            raise ValueError(
+                f"{self.right!r} has links of a sample of the rows, and cannot say which links of another graph to keep; put it "
+                "on the left of &"
+            )
+        filters = [leaf for coefficient, leaf in self.right.signed() if coefficient != 0]
+        W = listed(self.left, data)
+        edges = sparse.coo_array(self._edges(filters, data) if W is None else W)
+        if W is None:
+            kept = self.left.weights_at(data, edges.row, edges.col)
+        else:
+            has = [leaf.weights_at(data, edges.row, edges.col) != 0 for leaf in filters]
+            kept = np.where(np.any(has, axis=0), edges.data, 0.0)
+        common = sparse.csr_array((kept, (edges.row, edges.col)), shape=edges.shape)
+        common.eliminate_zeros()
+        return common
+
+    def _edges(self, filters: list[Graph], data: Data) -> sparse.csr_array:
+        """The edges of the right side with the weights of the left side, where the left side has too many edges to list."""
+        found = [listed(leaf, data) for leaf in filters]
+        if any(W is None for W in found):
+            raise ValueError(
+                f"{type(self.left).__name__} & {type(self.right).__name__}: neither graph is sparse, so their common "
+                "edges cannot be listed; one side must be a sparse graph such as KNN, Radius or Precomputed"
+            )
+        edges: Any = sum((abs(W) for W in found if W is not None), start=sparse.csr_array((data.n, data.n)))
+        edges.eliminate_zeros()
+        return edges
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        """The links of the left side. The right side reads labels or pairs, which new rows do not have."""
+        return self.left.new_links(both, n_fitted)
+
+    def __repr__(self) -> str:
+        left = repr(self.left) if isinstance(self.left, Intersection) else _operand(self.left)
+        return f"{left} & {_operand(self.right)}"
+
+
+class Union(Operation):
+    r"""``left | right``: the edges of either graph, with the larger of their weights, :math:`\max(W_{ij}, V_{ij})`.
+
+    A sum on one side has the sum of its weights; what repels is subtracted from the union instead: ``(A | B) - C``.
+    """
+
+    is_laplacian, is_semidefinite = True, True
+
+    def __init__(self, left: Graph, right: Graph):
+        self.left = left
+        self.right = right
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        left, right = (
+            total_weights(self, side, data) for side in (_graph("left", self.left), _graph("right", self.right))
+        )
+        return sparse.csr_array(left.maximum(right))
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        """The larger of both links, or those of one side where the other has no rule for new rows."""
+        found = [total_links(side, both, n_fitted) for side in (self.left, self.right)]
+        known = [W for W in found if W is not None]
+        return sparse.csr_array(known[0].maximum(known[-1])) if known else None
+
+    def __repr__(self) -> str:
+        left = repr(self.left) if isinstance(self.left, Union) else _operand(self.left)
+        return f"{left} | {_operand(self.right)}"
+
+
+def total_weights(whole: Graph, graph: Graph, data: Data) -> sparse.csr_array:
+    """The weights of a graph, or the sum of the weights of its parts. Raise where ``whole`` cannot be made from them."""
+    found = sparse.csr_array((data.n, data.n))
+    for coefficient, leaf in graph.signed():
+        if coefficient < 0:
+            raise ValueError(
+                f"{whole!r} is made of weights that attract, and {leaf!r} has the coefficient {coefficient:g}; subtract it from "
+                "the whole, as in (A | B) - C"
+            )
+        if not leaf.is_laplacian:
+            raise ValueError(
+                f"{whole!r} is made of weights, and {leaf!r} is no Laplacian of weights; write Similarity(A | B), or use +"
+            )
+        if any(request.is_sampled(data.size) for request in leaf.requests()):
+            raise ValueError(
+                f"{whole!r} is made of the weights of all rows, and {leaf!r} has those of a sample; use +, or leave queries out"
+            )
+        W = listed(leaf, data)
+        if W is None:
+            raise ValueError(
+                f"{whole!r}: {leaf!r} is too dense to list its edges; use +, or a sparse graph such as KNN, Radius or Precomputed"
+            )
+        found = found + coefficient * W
+    return found
+
+
+def total_links(graph: Graph, both: Data, n_fitted: int) -> sparse.csr_array | None:
+    """The sum of the links of new rows; None where no graph has a rule for them."""
+    known = [c * W for c, leaf in graph.signed() if (W := leaf.new_links(both, n_fitted)) is not None]
+    return sum(known[1:], start=known[0]) if known else None
+
+
+def listed(graph: Graph, data: Data) -> Any:
+    """The adjacency of a graph as a sparse array in float64; None where it has too many edges to list."""
+    W = graph.adjacency(data)
+    return None if W is None else sparse.csr_array(W, dtype=np.float64)
+
+
+def _graph(name: str, graph: Any) -> Graph:
+    if not isinstance(graph, Graph):
+        raise ValueError(f"{name}={graph!r} must be a graph, such as KNN(5)")
+    return graph
+
+
+def _finite(scale: float) -> float:
+    if not (isinstance(scale, Real) and np.isfinite(float(scale))):
+        raise ValueError(f"scale={scale!r} must be a finite number")
+    return float(scale)
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and np.ndim(value) == 0 and bool(value == default))
+
+
+def _operand(graph: Any) -> str:
+    return f"({graph!r})" if isinstance(graph, Combination | Intersection | Scaled | Union) else repr(graph)
+
+
+def _number(scale: Any) -> str:
+    scale = float(scale) if isinstance(scale, Real) else scale
+    return repr(int(scale)) if isinstance(scale, float) and scale.is_integer() and abs(scale) < 1e15 else repr(scale)
+
+
+def _printed(value: Any) -> str:
+    """A parameter on one line: a function by its name, a number without its type, a large array by its shape."""
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
+    value = value.item() if isinstance(value, np.generic) else value
+    text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
+    if len(text) <= LONGEST_PARAMETER:
+        return text
+    return f"<{type(value).__name__} of shape {value.shape}>" if hasattr(value, "shape") else text[:LONGEST_PARAMETER] + "..."

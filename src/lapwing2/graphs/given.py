@@ -1,0 +1,230 @@
+"""Graphs that the user gives as matrices or pairs, and the graph without links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.utils import check_array
+
+from ..data import Data
+from ..operators import Structured, diagonal
+from ..problem import Term
+from .base import Graph, Signed
+
+
+class Empty(Graph):
+    """Links no rows at all, for what is left of a method without a graph.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Empty
+    >>> Empty().build([[0.0], [1.0]])[0].laplacian.toarray()
+    array([[0., 0.],
+           [0., 0.]])
+    """
+
+    reads_features = False
+
+    def terms(self, data: Data) -> list[Term]:
+        return [Term(1.0, Structured(data.n), diagonal(np.zeros(data.n)))]
+
+
+class Precomputed(Graph):
+    """Links rows by a matrix of weights that you give: hyperlinks, a social network, or the graph of another program.
+
+    ``graph=W`` in an estimator is short for ``graph=Precomputed(W)``.
+
+    Parameters
+    ----------
+    W : array-like or sparse matrix of shape (n_samples, n_samples)
+        The weights: symmetric up to the rounding of their own precision, finite, not negative. Without ``ids`` W has one row
+        per row of X, so that it fits one data set and no cross-validation fold of it.
+    ids : array-like of shape (n_rows_of_W,), default=None
+        The names of the rows of W. The rows of X then have names as well, those of the index of a data frame, and each
+        cross-validation fold takes its part of W. In an array a column can hold the names:
+        ``On(0, Precomputed(W, ids=ids), beside=True)``.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from lapwing.graphs import Precomputed
+    >>> W = np.array([[0.0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    >>> X = pd.DataFrame({"x": [0.1, 0.2]}, index=["c", "b"])  # a part of the rows, in another order
+    >>> Precomputed(W, ids=["a", "b", "c"]).build(X)[0].laplacian.toarray()
+    array([[ 2., -2.],
+           [-2.,  2.]])
+    """
+
+    reads_features = False
+    ids: Any
+
+    def __init__(self, W: ArrayLike, *, ids: ArrayLike | None = None):
+        self.W = W
+        self.ids = ids
+
+    @property
+    def indexes_rows(self) -> bool:
+        return self.ids is None
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        W = self._weights(data.n)
+        if self.ids is None:
+            return W
+        rows = self._rows(data, W.shape[0])
+        return W[rows][:, rows]
+
+    def _rows(self, data: Data, n: int) -> np.ndarray:
+        """For each row of X, the row of W that has its name."""
+        places = {name: place for place, name in enumerate(self.ids)}
+        if not len(places) == len(self.ids) == n:
+            raise ValueError(
+                f"ids has {len(self.ids)} names, {len(places)} of them different, and W has {n} rows; give each its own"
+            )
+        names = list(named_rows(data, "Precomputed(W, ids=...)"))
+        unknown = [name for name in names if name not in places]
+        if unknown:
+            raise ValueError(
+                f"{len(unknown)} of the {data.n} rows of X are not in ids, the first is {unknown[0]!r}; add them to W and ids, "
+                "without links if they have none"
+            )
+        return np.array([places[name] for name in names], dtype=np.intp)
+
+    def _weights(self, n: int) -> sparse.csr_array:
+        """W as it was given. It is for n samples, or for more of them where there are ids."""
+        given = check_array(self.W, accept_sparse="csr", input_name="W")
+        W = sparse.csr_array(given, dtype=np.float64)
+        if W.shape != (n, n) and self.ids is None:
+            raise ValueError(
+                f"W has shape {W.shape}, but X has {n} samples: a precomputed graph needs one row and one column per "
+                "sample, and so cannot be used where X is split (cross-validation); give ids=, the names of its rows, or use KNN "
+                "or another graph that is built from X there"
+            )
+        if W.shape[0] != W.shape[1]:
+            raise ValueError(f"W has shape {W.shape}, and must be square: one row and one column per name")
+        if W.nnz and W.data.min() < 0:
+            raise ValueError(
+                f"W has negative weights ({(W.data < 0).mean():.1%} of its entries); pass what repels as a graph of its own "
+                "and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
+            )
+        largest = abs(W - W.T).max() if W.nnz else 0.0
+        if largest > max(1e-10, 100 * float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)) * (W.max() if W.nnz else 1.0):
+            raise ValueError(
+                f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)"
+            )
+        return W if largest == 0 else (W + W.T) / 2
+
+
+def named_rows(data: Data, what: str) -> Any:
+    """The names of the rows of X."""
+    index = getattr(data.given, "index", None) if hasattr(data.given, "iloc") else None
+    if index is None or len(index) != data.n:
+        raise ValueError(
+            f"{what} knows rows by their names, and X has none: arrays and sparse matrices have no index; pass X as a pandas "
+            'data frame whose index holds them, in pipelines with set_output(transform="pandas"), or take them from a column: '
+            "On(column, ..., beside=True)"
+        )
+    return index
+
+
+class _Links(Graph):
+    """The pairs of one kind: those that must be linked, or those that must not."""
+
+    reads_features = False
+    counts_pairs = True
+
+    def __init__(self, name: str, pairs: Any, by_id: bool = False):
+        self.name = name
+        self.pairs = pairs
+        self.by_id = by_id
+
+    @property
+    def indexes_rows(self) -> bool:
+        return not self.by_id
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        pairs = self._present(data) if self.by_id else self.pairs
+        return _pair_matrix(self.name, pairs, data)
+
+    def _present(self, data: Data) -> np.ndarray:
+        """The places of those pairs whose two rows are both present."""
+        places: dict[Any, list[int]] = {}
+        for place, name in enumerate(named_rows(data, "Pairs(by_id=True)")):
+            places.setdefault(name, []).append(place)
+        if any(len(pair) != 2 or pair[0] == pair[1] for pair in self.pairs):
+            raise ValueError(f"{self.name} must hold pairs of different names of rows")
+        found = [(i, j) for a, b in self.pairs for i in places.get(a, ()) for j in places.get(b, ())]
+        return np.array(found, dtype=np.intp).reshape(-1, 2)
+
+
+class Pairs(Graph):
+    """Links pairs of rows that you list: some must be close, others must be apart.
+
+    Parameters
+    ----------
+    must_link : array-like of shape (n_pairs, 2), default=None
+        The row indices of pairs that attract, each with weight 1.
+    cannot_link : array-like of shape (n_pairs, 2), default=None
+        The row indices of pairs that repel, each with weight 1.
+    by_id : bool, default=False
+        Whether the pairs hold the names of rows, and not their places. Names are the index of the data frame X, or a column:
+        ``On("id", Pairs(..., by_id=True), beside=True)``. A cross-validation fold then takes the pairs of which it has both
+        rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lapwing.graphs import Pairs
+    >>> X = pd.DataFrame({"x": [0.1, 0.2, 0.5]}, index=["ann", "bob", "eve"])
+    >>> Pairs([["eve", "ann"], ["bob", "tom"]], by_id=True).build(X)[0].laplacian.toarray()
+    array([[ 1.,  0., -1.],
+           [ 0.,  0.,  0.],
+           [-1.,  0.,  1.]])
+    """
+
+    reads_features = False
+
+    def __init__(
+        self, must_link: ArrayLike | None = None, cannot_link: ArrayLike | None = None, *, by_id: bool = False
+    ):
+        self.must_link = must_link
+        self.cannot_link = cannot_link
+        self.by_id = by_id
+
+    @property
+    def indexes_rows(self) -> bool:
+        return not self.by_id
+
+    @property
+    def is_semidefinite(self) -> bool:
+        return self.cannot_link is None or np.size(self.cannot_link) == 0
+
+    def _parts(self) -> Signed:
+        given = {"must_link": (1.0, self.must_link), "cannot_link": (-1.0, self.cannot_link)}
+        links: Signed = [
+            (sign, _Links(name, pairs, self.by_id))
+            for name, (sign, pairs) in given.items()
+            if pairs is not None and np.size(pairs)
+        ]
+        if not links:
+            raise ValueError("Pairs is empty: give must_link or cannot_link, arrays of shape (n_pairs, 2)")
+        return links
+
+
+def _pair_matrix(name: str, pairs: Any, data: Data) -> sparse.csr_array:
+    pairs, n = np.asarray(pairs), data.n
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must hold row indices in an integer array of shape (n_pairs, 2), not {pairs.dtype} of shape {pairs.shape}"
+        )
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
+        raise ValueError(
+            f"{name} holds row {pairs.max() if pairs.max() >= n else pairs.min()}, but X has the rows 0 to {n - 1}; pairs "
+            "index rows of X, and so cannot be used where X is split (cross-validation), unless by_id=True"
+        )
+    if (pairs[:, 0] == pairs[:, 1]).any():
+        raise ValueError(f"{name} pairs row {pairs[pairs[:, 0] == pairs[:, 1]][0, 0]} with itself; drop that pair")
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    return data.symmetric_weights(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)))

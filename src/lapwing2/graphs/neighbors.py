@@ -1,0 +1,574 @@
+"""Graphs made by a neighbour search: who is near, and how much a link counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_non_negative
+
+from .._validation import check_choice, check_count, check_positive
+from ..data import Data
+from ..neighbors import Edges, NoPlaceError, Request, is_named, metric_distances, search
+from ..operators import Structured, diagonal
+from ..problem import Term
+from .base import Graph
+
+WEIGHTS = ("heat", "binary", "cosine", "dot", "self-tuning")
+SYMMETRY = ("auto", "or", "and", "mean")
+T_RULES = ("auto", "half-median")
+MEDIAN_ROWS = 1000  # t="half-median" looks at the distances among this many rows
+FAINT = 36.0  # -log of the least weight that a row's heaviest edge has: beside a weight of 1 it is rounding
+VANISHED = 745.0  # -log of what is 0 in floating point
+OUTLIERS = 0.01  # how many rows may be that far away from all others; where more are, the width is wrong
+
+
+class NeighborGraph(Graph):
+    """Graphs whose edges are weighted by their length."""
+
+    weights: Any
+    t: Any
+    metric: Any
+    metric_params: dict | None
+
+    def _edges(self, data: Data) -> Edges:
+        raise NotImplementedError
+
+    def _weights(self, data: Data, edges: Edges, reach: np.ndarray | None = None) -> np.ndarray:
+        """The weights of directed edges. ``reach`` is the distance of each row from its k-th neighbour, where that is known."""
+        rows, cols, d = edges
+        if reach is None and (self.weights == "self-tuning" or (callable(self.weights) and sees_reach(self.weights))):
+            raise ValueError(
+                f"weights={self.weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and "
+                'only where it searches for those of all rows; use KNN without queries=, or weights="heat"'
+            )
+        if callable(self.weights):
+            values = self._called(edges, reach)
+        elif check_choice("weights", self.weights, WEIGHTS) == "heat":
+            values = heat_weights(d**2 / self._width(data, edges), rows, data.n)
+        elif self.weights == "self-tuning":
+            assert reach is not None
+            values = np.exp(-(d**2) / (reach[rows] * reach[cols]))
+        else:
+            values = np.ones(rows.size) if self.weights == "binary" else self._products(data, edges)
+        if values.size and values.min() < 0:
+            refuse_negative(self.weights, float((values < 0).mean()), 'weights="heat" or "binary"')
+        return values
+
+    def _called(self, edges: Edges, reach: np.ndarray | None) -> np.ndarray:
+        rows, cols, d = edges
+        given = [] if reach is None or not sees_reach(self.weights) else [reach[rows], reach[cols]]
+        values = np.asarray(self.weights(d, *given), dtype=np.float64)
+        if values.shape != d.shape or not np.isfinite(values).all():
+            raise ValueError(
+                f"weights={self.weights!r} must return one finite weight per distance; it returned shape {values.shape} for "
+                f"{d.shape}"
+            )
+        return values
+
+    def _products(self, data: Data, edges: Edges) -> np.ndarray:
+        """``weights="dot"`` and ``"cosine"``. A cosine that differs from 0 only by rounding is 0."""
+        rows, cols, d = edges
+        require_features(self.metric, f'weights="{self.weights}"')
+        lengths = np.sqrt(data.squares)
+        if self.weights == "cosine":
+            data.require_nonzero_rows('weights="cosine"')
+        if is_named(self.metric, "cosine") and not self.metric_params and getattr(self, "search", None) is None:
+            cosines = 1 - d
+            cosines = np.where(np.abs(cosines) <= 1e-13, 0.0, cosines)
+            return cosines if self.weights == "cosine" else cosines * lengths[rows] * lengths[cols]
+        return (data.unit if self.weights == "cosine" else data).inner_products(rows, cols)
+
+    def _width(self, data: Data, edges: Edges) -> float:
+        """The width t of heat weights. ``"auto"`` is the mean squared distance over the directed edges, and 1 where that is 0.
+
+        ``"half-median"`` is t = 2 sigma^2 with sigma half the median distance among 1,000 rows, the rule of Kokiopoulou and
+        Saad (2009, section 6.1). Where a sample of rows was searched for, these are rows of the sample.
+        """
+        if not isinstance(self.t, str):
+            return check_positive("t", self.t)
+        rows, _, d = edges
+        mean = float(np.mean(d.astype(np.float64) ** 2)) if d.size else 0.0
+        if check_choice("t", self.t, T_RULES) == "half-median":
+            some = np.arange(data.n) if getattr(self, "queries", None) is None else np.unique(rows)
+            some = some[np.sort(np.random.RandomState(0).permutation(some.size)[:MEDIAN_ROWS])]
+            mean = float(np.median(distances_among(data, some, Request(1, self.metric, self.metric_params))) ** 2 / 2)
+        return mean if mean > 0 else 1.0
+
+    def resolved(self, data: Data) -> Graph:
+        if not (is_named(self.weights, "heat") and isinstance(self.t, str)):
+            return self
+        return clone(self).set_params(t=self._width(data, self._edges(data)))
+
+    def _linked(self, both: Data, n_fitted: int, edges: Edges, reach: np.ndarray | None = None) -> sparse.csr_array:
+        """The weights of edges from new rows to fitted ones. Of rows that are too far away only proportions are kept."""
+        values, (rows, cols, d) = self._weights(both, edges, reach), edges
+        rows, shape = rows - n_fitted, (both.n - n_fitted, n_fitted)
+        dead = np.bincount(rows, values, minlength=shape[0])[rows] == 0
+        if dead.any() and is_named(self.weights, "heat", "self-tuning"):
+            squares = d**2 / self.t if reach is None else d**2 / (reach[edges[0]] * reach[cols])
+            least = np.full(shape[0], np.inf)
+            np.minimum.at(least, rows, squares)
+            values = np.where(dead, 1e-100 * np.exp(least[rows] - squares), values)
+        return sparse.csr_array((values, (rows, cols)), shape=shape)
+
+
+class KNN(NeighborGraph):
+    r"""Links each row to its k nearest neighbours.
+
+    Rows i and j are linked when i is among the k nearest of j **or** j is among the k nearest of i. A row is never its own
+    neighbour, even where rows are repeated. Self-tuning weights are those of [1]_.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        How many neighbours of each row are searched, k. It is never changed silently: a k of n_samples or more raises an error.
+    weights : {"heat", "binary", "cosine", "dot", "self-tuning"} or callable, default="heat"
+        How much a link counts. ``"binary"`` is 1. ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d in the chosen
+        metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative.
+        ``"self-tuning"`` is :math:`\exp(-d_{ij}^2 / (\sigma_i \sigma_j))`, where :math:`\sigma_i` is the distance from row i
+        to its k-th neighbour, so that dense and sparse regions have weights of the same size. A callable maps an array of
+        distances to weights; one of three arguments is given :math:`\sigma_i` and :math:`\sigma_j` as well. Where
+        :math:`\sigma_i` is 0, among equal rows, the mean of the others takes its place.
+    t : float, "auto" or "half-median", default="auto"
+        The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance over
+        the links, each direction counted, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
+        A row that is so far away from all others that its weights would be rounding, or 0, keeps faint links (2e-16) to its
+        neighbours. Where more than one row in a hundred has weights of 0, t is too small, and that is an error.
+    metric : str or callable, default="euclidean"
+        How distances are measured: any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included,
+        where X holds the distances.
+    metric_params : dict, default=None
+        Further parameters of the metric.
+    among : {"all", "same_class", "other_class"}, default="all"
+        Where neighbours are searched. ``"same_class"`` takes the k nearest rows *inside* the class (all of a smaller class).
+        That differs from ``KNN(k) & SameClass()``, which keeps those of the k nearest rows overall that share the class.
+    symmetry : {"auto", "or", "and", "mean"}, default="auto"
+        What becomes of a link that only one of its two rows has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
+        its weight. ``"auto"`` is ``"or"``, and ``"mean"`` with ``queries``, where the neighbours of the other rows are
+        unknown.
+    search : None, "torch", "approximate" or neighbours transformer, default=None
+        Which program searches. None compares exactly, in memory. ``"torch"`` finds the same neighbours on a GPU, where there
+        is one, for Euclidean distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and
+        Manhattan distances. Up to 16,384 rows it is exact; beyond, it misses few neighbours, and which ones depends on the
+        number of threads. Any object with the interface of :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well:
+        its ``n_neighbors`` is set to k, and it brings its own metric.
+    queries : int, default=None
+        Search for the neighbours of this many random rows only, exactly and among all rows. The time then grows with the
+        number of rows, and not with its square. For linear maps and scores.
+
+        The links of these rows, times n / queries, estimate the sums over all links without bias, and ``sampling_`` of the
+        fitted estimator says how certain the result is. A number of n or more takes all rows, as None does.
+    random_state : int, default=0
+        The seed by which the rows of ``queries`` are drawn.
+
+    References
+    ----------
+    .. [1] L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", Advances in Neural Information Processing Systems
+       17, 2004.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import KNN
+    >>> (term,) = KNN(1, weights="binary").build([[0.0], [1.0], [5.0]])
+    >>> term.laplacian.toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: str | Callable[..., ArrayLike] = "heat",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: dict | None = None,
+        among: str = "all",
+        symmetry: str = "auto",
+        search: str | BaseEstimator | None = None,
+        queries: int | None = None,
+        random_state: int = 0,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.t = t
+        self.metric = metric
+        self.metric_params = metric_params
+        self.among = among
+        self.symmetry = symmetry
+        self.search = search
+        self.queries = queries
+        self.random_state = random_state
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.among != "all"
+
+    def requests(self) -> list[Request]:
+        return [
+            Request(
+                self.n_neighbors, self.metric, self.metric_params, self.among, self.search, self.queries, self.random_state
+            )
+        ]
+
+    def _edges(self, data: Data) -> Edges:
+        return data.nearest(self.requests()[0])
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        symmetry, edges = check_choice("symmetry", self.symmetry, SYMMETRY), data.nearest(self.requests()[0])
+        if self.queries is not None and self.queries < data.size:  # a sample, whose links are scaled up to all rows
+            require_mean(symmetry, self.queries)
+            return data.size / self.queries * data.symmetric_weights(*edges[:2], self._weights(data, edges), "mean")
+        local = self.weights == "self-tuning" or (callable(self.weights) and sees_reach(self.weights))
+        weights = self._weights(data, edges, reach_of(edges, data.n) if local else None)
+        W = data.symmetric_weights(*edges[:2], weights, "or" if symmetry == "auto" else symmetry)
+        if symmetry != "and" and W.sum(axis=1).min() <= 0:  # "and" leaves rows without links on purpose
+            require_positive_degrees(self.weights, edges[0], W)
+        return W
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        (request,) = self.requests()
+        if is_named(self.metric, "precomputed") or hasattr(self.search, "get_params"):
+            return None
+        edges = nearest_fitted(both, n_fitted, request)
+        if not sees_reach(self.weights):
+            return self._linked(both, n_fitted, edges)
+        # The k-th neighbours of fitted rows are those of the fit.
+        own = type(both)(both.X[:n_fitted]).nearest(request._replace(among="all"))
+        joined = tuple(np.concatenate(parts) for parts in zip(own, edges, strict=True))
+        return self._linked(both, n_fitted, edges, reach_of(joined, both.n))
+
+
+class Radius(NeighborGraph):
+    r"""Links all pairs of rows within a distance.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        The largest distance of a link. Where a paper bounds the squared distance by :math:`\epsilon`, it is
+        :math:`\sqrt{\epsilon}`. Rows without neighbours stay without links.
+    weights : {"heat", "binary", "cosine", "dot"} or callable, default="heat"
+        How much a link counts. ``"binary"`` is 1. ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d in the chosen
+        metric. ``"cosine"`` and ``"dot"`` are the cosine and the product of the two rows, which must not be negative. A
+        callable maps an array of distances to weights.
+    t, metric, metric_params
+        As in :class:`KNN`.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Radius
+    >>> Radius(2.0, weights="binary").build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  1.,  0.],
+           [ 0.,  0.,  0.]])
+    """
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: str | Callable[..., ArrayLike] = "heat",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: dict | None = None,
+    ):
+        self.radius = radius
+        self.weights = weights
+        self.t = t
+        self.metric = metric
+        self.metric_params = metric_params
+
+    def _edges(self, data: Data) -> Edges:
+        return self._within(data, np.arange(data.n), np.arange(data.n))
+
+    def _within(self, data: Data, queries: np.ndarray, members: np.ndarray) -> Edges:
+        request = Request(1, self.metric, self.metric_params)
+        return within(data, request, check_positive("radius", self.radius), queries, members)
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        edges = self._edges(data)
+        if not edges[0].size:
+            raise ValueError(
+                f"radius={self.radius} gives an empty graph: no two samples are that close; use a larger one"
+            )
+        W = data.symmetric_weights(*edges[:2], self._weights(data, edges))
+        require_positive_degrees(self.weights, edges[0], W)
+        return W
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        if is_named(self.metric, "precomputed"):
+            return None
+        return self._linked(both, n_fitted, self._within(both, np.arange(n_fitted, both.n), np.arange(n_fitted)))
+
+
+class Repulsion(Graph):
+    r"""Links near rows of different classes, which a projection should keep apart.
+
+    Each row is linked to those of its k nearest neighbours, searched among *all* rows, that are of another class, where both
+    labels are known. A link counts in both directions [1]_. Subtract the graph from what attracts:
+    ``OLPP(graph=SameClass() - 0.2 * Repulsion(15), normalize="trace")``.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Among how many nearest neighbours of a row those of other classes are looked for, k.
+    weights : {"inverse", "binary"}, default="inverse"
+        How much a link counts. ``"binary"`` is 1. ``"inverse"`` is eq. 12 of [1]_, :math:`1 / (\sigma + \|x_i - x_j\|^2 /
+        (\|x_i\|^2 + \|x_j\|^2))`, on X as given.
+    sigma : float, default=10.0
+        :math:`\sigma` of ``"inverse"`` weights: the larger it is, the more equal the weights are.
+    normalized : bool, default=False
+        Whether the Laplacian is normalised by the degrees, :math:`L = I - D^{-1/2} W D^{-1/2}` on the rows that have links
+        (eq. 15 of [1]_).
+    metric
+        As in :class:`KNN`.
+    queries
+        As in :class:`KNN`. A pair that is linked in one direction only then has half its weight.
+    random_state
+        As in :class:`KNN`.
+
+    References
+    ----------
+    .. [1] E. Kokiopoulou and Y. Saad, "Enhanced graph-based dimensionality reduction with repulsion Laplaceans",
+       Pattern Recognition 42, 2009. https://doi.org/10.1016/j.patcog.2009.04.005
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Repulsion
+    >>> X, y = [[0.0], [1.0], [1.5], [3.0]], ["a", "a", "b", "b"]
+    >>> Repulsion(1, weights="binary").build(X, y)[0].laplacian.toarray()
+    array([[ 0.,  0.,  0.,  0.],
+           [ 0.,  1., -1.,  0.],
+           [ 0., -1.,  1.,  0.],
+           [ 0.,  0.,  0.,  0.]])
+    """
+
+    reads_labels = True
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        *,
+        weights: str = "inverse",
+        sigma: float = 10.0,
+        normalized: bool = False,
+        metric: str | Callable[..., float] = "euclidean",
+        queries: int | None = None,
+        random_state: int = 0,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.sigma = sigma
+        self.normalized = normalized
+        self.metric = metric
+        self.queries = queries
+        self.random_state = random_state
+
+    @property
+    def is_laplacian(self) -> bool:
+        return not self.normalized
+
+    def requests(self) -> list[Request]:
+        return [Request(self.n_neighbors, self.metric, queries=self.queries, random_state=self.random_state)]
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        check_choice("weights", self.weights, ("inverse", "binary"))
+        sampled = self.queries is not None and self.queries < data.size
+        if check_choice("normalized", self.normalized, (False, True)) and sampled:
+            raise ValueError(
+                f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
+            )
+        rows, cols, _ = data.nearest(self.requests()[0])
+        own, other = data.classes[rows], data.classes[cols]
+        differ = (own >= 0) & (other >= 0) & (own != other)
+        rows, cols = rows[differ], cols[differ]
+        values = np.ones(rows.size) if self.weights == "binary" else self._inverse(data, rows, cols)
+        if not sampled:
+            return data.symmetric_weights(rows, cols, values)
+        return data.size / self.queries * data.symmetric_weights(rows, cols, values, "mean")
+
+    def _inverse(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Eq. 12. Two zero vectors have the relative distance 0."""
+        require_features(self.metric, 'weights="inverse"')
+        squares = data.squares[rows] + data.squares[cols]
+        apart = squares - 2 * data.inner_products(rows, cols)
+        relative = np.divide(apart, squares, out=np.zeros_like(apart), where=squares > 0)
+        return 1 / (check_positive("sigma", self.sigma) + np.maximum(relative, 0))
+
+    def term(self, W: sparse.csr_array) -> Term:
+        if not self.normalized:
+            return super().term(W)
+        n = W.shape[0]
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        linked = (degrees > 0).astype(np.float64)
+        scale = sparse.diags_array(np.divide(1.0, np.sqrt(degrees), out=np.zeros(n), where=degrees > 0))
+        return Term(1.0, Structured(n, -sparse.csr_array(scale @ W @ scale), diag=linked), diagonal(linked))
+
+
+class ClosestPairs(Graph):
+    """Links each class to the rows of other classes that are closest to it, with weight 1: the margin of :class:`lapwing.MFA`.
+
+    Parameters
+    ----------
+    n_pairs : int, default=20
+        How many pairs per class are linked, the closest ones; all of them where a class has fewer. The graph has the pairs of
+        all classes.
+    metric
+        As in :class:`KNN`.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import ClosestPairs
+    >>> ClosestPairs(1).build([[0.0], [1.0], [1.5], [3.0]], ["a", "a", "b", "b"])[0].laplacian.toarray()
+    array([[ 0.,  0.,  0.,  0.],
+           [ 0.,  1., -1.,  0.],
+           [ 0., -1.,  1.,  0.],
+           [ 0.,  0.,  0.,  0.]])
+    """
+
+    reads_labels = True
+
+    def __init__(self, n_pairs: int = 20, *, metric: str | Callable[..., float] = "euclidean"):
+        self.n_pairs = n_pairs
+        self.metric = metric
+
+    def requests(self) -> list[Request]:
+        return [Request(self.n_pairs, self.metric, among="other_class")]
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        n_pairs = check_count("n_pairs", self.n_pairs)
+        # Among the n closest pairs of a class, a row occurs at most n times, so that n neighbours per row are enough
+        # candidates.
+        rows, cols, d = data.nearest(Request(min(n_pairs, data.n - 1), self.metric, among="other_class"))
+        own = data.classes[rows]
+        longest = np.zeros(own.max() + 1)
+        np.maximum.at(longest, own, d)
+        # Lengths that differ only by rounding become equal.
+        lengths = np.round(d / np.where(longest > 0, longest, 1.0)[own], 10)
+        order = np.lexsort((cols, rows, lengths, own))
+        sizes = np.bincount(own)
+        rank = np.arange(own.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        some = order[rank < n_pairs]
+        return data.symmetric_weights(rows[some], cols[some], np.ones(some.size))
+
+
+def require_mean(symmetry: str, queries: int) -> None:
+    if symmetry not in ("auto", "mean"):
+        raise ValueError(
+            f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={queries} searches for those of one; '
+            'use symmetry="mean"'
+        )
+
+
+def nearest_fitted(both: Data, n_fitted: int, request: Request) -> Edges:
+    """The nearest fitted rows of each new row. Classes are not read, since new rows have none."""
+    if request.n_neighbors > n_fitted:
+        raise NoPlaceError(
+            f"n_neighbors={request.n_neighbors} is more than the {n_fitted} fitted rows that new ones are placed among; use "
+            "fewer neighbours"
+        )
+    return search(both, request, np.arange(n_fitted, both.n), np.arange(n_fitted))
+
+
+def within(data: Data, request: Request, radius: float, queries: np.ndarray, members: np.ndarray) -> Edges:
+    """All pairs of a query and another member up to a distance."""
+    metric = request.metric
+    if is_named(metric, "precomputed") and sparse.issparse(data.X):
+        check_non_negative(data.X, 'metric="precomputed", which takes distances')
+        stored = sparse.coo_array(data.X)
+        rows, cols, d = stored.row.astype(np.intp), stored.col.astype(np.intp), stored.data.astype(np.float64)
+    elif is_named(metric, "euclidean", "l2", "cosine") and not request.metric_params:
+        angles = is_named(metric, "cosine")
+        if angles:
+            data.require_nonzero_rows('metric="cosine"')
+        space, reach = (data.unit, np.sqrt(2 * radius)) if angles else (data, radius)
+        near = space.within_radius(queries, members, np.full(queries.size, reach))
+        rows, cols = np.repeat(queries, [own.size for own in near]), np.concatenate([np.empty(0, np.intp), *near])
+        d = space.paired_distances(rows, cols)
+        d = d * d / 2 if angles else d
+    else:
+        d, cols = metric_distances(data, request, queries, members, members.size)
+        rows, cols, d = np.repeat(queries, members.size), members[cols].ravel(), d.ravel()
+    kept = (d <= radius) & (rows != cols)
+    return rows[kept], cols[kept], d[kept]
+
+
+def distances_among(data: Data, rows: np.ndarray, request: Request) -> np.ndarray:
+    """The distance of each of some rows from each other one of them."""
+    if is_named(request.metric, "precomputed") and sparse.issparse(data.X):
+        entries = sparse.coo_array(data.X[rows][:, rows])
+        d, wanted = entries.data[entries.row != entries.col], rows.size * (rows.size - 1)
+        if d.size < wanted:
+            raise ValueError(
+                f't="half-median" needs the distances of all pairs, and X, a sparse matrix of distances, lacks '
+                f'{wanted - d.size} of {wanted}; use t="auto" or a number, or a dense matrix'
+            )
+        return d
+    return search(data, request._replace(n_neighbors=rows.size - 1, among="all", search=None), rows, rows)[2]
+
+
+def heat_weights(exponents: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """``exp(-exponents)`` of directed edges. A row far away from all others keeps faint edges, in proportion to each other.
+
+    Such a row hardly counts, and it is still placed beside its neighbours. Free maps divide by the roots of degrees, so that
+    rounding would decide where a row of degree 1e-40 is placed.
+    """
+    nearest = np.full(n, np.inf)
+    np.minimum.at(nearest, rows, exponents)
+    linked = np.isfinite(nearest)
+    if np.sum(linked & (nearest > VANISHED)) > OUTLIERS * linked.sum():
+        return np.exp(-exponents)  # the width is wrong, and the graph says so
+    return np.exp(np.maximum(nearest - FAINT, 0.0)[rows] - exponents)
+
+
+def sees_reach(weights: Any) -> bool:
+    """Whether weights depend on the k-th distances of both rows, as ``"self-tuning"`` and functions of three arguments do."""
+    if not callable(weights):
+        return is_named(weights, "self-tuning")
+    try:
+        parameters = signature(weights).parameters.values()
+    except (TypeError, ValueError):  # a compiled function has no signature
+        return False
+    places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in places and p.default is Parameter.empty for p in parameters) == 3
+
+
+def reach_of(edges: Any, n: int) -> np.ndarray:
+    """The longest edge from each row. Where it has length 0, or there is none, the mean of the others takes its place."""
+    reach = np.zeros(n)
+    np.maximum.at(reach, edges[0], edges[2].astype(np.float64))
+    far = reach > 0
+    return np.where(far, reach, reach[far].mean() if far.any() else 1.0)
+
+
+def require_features(metric: Any, what: str) -> None:
+    if is_named(metric, "precomputed"):
+        raise ValueError(f'{what} reads features, and with metric="precomputed" X holds distances; use another')
+
+
+def refuse_negative(weights: Any, share: float, instead: str) -> None:
+    """Raise where a share of the weights is negative, since the Laplacian would not be positive semi-definite."""
+    if share > 0:
+        raise ValueError(
+            f"weights={weights!r} gives negative weights on {share:.1%} of the edges; a graph Laplacian needs weights >= 0: "
+            f"use {instead}, or data without negative entries"
+        )
+
+
+def require_positive_degrees(weights: Any, rows: np.ndarray, W: sparse.csr_array) -> None:
+    """Raise where a row has edges, but all their weights are 0."""
+    linked = np.zeros(W.shape[0], dtype=bool)
+    linked[rows] = True
+    dead = linked & (np.asarray(W.sum(axis=1)).ravel() <= 0)
+    if dead.any():
+        raise ValueError(
+            f"weights={weights!r} gives weight 0 to all edges of {int(dead.sum())} samples (the first is row "
+            f"{np.flatnonzero(dead)[0]}), {dead.mean():.1%} of all: use other weights, a larger t or more neighbours"
+        )

@@ -1,0 +1,362 @@
+"""F: rows as coordinates in which the problem is solved, and the way back to features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import solve_triangular
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+
+from ._validation import check_positive
+from .data import EPS, Data, squared_lengths
+from .operators import Array, Structured, row_blocks
+from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solve
+
+OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
+# Sums of squares outside of these have lost digits, or leave no room for factors, by the type of the rows.
+LEAST_SQUARES, MOST_SQUARES = {"float64": 1e-280, "float32": 1e-62}, 1e300
+SHORT = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
+LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
+LANCZOS_SIDE = 4000  # from a Gram matrix of this size on, few of many directions are found by Lanczos
+LANCZOS_SHARE = 20  # and only where fewer than 1 in this many directions are asked for
+FEWEST_FOUND = 64  # how many directions Lanczos finds at least, so that rules see how the variance is spread
+MOST_DIRECTIONS = 1024  # of large sparse rows, a share of the variance is looked for among this many directions
+SEEN = 1e-12  # rounding of an exponent of a Gaussian kernel below this is not looked at
+VANISHED = 750.0  # exp(-x) is 0 from here on
+MEDIAN_ROWS = 1000  # this many rows show the medians of the columns well enough
+
+
+class Keep(NamedTuple):
+    """``pca=``: how many principal directions the problem is solved in.
+
+    Attributes
+    ----------
+    share : None, int or float
+        None keeps all directions of the rank, a whole number keeps that many, and a fraction keeps that share of the
+        variance.
+    n_components : int
+        How many directions the method asks for.
+    least : int or None
+        With ``pca="auto"``, at least this many directions are kept, or all there are. None where the user chose ``share``:
+        keeping fewer directions than components is then an error.
+    principal : bool
+        Whether coordinates are along principal directions even where all are kept. Orthogonal directions need this.
+    """
+
+    share: Any = None
+    n_components: int = 1
+    least: int | None = None
+    principal: bool = False
+
+    @property
+    def at_most(self) -> int | None:
+        """A bound on the number of directions that is known before the variances are."""
+        return int(self.share) if isinstance(self.share, Integral) else self.least if self.share == 0 else None
+
+    def count(self, values: np.ndarray, total: float) -> int:
+        """How many directions to keep, given the variances of all directions of the rank, descending, and their ``total``."""
+        rank = values.size
+        if rank == 0:
+            raise RankError(
+                "X is constant: all samples are equal, or so nearly that rounding hides it, so there is no direction to find"
+            )
+        if self.share is None:
+            return rank
+        if isinstance(self.share, Integral):
+            kept = int(self.share)
+        else:  # the fewest leading directions that hold this share of the total
+            kept = 1 + int(np.searchsorted(np.cumsum(values), self.share * total * (1 - 1e-12)))
+        if self.least is not None:
+            return min(max(kept, self.least), rank)
+        if isinstance(self.share, Integral) and kept > rank:
+            raise RankError(f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less")
+        if kept < min(self.n_components, rank):
+            raise ValueError(
+                f"pca={self.share} keeps {kept} directions, fewer than n_components={self.n_components}; raise pca, lower "
+                'n_components, or use pca="auto"'
+            )
+        return min(kept, rank)
+
+
+class Centre(NamedTuple):
+    """What is subtracted from the rows: their mean under ``degrees``, their plain mean where these are None, or nothing.
+
+    ``is_seen`` says whether the constraint changes with what is subtracted. A diagonal constraint does, and a Laplacian does
+    not.
+    """
+
+    degrees: np.ndarray | None = None
+    at_origin: bool = False
+    is_seen: bool = True
+
+
+class Coordinates(NamedTuple):
+    """The rows in the coordinates that the problem is solved in, and the way back.
+
+    Attributes
+    ----------
+    data : Data
+        The rows in these coordinates.
+    mean : ndarray
+        What is subtracted, in these coordinates.
+    back : callable
+        From (p, k) in these coordinates to (k, n_features).
+    origin : ndarray
+        What is subtracted, in features; for a kernel, the means of the columns of its matrix.
+    spectrum : tuple or None
+        The variances of all principal directions, descending, and their total.
+    n_pca : int or None
+        How many directions were kept; None where all columns are the coordinates.
+    features : Kernel, Nystroem or None
+        What gives the features of rows that a kernel stands for.
+    """
+
+    data: Any
+    mean: np.ndarray
+    back: Callable[[np.ndarray], np.ndarray]
+    origin: np.ndarray
+    spectrum: tuple[np.ndarray, float] | None = None
+    n_pca: int | None = None
+    features: Any = None
+
+    def form(self, M: Structured) -> Any:
+        """``Fᵀ M F``."""
+        return self.data.form(M, self.mean)
+
+    def spread(self, degrees: np.ndarray) -> np.ndarray:
+        """The sums of squares of the coordinates, each sample weighed by its degree."""
+        return self.data.spread(self.mean, degrees)
+
+
+class Free(NamedTuple):
+    """F = I, so that forms are the matrices themselves."""
+
+    n: int
+
+    def form(self, M: Structured) -> Any:
+        return M.tosparse()
+
+
+def linear(data: Any, keep: Keep, centre: Centre) -> Coordinates:
+    """The columns of X, or its principal coordinates about its mean.
+
+    Principal coordinates are taken where directions are left out, and where the constraint does not show the rank of X.
+    """
+    plain = data.mean()
+    mean = np.zeros(data.d) if centre.at_origin else plain if centre.degrees is None else data.mean(centre.degrees)
+    whole = keep.share is None and centre.is_seen and not keep.principal
+    if whole and (data.is_large or data.n >= data.d):
+        return Coordinates(data, mean, np.transpose, mean)
+    about = mean if whole and centre.at_origin else plain
+    values, total, N, C = directions(data, about, keep)
+    F = data.in_coordinates(N, about) if C is None else Data(C, data.y, data.weights)
+    shift = np.zeros(F.d)
+    if centre.degrees is not None:
+        shift = F.mean(centre.degrees)
+    elif centre.at_origin and centre.is_seen and about is not mean:
+        shift = -(about @ N)
+    return Coordinates(F, shift, lambda V: (N @ V).T, mean, (values, total), N.shape[1])
+
+
+def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray, np.ndarray | None]:
+    """All variances, descending, their total, and the leading principal directions in columns.
+
+    They come from the smaller Gram matrix. For wide rows the fourth result has the coordinates of the rows.
+    """
+    large = min(data.n, data.d) > LANCZOS_ROWS and _is_truncated(data, keep)
+    few = _by_lanczos(data, about, keep) if large else None
+    if few is not None:
+        values, total, vectors = few
+    else:
+        G = data.gram(about)
+        floor = rounding(data.X.dtype, np.trace(G) + data.size * (about @ about))
+        values, vectors = np.linalg.eigh(G)
+        rank, total = numerical_rank(values, floor), float(np.maximum(values, 0).sum())
+        values, vectors = values[::-1][:rank], vectors[:, ::-1]
+    p = keep.count(values, total)
+    if len(vectors) == data.d and data.d <= data.n:
+        return values, total, vectors[:, :p], None
+    sigma, roots = np.sqrt(values[:p]), 1.0 if data.weights is None else np.sqrt(data.weights)[:, None]
+    C, F = roots * vectors[:, :p] / sigma, vectors[:, :p] * sigma / roots
+    N = data.weighted_sums(C, about)
+    if sigma.min() < SHORT * sigma.max():  # the Gram matrix holds squares, and has few digits for short directions
+        R = np.linalg.cholesky(N.T @ N).T
+        N, F = solve_triangular(R, N.T, trans="T").T, F @ R.T
+    return values, total, N, F.astype(data.X.dtype, copy=False)
+
+
+def in_range(dtype: Any, squares: float) -> bool:
+    """Whether rows of this type and sum of squares keep all their digits."""
+    return bool(LEAST_SQUARES[np.dtype(dtype).name] < squares < MOST_SQUARES)
+
+
+def rounding(dtype: Any, squares: float) -> float:
+    """The most that the rounding of data with this sum of squares, before it is centred, adds to an eigenvalue of its scatter."""
+    usual = LEAST_SQUARES[np.dtype(dtype).name] < squares < MOST_SQUARES
+    if not np.isfinite(squares) or (squares > 0 and not usual):
+        raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
+    return float(np.finfo(dtype).eps) ** 2 * squares
+
+
+def _is_truncated(data: Any, keep: Keep) -> bool:
+    """Whether so few of so many directions are asked for that Lanczos finds them faster than a whole decomposition."""
+    side, few = min(data.n, data.d), keep.at_most
+    if sparse.issparse(data.X):
+        return data.is_large or (few is not None and LANCZOS_SHARE * few < side)
+    return keep.share is not None and side > LANCZOS_SIDE and LANCZOS_SHARE * (few or 0) < side
+
+
+def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray] | None:
+    """Find twice as many directions each time until they are enough; None where a whole decomposition costs less."""
+    side, is_sparse = min(data.n, data.d), sparse.issparse(data.X)
+    if data.is_constant:
+        keep.count(np.empty(0), 0.0)  # raises, and says what is wrong
+    total = float(data.spread(about, np.ones(data.n)).sum())
+    gram = _gram_operator(data, about)
+    floor = rounding(data.X.dtype, total + data.size * (about @ about))
+    count = max(keep.at_most or 128, 0 if is_sparse else FEWEST_FOUND)
+    while True:
+        count = min(count, side - 1)
+        values, vectors = _largest(gram, count)
+        found = int((values > max(10 * side * EPS * values[0], floor)).sum())
+        p = keep.count(values[:found], total)
+        if p < count or found < count or keep.at_most is not None:
+            return values[:found], total, vectors
+        if is_sparse and count >= MOST_DIRECTIONS:
+            raise ValueError(
+                f"pca= asks for an energy that the first {count} directions of X, shape {data.X.shape}, do not hold, and more "
+                "are too many for a truncated decomposition; give pca= as a number of directions, such as pca=300"
+            )
+        if count == side - 1 or (not is_sparse and 2 * count * LANCZOS_SHARE > side):
+            return None
+        count *= 2
+
+
+def _gram_operator(data: Any, about: np.ndarray) -> LinearOperator:
+    """The smaller Gram matrix of the samples less ``about``, as an operator."""
+    F = data.centred(about)
+    if data.weights is not None:
+        F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
+    return F @ F.T if data.n < data.d else F.T @ F
+
+
+def _largest(gram: LinearOperator, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k largest eigenpairs, descending. Where Lanczos fails, since eigenvalues repeat, other solvers find them."""
+    try:
+        values, vectors = seeded_eigsh(gram, k, tol=1e-10)
+        return values[::-1], vectors[:, ::-1]
+    except LanczosError:
+        found = solve(-gram, None, k, bound=0.0, tol=1e-10)
+        return -found.values, found.vectors
+
+
+def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel) -> Coordinates:
+    """The same among the features that a kernel stands for; ``back`` gives coefficients of the rows.
+
+    The centred kernel matrix U S Uᵀ is the Gram matrix of features whose principal coordinates are U S^½. The linear problem
+    is solved in these coordinates. A direction V there is the function f(x) = k(x)ᵀ U S^-½ V.
+    """
+    dtype, K = K.dtype, K.astype(np.float64, copy=False)
+    w = np.ones(data.n) if data.weights is None else data.weights
+    roots, about_origin = np.sqrt(w)[:, None], centre.at_origin and keep.share is None and centre.is_seen
+    means = np.zeros(data.n) if about_origin else w @ K / w.sum()
+    overall = float(w @ means / w.sum())
+    G = roots * (K - means - (means[:, None] - overall)) * roots.T
+    trace, largest = float(np.trace(G)), float(np.abs(K).max())
+    if trace <= 0 and np.abs(G).max() > 1e-10 * largest:
+        raise ValueError(f"kernel={kernel.kernel!r} is not positive semi-definite on X; use another kernel or parameters")
+    floor = len(G) * (np.finfo(dtype).eps * trace if dtype == np.float32 else 10 * EPS * largest)
+    values, U = np.linalg.eigh(G)
+    total = float(np.maximum(values, 0).sum())
+    p = keep.count(values[::-1][: numerical_rank(values, floor)], total)
+    values, U = values[::-1][:p], U[:, ::-1][:, :p]
+    F, dual = Data(U * np.sqrt(values) / roots, weights=data.weights), roots * U / np.sqrt(values)
+    if not about_origin:  # in exact arithmetic all columns would sum to 0; those of directions near rounding do not quite
+        dual -= w[:, None] / w.sum() * dual.sum(axis=0)
+    shift = np.zeros(p)
+    if centre.at_origin:
+        shift = (overall - means) @ dual  # from the mean of the features to their origin
+    elif centre.degrees is not None:
+        shift = F.mean(centre.degrees)
+    return Coordinates(F, shift, lambda V: (dual @ V).T, means, None, p, kernel)
+
+
+class Kernel(NamedTuple):
+    """A kernel function by name or as a callable, and its parameters."""
+
+    kernel: Any = "rbf"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    params: dict | None = None
+
+    def __call__(self, X: Array, Y: Array | None = None) -> np.ndarray:
+        """The kernel between the rows of X and those of Y; None as Y is X."""
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            return X
+        # In float64, since float32 would lose digits here.
+        X, Y = (A if A is None else A.astype(np.float64, copy=False) for A in (X, Y))
+        try:
+            if isinstance(self.kernel, str) and self.kernel == "rbf":
+                K: Any = self._gaussian(X, Y)
+            elif callable(self.kernel):
+                K = pairwise_kernels(X, Y, metric=self.kernel, **(self.params or {}))
+            else:
+                if self.kernel in ("chi2", "additive_chi2"):  # scikit-learn has these for writable arrays only
+                    X, Y = (A if A is None or sparse.issparse(A) else np.require(A, requirements="W") for A in (X, Y))
+                options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+                K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"kernel={self.kernel!r} cannot be evaluated (a callable is given two rows): {error}") from error
+        K = K.toarray() if sparse.issparse(K) else np.asarray(K)
+        if not np.isfinite(K).all():
+            raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")
+        return K
+
+    def _gaussian(self, X: Array, Y: Array | None) -> np.ndarray:
+        """exp(-gamma |x - y|²), from products of rows about the columns' medians, and from differences where these lose digits.
+
+        Single rows that are far from all others do not move medians. Of sparse rows only columns without zeros are moved.
+        """
+        near = X if Y is None else Y
+        given = [near] if Y is None else [sparse.csr_array(X) if sparse.issparse(Y) else _dense(X), Y]
+        few = near[:: max(1, near.shape[0] // MEDIAN_ROWS)]
+        if not sparse.issparse(near):
+            middle = np.median(few, axis=0)
+            moved = [A - middle for A in given]
+        else:
+            full = np.all([np.bincount(A.indices, minlength=A.shape[1]) == A.shape[0] for A in given], axis=0)
+            middle = np.zeros(full.size)
+            middle[full] = np.median(few[:, full].toarray(), axis=0)
+            moved = [sparse.csr_array((A.data - middle[A.indices], A.indices, A.indptr), A.shape) for A in given]
+        gamma = 1 / near.shape[1] if self.gamma is None else check_positive("gamma", self.gamma)
+        K = mend_distances(euclidean_distances(*moved, squared=True), moved, given, gamma)
+        return np.exp(-gamma * K)
+
+
+def _dense(X: Array) -> np.ndarray:
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def mend_distances(squared: np.ndarray, moved: list[Array], given: list[Array], gamma: float) -> np.ndarray:
+    """Squared distances from products of rows, computed from differences where their rounding would be seen in the kernel.
+
+    The rounding is a share of the squared lengths of the rows about the medians. It is seen where both rows are long and their
+    distance is not.
+    """
+    X, Y = given[0], given[-1]
+    lengths = [squared_lengths(A) for A in (moved[0], moved[-1])]
+    i, j = (np.flatnonzero(part > SEEN / (EPS * gamma)) for part in lengths)
+    if not (i.size and j.size):
+        return squared
+    reach = VANISHED / gamma + 8 * EPS * (lengths[0].max() + lengths[1].max())
+    a, b = np.nonzero(squared[np.ix_(i, j)] < reach)
+    a, b = i[a], j[b]
+    for some in row_blocks(a.size, X.shape[1]):
+        squared[a[some], b[some]] = squared_lengths(X[a[some]] - Y[b[some]])
+    return squared

@@ -1,0 +1,186 @@
+"""Methods of the kernel map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
+
+from ..graphs import KNN, Graph
+from ..reducers import KernelReducer
+from .about import About
+from .locality import NEIGHBORS
+
+
+class KernelLPP(KernelReducer):
+    r"""Kernel Locality Preserving Projections: a map that is not linear and keeps linked samples close.
+
+    It is for data whose classes or neighbourhoods no straight direction can show, such as the arms of a spiral. A kernel says
+    how similar two samples are, and stands for features of which there may be infinitely many. The method is :class:`LPP`
+    among these features. A component is a sum of similarities to the fitted samples, with coefficients :math:`\alpha`, one
+    per sample:
+
+    .. math:: K L K \alpha = \lambda K D K \alpha                                                        \tag{1}
+
+    K is the centred kernel matrix, of the similarities of all pairs of samples. A graph says which samples belong together: D
+    is the diagonal matrix of its degrees, and L is its Laplacian. The eigenvectors of the smallest eigenvalues
+    :math:`\lambda` are the answer (equation 3.17 of [1]_).
+
+    With a linear kernel it is LPP. If all directions of K are kept, the embedding of the fitted samples does not depend on the
+    kernel at all: it is that of Laplacian eigenmaps. So ``pca="auto"`` keeps only the leading directions of K, unless a ridge
+    takes the place of this choice.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
+        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
+        reach this share of what all directions together reach, where a direction of eigenvalue :math:`\lambda` below 1
+        contributes :math:`1 - \lambda`. With ``penalty`` there is no such sum, and a float raises an error.
+    graph
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` adds ``SameClass()`` to the graph of None. The graph is built on X, and not on the kernel's features. With
+        ``kernel="precomputed"``, where there is no X, neighbours are searched by the distances that the kernel gives.
+    penalty
+        As in :class:`LPP`.
+    constraint : {"matrix", "orthogonal", "trace-ratio"}, default="matrix"
+        What the directions are subject to. ``"matrix"`` is (1). ``"orthogonal"`` takes orthonormal directions among the
+        kernel's features,
+
+        .. math::
+            \min_\alpha \operatorname{tr}(\alpha^\top K L K \alpha)
+            \quad\text{subject to}\quad \alpha^\top K \alpha = I                                           \tag{2}
+
+        which is kernel :class:`OLPP`. With ``graph=Reconstruction(5)`` or ``graph=-CodingLength(5)`` it is kernel
+        :class:`ONPP` or kernel :class:`LPCA`, and with ``graph=-Complete()`` it is kernel PCA. ``"trace-ratio"`` minimises
+        the quotient of both traces under (2), as in :class:`LPP`. ``"orthogonal"`` and ``"trace-ratio"`` take no ridge, and
+        their ``scaling`` is ``"unit"``.
+    kernel : str or callable, default="rbf"
+        How similar two samples are: any kernel of :func:`sklearn.metrics.pairwise.pairwise_kernels`, or ``"precomputed"``,
+        where X is the kernel matrix.
+    gamma : "auto", "scale", float or None, default="auto"
+        The width of the kernels that have one: the larger gamma is, the faster the similarity falls with the distance.
+        ``"scale"`` is 1 / (n_features * X.var()), ``"auto"`` is a share of that, and None is scikit-learn's default.
+
+        The share that ``"auto"`` takes is a half where no labels attract, and a quarter where labels and neighbours do. Where
+        labels alone attract, it is the number of directions that the variance is spread over, divided by 50; at most 1, and at
+        least 1 / √p for p columns that vary. The page "Defaults" of the documentation has the measurements.
+    degree : float, default=3
+        The degree of the polynomial kernel. Other kernels ignore it.
+    coef0 : float, default=1
+        The constant in the polynomial and sigmoid kernels. Other kernels ignore it.
+    kernel_params : dict, default=None
+        The parameters of a kernel that is a callable.
+    landmarks : int, default=None
+        Approximate the kernel by this many samples, drawn at random (the Nyström method, scikit-learn's
+        :class:`~sklearn.kernel_approximation.Nystroem`). Time and memory then grow linearly with the number of samples. None
+        keeps all, up to 10,000 samples. For more samples, None raises an error, because the kernel matrix would be too large.
+    random_state : int, RandomState instance or None, default=None
+        Makes the draw of the landmarks repeatable.
+    pca : "auto", None, int or float, default="auto"
+        How many leading eigenvectors of the centred kernel matrix, the principal directions among the kernel's features, the
+        method may use. A float in (0, 1] is the share of the variance to keep, an integer is the number of directions, and
+        None keeps all. The graph is built before the projection.
+
+        ``"auto"`` keeps 1.25 directions per component where no labels attract, all where labels alone attract, and 90 % of
+        the variance where labels and neighbours attract.
+    center
+        As in :class:`LPP`.
+    scaling
+        As in :class:`LPP`. ``"auto"`` is ``"constraint"`` or ``"unit"``, by the same rule as in LPP, and never ``"objective"``.
+    ridge : "auto" or float, default="auto"
+        How strongly directions of little variance are kept from winning by chance. This number, times the trace of the
+        constraint's matrix over the number of samples, is added to the diagonal of that matrix. 0 adds nothing.
+
+        ``"auto"`` is 0.03 where labels alone attract, 0.3 where labels and neighbours attract, and 0 where no labels do.
+    normalize, standardize
+        As in :class:`LPP`.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_components, n_samples)
+        The coefficients of the learnt functions, which are ``K(X, X_fit_) @ dual_coef_.T - intercept_``. Their sign is chosen
+        so that, in each row, the entry of largest absolute value is positive.
+    intercept_ : ndarray of shape (n_components,)
+        What is subtracted from each learnt function.
+    X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
+        The fitted samples; None with ``kernel="precomputed"``.
+    gamma_ : float or None
+        The value of ``gamma`` that was used, as a number.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by, those of ``X_fit_`` included; None where X was taken as it is.
+    nystroem_ : Nystroem
+        The map from samples to the features of the landmarks. Set only with ``landmarks``.
+    components_ : ndarray of shape (n_components, n_landmarks)
+        The directions among the features of the landmarks. Set only with ``landmarks``.
+    mean_ : ndarray of shape (n_landmarks,)
+        What is subtracted from the features of the landmarks. Set only with ``landmarks``.
+    eigenvalues_
+        As in :class:`LPP`. With ``constraint="trace-ratio"`` they are those of :math:`K (L - \rho D) K` at the least ratio
+        :math:`\rho`, and add up to 0.
+    trace_ratio_
+        As in :class:`LPP`.
+    rank_, n_pca_
+        As in :class:`LPP`.
+    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, section 3.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import KernelLPP
+    >>> KernelLPP(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    about = About("neighbours", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
+
+    def __init__(
+        self,
+        n_components: float | str | None = 2,
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        penalty: Graph | int | ArrayLike | None = None,
+        constraint: str = "matrix",
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+        landmarks: int | None = None,
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
+        scaling: str = "auto",
+        ridge: float | str = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
+    ):
+        super().__init__(
+            n_components,
+            graph=graph,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            landmarks=landmarks,
+            random_state=random_state,
+            pca=pca,
+            center=center,
+            scaling=scaling,
+            ridge=ridge,
+            normalize=normalize,
+            standardize=standardize,
+        )
+        self.penalty = penalty
+        self.constraint = constraint
+
+    # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.

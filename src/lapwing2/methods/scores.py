@@ -1,0 +1,130 @@
+"""Scores of single features."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..auto import GraphFacts
+from ..data import Data
+from ..graphs import KNN, Graph
+from ..operators import diagonal
+from ..problem import Problem, degree_sum, laplacian_sum
+from ..reducers import FeatureSelector
+from .locality import NEIGHBORS
+from .about import About
+
+
+class LaplacianScore(FeatureSelector):
+    r"""Laplacian Score: selects the features that differ little between neighbours, compared with how much they vary overall.
+
+    .. math::
+        L_r = \frac{\tilde f_r^\top L \tilde f_r}{\tilde f_r^\top D \tilde f_r}, \qquad
+        \tilde f_r = f_r - \frac{f_r^\top D 1}{1^\top D 1} 1                                     \tag{1}
+
+    for each column :math:`f_r` of X, with L = D - W the Laplacian of a graph of neighbours and D its degrees [1]_.
+    :class:`LPP` minimises the same quotient over all directions; here it is taken for each feature alone. So two features
+    that say the same are both selected. With ``graph=SameClass()`` it is supervised, and :math:`L_r = 1 / (1 + F_r)`, where
+    :math:`F_r` is the score of :class:`FisherScore` [2]_.
+
+    Parameters
+    ----------
+    n_features_to_select : int or None, default=None
+        How many features to keep, those of the smallest scores; of features with equal scores the first ones. None keeps half
+        of them, and at least one. Constant features are never kept, and asking for more than there are others raises an
+        error.
+    graph
+        As in :class:`LPP`. None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` is ``KNN(5) + SameClass()``. With more than 100,000 rows (2,000,000 of a tensor on a GPU), None, k and
+        ``"semi"`` search for the neighbours of a sample of 20,000 rows. The thesis [2]_ has neighbours and weights by the cosine,
+        ``KNN(5, metric="cosine", weights="cosine")``, which suit data without negative entries only. Where graphs repel, L is
+        the signed sum, and D has the degrees of those that attract. Distances depend on the scale of the features, and scores
+        do not: standardise features of different units first.
+    constraint : {"degree", "identity"}, default="degree"
+        What counts as the variance of a feature. ``"degree"`` is (1), in which samples with many neighbours weigh more.
+        ``"identity"`` has I in the place of D, for the samples that have links: the plain variance about the plain mean (thesis
+        eq. 6.9 of [2]_),
+
+        .. math:: L_r = \frac{f_r^\top L f_r}{\|f_r - \mu_r 1\|^2}, \qquad \mu_r = \frac{1}{n} 1^\top f_r       \tag{2}
+
+        for n samples.
+    normalize
+        As in :class:`LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The score of each feature, by (1) or (2): between 0 and 2 where nothing repels, and infinite for a constant feature.
+    support_ : ndarray of shape (n_features,)
+        Which features were selected; :meth:`get_support` returns it.
+    n_features_to_select_ : int
+        How many features were selected.
+    sampling_ : dict or None
+        How certain the scores are where the graph searched for the neighbours of a sample of the rows; None where it searched
+        for all. ``error`` is the root mean squared error of the scores as a share of them, estimated from two halves of the
+        links.
+    n_connected_components_, graph_, recall_, fit_times_, n_features_in_, feature_names_in_
+        As in :class:`LPP`.
+    n_samples_seen_, moments_
+        As in :class:`LPP`.
+
+    See Also
+    --------
+    FisherScore : By classes.
+    LPP : Combines features instead.
+
+    References
+    ----------
+    .. [1] X. He, D. Cai and P. Niyogi, "Laplacian Score for feature selection", Advances in Neural Information Processing
+       Systems 18, 2005.
+    .. [2] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, chapter 6.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing import LaplacianScore
+    >>> from lapwing.graphs import KNN
+    >>> X, y = load_iris(return_X_y=True)
+    >>> score = LaplacianScore(2, graph=KNN(5, metric="cosine", weights="cosine")).fit(X)
+    >>> score.get_support(indices=True)
+    array([2, 3])
+    >>> score.transform(X).shape
+    (150, 2)
+    """
+
+    about = About("features", NEIGHBORS, "D")
+    default_graph: ClassVar[Any] = KNN
+
+    def __init__(
+        self,
+        n_features_to_select: int | None = None,
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        constraint: str = "degree",
+        normalize: str | None = "auto",
+    ):
+        super().__init__(n_features_to_select)
+        self.graph = graph
+        self.constraint = constraint
+        self.normalize = normalize
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        terms = self._terms(data, graphs)
+        D = degree_sum(terms)
+        return Problem(terms, D if self.constraint == "degree" else diagonal(D.diagonal() > 0))  # (1), (2)
+
+    def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        degrees = problem.degrees
+        assert degrees is not None
+        total, mean = data.total(degrees), data.mean(degrees)
+        variance = data.spread(mean, degrees) / total
+        varying = ~negligible(variance, variance + mean**2, data.X.dtype)
+        attraction = data.form_diagonal(laplacian_sum(problem.minimise), mean) / total
+        return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
+
+
+def negligible(variance: np.ndarray, squares: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Whether the variance may be nothing but the rounding of data with this mean square."""
+    return variance <= (2 * float(np.finfo(dtype).eps)) ** 2 * squares

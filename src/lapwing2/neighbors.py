@@ -1,0 +1,269 @@
+"""Exact nearest neighbours. Of equally distant rows those of the lowest number count, on any machine and number of threads.
+
+A Data proposes candidates, with a distance that all other rows exceed, in whatever way is fast: by an index, by tiles in
+single precision, on a GPU. It also measures distances. What the neighbours are is decided here, once for all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.neighbors import VALID_METRICS, NearestNeighbors
+from sklearn.utils.random import sample_without_replacement
+
+from ._validation import check_choice, check_count
+
+TIE = 1e-9  # distances count as equal where they differ by no more than this share
+SPARE = 4  # candidates that are asked for beyond the k nearest
+PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
+DOUBTFUL_ROWS = 1000  # queries in doubt that are settled at a time
+AMONG = ("all", "same_class", "other_class")
+KNOWN_METRICS = sorted({*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"]} - {"pyfunc"})
+
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # directed: from rows, to columns, distances
+
+
+class NoPlaceError(ValueError):
+    """Raised by a graph that has no rule for placing a new row among the fitted ones."""
+
+
+class Request(NamedTuple):
+    """The neighbours that a graph asks for: how many, in which metric, of which rows and among which."""
+
+    n_neighbors: int
+    metric: Any = "euclidean"
+    metric_params: dict | None = None
+    among: str = "all"
+    search: Any = None
+    queries: int | None = None
+    random_state: int = 0
+
+    def is_sampled(self, n: int) -> bool:
+        """Whether neighbours are searched for fewer than all n rows."""
+        return self.queries is not None and self.queries < n
+
+    def checked(self, n: int) -> Request:
+        """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
+        check_choice("among", self.among, AMONG)
+        if not (self.search is None or is_named(self.search, "torch") or hasattr(self.search, "get_params")):
+            raise ValueError(
+                f'search={self.search!r} must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such '
+                "as sklearn.neighbors.KNeighborsTransformer()"
+            )
+        if not isinstance(self.metric_params, dict | None):
+            raise ValueError(
+                f"metric_params={self.metric_params!r} must be a dict of the metric's own parameters, or None"
+            )
+        if self.queries is not None:
+            check_count("queries", self.queries)
+            if check_count("random_state", self.random_state, 0) >= 2**32:
+                raise ValueError(f"random_state={self.random_state} must be a whole number below 2**32")
+            if hasattr(self.search, "get_params"):
+                raise ValueError(
+                    f"queries={self.queries} searches exactly and search={self.search!r} by another program; leave one out"
+                )
+        if check_count("n_neighbors", self.n_neighbors) >= n:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
+                f"neighbour; use n_neighbors={n - 1} or less"
+            )
+        queries = None if self.queries is None or self.queries >= n else self.queries
+        return self._replace(n_neighbors=int(self.n_neighbors), queries=queries)
+
+
+def is_named(value: Any, *names: str) -> bool:
+    """Whether a parameter is one of these words. A callable is none of them."""
+    return isinstance(value, str) and value in names
+
+
+def find(data: Any, request: Request) -> Edges:
+    """Edges to the k nearest other rows of each row that is asked for: of all, of the same class, or of other classes."""
+    if hasattr(request.search, "get_params"):
+        return _by_transformer(data, request)
+    everyone = np.arange(data.n)
+    queries = everyone if request.queries is None else sample(data.n, request.queries, request.random_state)
+    if request.among == "all":
+        return search(data, request, queries, everyone)
+    classes, known = data.classes, data.classes >= 0
+    parts = []
+    for c in range(classes.max() + 1):
+        inside = classes == c if request.among == "same_class" else known & (classes != c)
+        parts.append(search(data, request, queries[classes[queries] == c], np.flatnonzero(inside)))
+    rows, cols, d = map(np.concatenate, zip(*parts, strict=True))
+    order = np.argsort(rows, kind="stable")
+    return rows[order], cols[order], d[order]
+
+
+def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
+    """Edges from each query to its k nearest members, nearest first.
+
+    A query that is a member is not its own neighbour. The candidates are measured and chosen from. Where they leave in doubt
+    whether a row that was left out is as near, as copies and lattices do, all members within that distance are looked at.
+    """
+    cosine = isinstance(request.metric, str) and request.metric == "cosine"
+    if request.metric_params or not (cosine or request.metric in ("euclidean", "l2")):
+        return _by_metric(data, request, queries, members)
+    if cosine:
+        data.require_nonzero_rows('metric="cosine"')
+        data = data.unit
+    itself = bool(queries.size and np.isin(queries[:1], members).any())
+    k, m = min(request.n_neighbors, members.size - itself), min(request.n_neighbors + 1 + SPARE, members.size)
+    if k < 1 or not queries.size:
+        return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
+    if m == members.size:
+        cols, beyond = np.broadcast_to(members, (queries.size, m)), np.full(queries.size, np.inf)
+    else:
+        cols, beyond = data.candidates(queries, members, m)
+    found, d = choose(cols, data.distances(queries, cols), k)
+    doubt = np.flatnonzero(beyond <= d[:, -1] * (1 + 2 * TIE))
+    for some in np.array_split(doubt, 1 + doubt.size // DOUBTFUL_ROWS) if doubt.size else ():
+        near = data.within_radius(queries[some], members, d[some, -1] * (1 + 2 * TIE))
+        # Filled up with the row itself, which is infinitely far.
+        cols = np.repeat(queries[some, None], max(map(len, near)), axis=1)
+        for row, own in zip(cols, near, strict=True):
+            row[: len(own)] = own
+        found[some], d[some] = choose(cols, data.distances(queries[some], cols), k)
+    if cosine:  # of unit rows, half the squared distance is one minus the cosine
+        d = np.where(d * d / 2 <= PARALLEL, 0.0, d * d / 2)
+    return np.repeat(queries, k), found.ravel(), d.ravel()
+
+
+def choose(cols: np.ndarray, d: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest; of rows that tie with the k-th, those of the lowest numbers."""
+    kth = np.partition(d, k - 1, axis=1)[:, k - 1 : k]
+    rank = (d >= kth * (1 - TIE)).astype(np.int8) + (d > kth * (1 + TIE))
+    order = np.lexsort((cols, rank), axis=1)[:, :k]
+    cols, d = np.take_along_axis(cols, order, axis=1), np.take_along_axis(d, order, axis=1)
+    order = np.lexsort((cols, d), axis=1)
+    return np.take_along_axis(cols, order, axis=1), np.take_along_axis(d, order, axis=1)
+
+
+def sample(n: int, queries: int, seed: int) -> np.ndarray:
+    """A seeded sample of the rows, in ascending order."""
+    return np.sort(sample_without_replacement(n, queries, random_state=seed)).astype(np.intp)
+
+
+def bound(half_squares: Any, half_lengths: Any, d: int, eps: float, sign: int = -1) -> Any:
+    """The least, or largest, distance that may lie behind half a squared distance that was found by products."""
+    rounding = 2 * eps * (8 + np.sqrt(d)) * (6 * half_lengths + 4 * np.maximum(half_squares, 0))
+    return np.sqrt(2 * np.maximum(half_squares + sign * rounding, 0))
+
+
+def _by_metric(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
+    """The k nearest in a metric of scikit-learn or of the user, whose distances are taken as they are."""
+    itself = bool(queries.size and np.isin(queries[:1], members).any())
+    k = min(request.n_neighbors, members.size - itself)
+    if k < 1 or not queries.size:
+        return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
+    if is_named(request.metric, "precomputed") and sparse.issparse(data.X):
+        return _among_stored(data.X, queries, members, k)
+    m = min(k + 1 + SPARE, members.size)
+    while True:
+        d, cols = metric_distances(data, request, queries, members, m)
+        cols = members[cols]
+        d[cols == queries[:, None]] = np.inf
+        found, near = choose(cols, d, k)
+        if m == members.size or (d[:, -1] > near[:, -1] * (1 + 2 * TIE)).all():
+            return np.repeat(queries, k), found.ravel(), near.ravel()
+        m = min(4 * m, members.size)  # rows that were left out may be as near as the k-th
+
+
+def metric_distances(
+    data: Any, request: Request, queries: np.ndarray, members: np.ndarray, m: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and places of the m nearest members, by scikit-learn."""
+    metric, params = request.metric, dict(request.metric_params or {})
+    if isinstance(metric, str) and metric not in KNOWN_METRICS:
+        raise ValueError(f"metric={metric!r} is not known; use a callable, or one of {', '.join(KNOWN_METRICS)}")
+    if not data.has_features:
+        raise ValueError(
+            f'metric={metric!r} needs features, and kernel="precomputed" gives none; use "euclidean", the kernel\'s own '
+            'distance, or "cosine"'
+        )
+    X = data.X.astype(np.float64) if data.X.dtype == np.float32 else data.X
+    given = is_named(metric, "precomputed")
+    if given and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"metric={metric!r} needs X to be a square matrix of distances, and it has shape {X.shape}; use another metric"
+        )
+    try:
+        index = NearestNeighbors(metric=metric, p=params.pop("p", 2), metric_params=params or None)
+        index.fit(X[members][:, members] if given else X[members])
+        d, cols = index.kneighbors(X[queries][:, members] if given else X[queries], m)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"metric={metric!r}, metric_params={request.metric_params!r} cannot be used on rows of shape {X.shape}: {error}"
+        ) from error
+    require_numbers(d, f"metric={metric!r}, metric_params={request.metric_params!r}")
+    return d.astype(np.float64), cols
+
+
+def require_numbers(d: np.ndarray, what: str) -> None:
+    """Raise where a distance is NaN: it is neither nearer nor farther than any other, so that neighbours would be arbitrary."""
+    if np.isnan(d).any():
+        raise ValueError(
+            f'{what} gives NaN as a distance, as "correlation" does for constant rows; remove such rows, or use another metric'
+        )
+
+
+def _among_stored(X: sparse.csr_array, queries: np.ndarray, members: np.ndarray, k: int) -> Edges:
+    """The neighbours from a sparse matrix of distances that holds only those of near rows."""
+    entries = sparse.coo_array(X[queries])
+    rows, cols = entries.coords
+    kept = np.isin(cols, members) & (queries[rows] != cols)
+    rows, cols, d = rows[kept], cols[kept], entries.data[kept].astype(np.float64)
+    counts = np.bincount(rows, minlength=queries.size)
+    if counts.min() < k:
+        row = int(np.argmin(counts))
+        raise ValueError(
+            f"n_neighbors={k} is more than X, a sparse matrix of distances, has for row {queries[row]}: {counts[row]}; use fewer "
+            "neighbours, or a matrix of more distances"
+        )
+    found, near = choose_listed(rows, cols, d, k, counts)
+    return np.repeat(queries, k), found.ravel(), near.ravel()
+
+
+def choose_listed(
+    rows: np.ndarray, cols: np.ndarray, d: np.ndarray, k: int, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`choose` for candidates in a list, in which rows have different numbers of them."""
+    place = np.argsort(rows, kind="stable")
+    rank = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    table, length = np.full((counts.size, counts.max()), -1, dtype=np.intp), np.full((counts.size, counts.max()), np.inf)
+    table[rows[place], rank], length[rows[place], rank] = cols[place], d[place]
+    return choose(table, length, k)
+
+
+def _by_transformer(data: Any, request: Request) -> Edges:
+    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own neighbour."""
+    if not data.has_features:
+        raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
+    if request.among != "all":
+        raise ValueError(f'search= finds neighbours among all rows; among="{request.among}" must go without it')
+    k = request.n_neighbors
+    try:
+        transformer = clone(request.search).set_params(n_neighbors=k)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"search={request.search!r} must be a neighbours transformer with a parameter n_neighbors, such as "
+            "sklearn.neighbors.KNeighborsTransformer()"
+        ) from error
+    if "mode" in transformer.get_params():
+        transformer.set_params(mode="distance")
+    found = sparse.coo_array(transformer.fit_transform(data.X))
+    require_numbers(found.data, f"search={request.search!r}")
+    rows, cols, d = found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64)
+    other = rows != cols
+    rows, cols, d = rows[other], cols[other], d[other]
+    counts = np.bincount(rows, minlength=data.n)
+    cols, d = choose_listed(rows, cols, d, min(k, counts.max(initial=1)), counts)
+    return _finite(cols, d)
+
+
+def _finite(cols: np.ndarray, d: np.ndarray) -> Edges:
+    """The edges of a table in which some rows have fewer than others."""
+    there = np.isfinite(d)
+    return np.nonzero(there)[0], cols[there], d[there]

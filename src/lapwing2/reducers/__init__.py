@@ -1,0 +1,23 @@
+"""The one ``fit``, and the maps: what F is, what is solved, what is kept and how new rows come in."""
+
+from ..auto import Rules
+from .base import Reducer, build_terms
+from .feature import FeatureSelector
+from .free import FreeReducer
+from .kernel import KernelReducer
+from .linear import LinearReducer
+from .multilinear import MultilinearReducer
+from .projecting import Found, ProjectingReducer
+
+__all__ = [
+    "FeatureSelector",
+    "Found",
+    "FreeReducer",
+    "KernelReducer",
+    "LinearReducer",
+    "MultilinearReducer",
+    "ProjectingReducer",
+    "Reducer",
+    "Rules",
+    "build_terms",
+]

@@ -1,0 +1,300 @@
+"""The only ``fit`` of the library: from rows and graphs to a problem, its map, its solution and what is kept of it."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import validate_data
+
+from .. import auto
+from .._documented import Documented
+from .._validation import caller_stacklevel, check_count
+from ..data import Data, validated
+from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
+from ..operators import Structured
+from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
+from ..solvers import TOLERANCES, CertificateWarning, RankError, Solution, certify
+
+# Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
+# are as those of the whole graph (docs/scaling.md).
+MANY_ROWS, SAMPLED_ROWS = 100_000, 20_000
+NAMES = ("supervised", "semi")  # graphs that a user may give by name
+
+
+class Reducer(Documented, TransformerMixin, BaseEstimator):
+    """Base of all estimators, with the only ``fit`` of the library.
+
+    A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
+    :class:`MultilinearReducer`, :class:`FeatureSelector`).
+
+    It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised,
+    subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
+
+    It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or name a class
+    of graphs, as in ``default_graph = KNN``. It may also write ``default_penalty``, ``__init__`` where its parameters differ
+    from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_report``, which stores attributes
+    beside the map's own.
+
+    It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
+
+    Examples
+    --------
+    Every estimator of lapwing is one:
+
+    >>> from lapwing import LPP
+    >>> from lapwing.reducers import Reducer
+    >>> issubclass(LPP, Reducer)
+    True
+    """
+
+    n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
+    default_penalty: ClassVar[Any] = Repulsion  #: The graph that ``penalty=7`` stands for.
+    _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
+    _rules: ClassVar[auto.Rules] = auto.Rules()  # what "auto" stands for
+    _choices: ClassVar[dict[str, tuple]] = {}  # values of parameters, where they are not those of every method
+    _orthogonal: ClassVar[bool] = False
+    _takes_sparse: ClassVar[bool] = True
+    _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
+    _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
+
+    __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}
+
+    def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
+        """Learn the map.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples. ``TSA`` takes images or tensors, of shape (n_samples, n1, n2, ...). Most linear methods, and the scores,
+            also take rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a
+            Parquet data set of pyarrow, a Zarr array, or a dask array.
+        y : array-like of shape (n_samples,), default=None
+            Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does
+            not. The graph ``Target`` takes numbers, or a matrix of several targets, NaN where unknown. For a Parquet data set
+            it may also be the name of the column of labels.
+        **weights : dict
+            ``sample_weight``, an array of shape (n_samples,): how many samples each row stands for. A weight of 2 is the row
+            twice, a weight of 0 is no such row, and fractions are in between. It acts only where graphs are of classes alone
+            (``SameClass()``, ``OtherClass()``, ``Complete()``), as those of ``MMC`` and ``FisherScore`` are. Graphs of
+            neighbours count rows, and equal rows are each other's neighbours.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(validated(self, X, y, **weights))
+
+    def _fit(self, data: Data) -> Any:
+        """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""
+        data, scale, graphs, chosen, problem = self._posed(data)  # A and B
+        F = self._map(data, problem, graphs, chosen)  # F
+        found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
+        certificate = self._certified(found, data)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # what an earlier fit has found
+        self.settings_, self.scale_, self.graph_, self.certificate_ = chosen, scale, graphs.graph, certificate
+        # Where nothing attracts, the terms that repel are counted.
+        parts = [t.laplacian for t in problem.minimise if t.coefficient > 0] or [t.laplacian for t in problem.minimise]
+        whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
+        self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
+        self._store(data, F, problem, graphs, found)
+        self.n_features_in_ = data.d
+        if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
+            validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
+        return data.to_caller(self)
+
+    def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
+        """The problem, and what was decided on the way to it."""
+        graphs = self._graphs(data)
+        chosen = auto.settings(self, graphs, data)
+        scale = auto.units(self, graphs, chosen, data)
+        data = data if scale is None else data.divided(scale)
+        data = data.with_neighbors(graphs.requests)
+        return data, scale, graphs, chosen, self._problem(data, graphs)
+
+    def _graphs(self, data: Data) -> auto.GraphFacts:
+        """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
+        n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
+        many = self._samples_rows and n > MANY_ROWS
+        graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
+        graph = sized(clone(graph), getattr(self, "n_components", None)) if graph is given else graph
+        if penalty is not None or self._needs_penalty:
+            penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many)
+        graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
+        if data.weights is not None:
+            self._require_weighable(graphs)
+        return graphs
+
+    def problem(self, X: Any, y: Any = None) -> Problem:
+        """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
+
+        Returns
+        -------
+        Problem
+            ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
+            ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
+        """
+        return self._posed(validated(self, X, y))[-1]
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.
+
+        Parameters
+        ----------
+        n_neighbors : int
+            How many neighbours it has: what ``graph=7`` gives, or else ``n_neighbors`` of the class.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no default graph; give graph=")
+
+    def _problem(self, data: Data, graphs: auto.GraphFacts) -> Problem:
+        """What is minimised, subject to what. As here it is LPP's: L over D, or over the Laplacian of ``penalty``."""
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        constraint, penalty = getattr(self, "constraint", "matrix"), graphs.penalty
+        if constraint == "orthogonal":
+            if penalty is not None:
+                raise ValueError(
+                    f'penalty={penalty!r} has no part in constraint="orthogonal"; use constraint="trace-ratio", or subtract it '
+                    "from graph="
+                )
+            return Problem(terms, ORTHOGONAL)
+        B = degree_sum(terms) if penalty is None else laplacian_sum(build_terms("penalty", penalty, data))
+        return Problem(terms, B, ratio=constraint == "trace-ratio")
+
+    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Any:
+        raise NotImplementedError
+
+    def _solve(self, F: Any, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Any:
+        raise NotImplementedError
+
+    def _store(self, data: Data, F: Any, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
+        """Store what the fitted estimator keeps; every map adds its own attributes."""
+        raise NotImplementedError
+
+    def _terms(self, data: Data, graphs: auto.GraphFacts) -> list[Term]:
+        """The terms of ``graph=``, at least one of which links samples."""
+        return build_terms("graph", graphs.graph, data, graphs.equal_say)
+
+    def _certified(self, found: Any, data: Data) -> Any:
+        """How well the problem is solved; a warning where that is not well enough. None where nothing was solved."""
+        solved = found if isinstance(found, list) else [getattr(found, "solution", found)]
+        if not isinstance(solved[0], Solution):
+            return None
+        tolerance = TOLERANCES[np.dtype(data.X.dtype).name]
+        certificates = [certify(solution, tolerance) for solution in solved]
+        for certificate in certificates:
+            if not max(certificate.residual, certificate.constraint_error) <= tolerance:
+                warnings.warn(
+                    f"{type(self).__name__} solved its problem less well than to {certificate.tolerance:.1g} ({certificate}); "
+                    "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one",
+                    CertificateWarning,
+                    stacklevel=caller_stacklevel(),
+                )
+        return certificates if isinstance(found, list) else certificates[0]
+
+    def _require_weighable(self, graphs: auto.GraphFacts) -> None:
+        why = None
+        if not self._takes_weights:
+            why = f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
+        for graph in [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]:
+            for _, leaf in graph.signed():
+                if leaf.reads_features or leaf.indexes_rows or leaf.requests():
+                    why = why or (
+                        f"{type(leaf).__name__} counts rows: rows that are repeated are each other's neighbours, so that no "
+                        'weight equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
+                    )
+        if why:
+            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = self._takes_sparse
+        graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
+        given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
+        by_size = isinstance(penalty, Integral)  # an integer is the size of a Repulsion or a ClosestPairs graph
+        by_name = isinstance(graph, str) and graph in NAMES
+        tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
+        return tags
+
+
+def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: bool = False) -> Graph:
+    """The graph that the user means by None, a size, a name, a graph or a matrix. With ``many`` rows a default is sampled."""
+    if isinstance(graph, Graph):
+        return graph
+    if graph is None:
+        found = default() if size is None else default(size)
+        return _sampled(found) if many else found
+    if isinstance(graph, Integral) and not isinstance(graph, bool):
+        found = default(check_count(name, graph))
+        return _sampled(found) if many else found
+    if isinstance(graph, str) and graph in NAMES and name == "graph":
+        if graph == "supervised":
+            return SameClass()
+        near = default(size)
+        near = KNN(size) if near.reads_labels else near
+        return (_sampled(near) if many else near) + SameClass()
+    if sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
+        return Precomputed(graph)
+    given = repr(graph)
+    given = given if len(given) < 100 else given[:97] + "..."
+    raise ValueError(
+        f'{name}={given} must be None, a number of neighbours, "supervised", "semi", a lapwing graph, or a matrix of weights'
+    )
+
+
+def _sampled(graph: Graph) -> Graph:
+    """The graph, with searches for a sample of the rows."""
+    places = [name for name in graph.get_params() if name == "queries" or name.endswith("__queries")]
+    return graph.set_params(**dict.fromkeys(places, SAMPLED_ROWS))
+
+
+def sized(graph: Graph, n_components: Any) -> Graph:
+    """The graph with the ``n_components`` of the estimator, in those parts that leave it to the estimator."""
+    k = int(n_components) if isinstance(n_components, Integral) else None
+    for part in (graph, *graph.get_params().values()):
+        if isinstance(part, Graph) and getattr(part, "n_components", 0) is None:
+            part.set_params(n_components=k)
+    return graph
+
+def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) -> list[Term]:
+    """The terms of a graph that link samples. Raise if nothing attracts; warn if the repulsion graph has no edge.
+
+    With ``equal_say``, graphs that attract are scaled to a total degree of n, so that in a sum with coefficients 1 and 1 both
+    count equally.
+    """
+    terms = []
+    for coefficient, leaf in graph.signed():
+        own = leaf.terms(data)
+        if equal_say and coefficient > 0 and not leaf.counts_pairs:
+            total = sum(term.coefficient * data.total(term.degrees.diagonal()) for term in own)
+            coefficient *= data.size / total if total > 0 else 1.0
+        terms += own if coefficient == 1 else [term.scaled(coefficient) for term in own]
+    empty = [not term.laplacian.links_samples(data.weights) for term in terms]
+    pulling = [term.coefficient > 0 for term in terms]
+    if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
+        raise RankError(
+            f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
+        )
+    if any(e and not p for e, p in zip(empty, pulling, strict=True)):
+        warnings.warn(
+            "the repulsion graph is empty, so nothing is repelled: no sample has one of another class among its nearest; "
+            "use more neighbours",
+            UserWarning,
+            stacklevel=caller_stacklevel(),
+        )
+    # An empty graph may still have degrees, which belong to the constraint. Its Laplacian is set to exactly 0, without
+    # rounding.
+    nothing = Structured(terms[0].laplacian.n)
+    return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]

@@ -1,0 +1,105 @@
+"""Scores: the map F takes one column of X at a time, so that a projection is a choice of columns."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import auto
+from .._validation import check_count
+from ..data import Data
+from ..problem import Problem
+from ..solvers import RankError
+from .base import Reducer
+
+DIGITS = 12  # scores are compared by this many digits, so that rounding does not decide between features
+
+
+class FeatureSelector(SelectorMixin, Reducer):
+    """Base of the scores: a score says what each feature is worth, and this class selects features by it.
+
+    Subclasses write ``_problem(data, graphs)`` and ``_scores(data, problem)``, which returns the scores, and which features
+    vary.
+
+    Parameters
+    ----------
+    n_features_to_select
+        As in :class:`lapwing.LaplacianScore`.
+
+    Examples
+    --------
+    A score by the range of the features:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import Empty
+    >>> from lapwing.problem import ORTHOGONAL, Problem
+    >>> from lapwing.reducers import FeatureSelector
+    >>> class Narrow(FeatureSelector):
+    ...     "Selects the features of the smallest range."
+    ...     def default_graph(self, n_neighbors):
+    ...         return Empty()
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(graphs.graph.terms(data), ORTHOGONAL)
+    ...     def _scores(self, data, problem):
+    ...         ranges = np.ptp(data.X, axis=0)
+    ...         return ranges, ranges > 0
+    >>> Narrow(2).fit(load_iris().data).get_support(indices=True)
+    array([1, 3])
+    """
+
+    _largest: ClassVar[bool] = False  # whether large scores are the good ones
+    _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
+    _takes_weights: ClassVar[bool] = True
+    _samples_rows: ClassVar[bool] = True
+
+    def __init__(self, n_features_to_select: int | None = None):
+        self.n_features_to_select = n_features_to_select
+
+    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Data:
+        if self.n_features_to_select is not None:
+            check_count("n_features_to_select", self.n_features_to_select)
+        return data
+
+    def _solve(
+        self, F: Data, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        scores, varying = self._scores(data, problem)
+        return scores, varying, self._count(varying)
+
+    def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def _count(self, varying: np.ndarray) -> int:
+        """``n_features_to_select`` as a number."""
+        most = int(varying.sum())
+        if most == 0:
+            raise RankError(
+                "X is constant: no feature varies, or so little that rounding hides it, so there is none to select"
+            )
+        if self.n_features_to_select is None:
+            return min(max(1, varying.size // 2), most)
+        if self.n_features_to_select > most:
+            raise RankError(
+                f"n_features_to_select={self.n_features_to_select} is more than the {most} of {varying.size} features that vary; "
+                f"constant ones are never selected: use n_features_to_select={most} or less"
+            )
+        return int(self.n_features_to_select)
+
+    def _store(self, data: Data, F: Data, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
+        scores, varying, k = found
+        mantissa, exponent = np.frexp(-scores if self._largest else scores)
+        best_first = np.lexsort((np.ldexp(np.round(mantissa, DIGITS), exponent), ~varying))
+        self.n_features_to_select_, self.scores_ = k, scores
+        self.support_ = np.isin(np.arange(scores.size), best_first[:k])
+        del self.scale_, self.certificate_  # columns are not divided, and nothing is solved
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "scores_")

@@ -1,0 +1,263 @@
+"""The free map: F = I. Every sample has coordinates of its own, and a new sample is placed among its neighbours."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from .. import auto
+from .._validation import caller_stacklevel, check_choice, check_count
+from ..data import Data, canonical, validated
+from ..graphs import Graph, affine_extension, barycentric_weights, nearest_fitted
+from ..maps import OUT_OF_RANGE, Free, in_range
+from ..neighbors import NoPlaceError, Request, is_named
+from ..operators import Array
+from ..problem import Problem, laplacian_sum
+from ..solvers import Solution, fix_signs, solve
+from .base import Reducer
+
+
+class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
+    """Base of the free methods. A method says what the problem is, and this class solves it and places new samples.
+
+    See :class:`Reducer` for what a method writes.
+
+    Parameters
+    ----------
+    n_components, graph, extension, normalize
+        As in :class:`lapwing.TangentialMaps`.
+
+    Examples
+    --------
+    A method of your own:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.operators import identity
+    >>> from lapwing.problem import Problem
+    >>> from lapwing.reducers import FreeReducer
+    >>> class Smooth(FreeReducer):
+    ...     "Coordinates that differ little between neighbours."
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
+    """
+
+    n_neighbors: ClassVar[int] = 12  # how many neighbours the default graph has
+    _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree")}
+    _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
+    _reads_features: ClassVar[bool] = False  # whether the problem reads X itself
+    _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        extension: str = "affine",
+        normalize: str | None = "auto",
+    ):
+        self.n_components = n_components
+        self.graph = graph
+        self.extension = extension
+        self.normalize = normalize
+
+    def _graphs(self, data: Data) -> auto.GraphFacts:
+        """The graphs, with widths and coefficients written out, since new rows are linked by them."""
+        check_count("n_components", self.n_components)
+        if "extension" in self.get_params(deep=False):
+            check_choice("extension", self.extension, self._extensions)
+        graphs = super()._graphs(data)
+        if graphs.is_sampled:
+            raise ValueError(
+                f"graph={graphs.graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave "
+                "queries out, or use a linear map such as LPP"
+            )
+        if self._reads_features or graphs.graph.reads_features:
+            if data.is_constant:
+                raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
+            if not in_range(data.X.dtype, data.squares.sum()):
+                raise ValueError(OUT_OF_RANGE)
+        graph = graphs.graph.resolved(data)
+        graph = with_equal_say(graph, data) if graphs.equal_say else graph
+        return graphs._replace(graph=graph, equal_say=False)
+
+    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Free:
+        return Free(data.n)
+
+    def _solve(
+        self, F: Free, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
+    ) -> Solution:
+        b = problem.degrees
+        assert b is not None
+        if not b.all():
+            warnings.warn(
+                f"samples without links: {int((b == 0).sum())} (the first is row {np.flatnonzero(b == 0)[0]}); placed at 0",
+                UserWarning,
+                stacklevel=caller_stacklevel(),
+            )
+        return solve(
+            F.form(laplacian_sum(problem.minimise)),
+            b,
+            self.n_components,
+            deflate=np.ones((data.n, 1)),
+            semidefinite=graphs.graph.is_semidefinite,
+            crowded=self._crowded or data.d <= 3,  # up to three columns are taken for a surface
+        )
+
+    def _store(self, data: Data, F: Free, problem: Problem, graphs: auto.GraphFacts, found: Solution) -> None:
+        assert problem.degrees is not None
+        del self.scale_  # columns are never divided
+        self.solver_, self.eigenvalues_, self.X_fit_ = found.solver, found.values, data.X
+        self._linked = np.flatnonzero(problem.degrees)
+        self.embedding_ = fix_signs((found.vectors * self._lengths(found.values)).T).T.astype(data.X.dtype)
+
+    def _lengths(self, values: np.ndarray) -> np.ndarray:
+        """The factors that the coordinates of each eigenvalue are multiplied by."""
+        return np.ones(values.size)
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Learn the coordinates of the rows of X and return them. Equal rows get the mean of their coordinates.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        return self.fit(X, y).transform(X)
+
+    def transform(self, X: Any, links: Any = None) -> np.ndarray:
+        """The coordinates of rows. Fitted rows keep theirs, and others are placed among their nearest fitted neighbours.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, fitted or new.
+        links : array-like or sparse matrix of shape (n_samples, n_fitted), default=None
+            Weights that link the rows of X to the fitted ones, in the place of a search. They are needed where the graph cannot
+            search, as ``Precomputed`` cannot.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        X = alike(validated(self, X, fitting=False).X, self.X_fit_)
+        if links is not None:
+            return self._by_links(X, self._checked_links(links, X.shape[0])).astype(X.dtype)
+        known, group = places_among(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
+        sizes = np.bincount(known)
+        stored = np.stack([np.bincount(known, column) / sizes for column in self.embedding_.T.astype(np.float64)], axis=1)
+        Y = np.empty((X.shape[0], self.embedding_.shape[1]), dtype=X.dtype)
+        Y[group >= 0] = stored[group[group >= 0]]
+        new = np.flatnonzero(group < 0)
+        if new.size:
+            Y[new] = self._extended(X[new])
+        return Y
+
+    def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
+        W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
+        if W.shape != (n, len(self.embedding_)) or (W.nnz and W.data.min() < 0):
+            raise ValueError(
+                f"links must be of shape {(n, len(self.embedding_))}, new by fitted samples, and not negative; got shape "
+                f"{W.shape}"
+            )
+        return W
+
+    def _by_links(self, X: Array, W: sparse.csr_array) -> np.ndarray:
+        """The means of the linked samples."""
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        W = sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ W
+        return W @ self.embedding_.astype(np.float64)
+
+    def _extended(self, X: Array) -> np.ndarray:
+        """The places of new rows, by an affine map of the patch of their neighbours, or by barycentric weights."""
+        pulling = [graph for coefficient, graph in self.graph_.signed() if coefficient > 0]
+        searching = [graph for graph in pulling if _searches_features(graph)]
+        if not searching:
+            raise NoPlaceError(
+                f"X has {X.shape[0]} rows that were not fitted, and the graph ({type(self.graph_).__name__}) has no neighbour "
+                "search among features to place them; give links= to transform, or use TangentAlignment(12) or KNN(5)"
+            )
+        graph: Any = searching[0]
+        both, n = self._both(X)
+        k, fitted, new = graph.n_neighbors, np.arange(n), np.arange(n, both.n)
+        request = Request(k, graph.metric, getattr(graph, "metric_params", None))
+        near = nearest_fitted(both, n, request)[1].reshape(-1, k)
+        Y = self.embedding_[self._linked].astype(np.float64)
+        if self.extension == "barycentric":
+            return np.einsum("bi,bid->bd", barycentric_weights(both, new, near, 1e-3), Y[near])
+        return affine_extension(both, Y, new, near)
+
+    def _both(self, X: Array) -> tuple[Data, int]:
+        """The fitted rows that have links, the new rows after them, and how many of them are fitted."""
+        fitted = validated(self, self.X_fit_[self._linked], fitting=False)
+        return fitted.stacked(X), fitted.n
+
+    def _links(self, X: Array, graph: Graph | None = None) -> sparse.csr_array:
+        """The links of new rows by the graph, or by one part of it."""
+        W = (self.graph_ if graph is None else graph).links(*self._both(X))
+        return sparse.csr_array((W.data, self._linked[W.indices], W.indptr), shape=(X.shape[0], len(self.embedding_)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
+
+
+def with_equal_say(graph: Graph, data: Data) -> Graph:
+    """The graph with coefficients such that all parts that attract have the same total degree."""
+    parts = []
+    for coefficient, leaf in graph.signed():
+        if coefficient > 0 and not leaf.counts_pairs:
+            total = sum(data.total(term.coefficient * term.degrees.diagonal()) for term in leaf.terms(data))
+            coefficient *= data.size / total if total > 0 else 1.0
+        parts.append(coefficient * leaf)
+    return sum(parts[1:], start=parts[0])
+
+
+def alike(X: Array, other: Array) -> Array:
+    """X as a sparse array where ``other`` is one, and as a dense one where it is not."""
+    if sparse.issparse(other):
+        return canonical(X) if sparse.issparse(X) else sparse.csr_array(X)
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def _searches_features(graph: Any) -> bool:
+    plain = not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
+    return graph.reads_features and hasattr(graph, "n_neighbors") and plain
+
+
+def places_among(fitted: Array, X: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers that equal fitted rows share, and the number of each row of X, -1 where it is not a fitted row."""
+    numbers: dict[bytes, int] = {}
+    known = np.array([numbers.setdefault(row, len(numbers)) for row in _row_bytes(fitted)])
+    return known, np.array([numbers.get(row, -1) for row in _row_bytes(X)])
+
+
+def _row_bytes(X: Array) -> list[bytes]:
+    """The rows as keys of a dictionary, which are equal for equal rows."""
+    if not sparse.issparse(X):
+        return [row.tobytes() for row in X + 0.0]  # adding 0.0 turns -0 into 0
+    X = canonical(X).copy()
+    X.eliminate_zeros()
+    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes() for a, b in ends]

@@ -1,0 +1,222 @@
+"""The kernel map: a linear map of the features that a kernel stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.kernel_approximation import Nystroem
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .. import auto, maps
+from .._validation import check_choice, check_count, check_positive
+from ..data import Data, KernelData, validated
+from ..graphs import Graph
+from ..maps import Coordinates, Kernel
+from ..operators import Array, row_blocks
+from ..problem import Problem
+from ..solvers import fix_signs
+from .projecting import ProjectingReducer
+
+LARGEST_KERNEL = 10_000  # the kernel matrix of up to this many samples is formed and decomposed, which takes about 5 GB
+
+
+class KernelReducer(ProjectingReducer):
+    """Base of the kernel methods; see :class:`Reducer` for what a method writes.
+
+    Parameters
+    ----------
+    n_components, graph, kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca, center, scaling, ridge
+        As in :class:`lapwing.KernelLPP`.
+    normalize, standardize
+        As in :class:`lapwing.KernelLPP`.
+
+    Examples
+    --------
+    A method of your own:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.operators import identity
+    >>> from lapwing.problem import Problem
+    >>> from lapwing.reducers import KernelReducer
+    >>> class Smooth(KernelReducer):
+    ...     "Functions of unit variance that differ little between neighbours."
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    >>> Smooth(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
+    """
+
+    _takes_weights: ClassVar[bool] = True
+    # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
+    _rules: ClassVar[auto.Rules] = auto.Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
+
+    def __init__(
+        self,
+        n_components: float | str | None = 2,
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+        landmarks: int | None = None,
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
+        scaling: str = "auto",
+        ridge: float | str = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
+    ):
+        self.n_components = n_components
+        self.graph = graph
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.pca = pca
+        self.center = center
+        self.scaling = scaling
+        self.ridge = ridge
+        self.normalize = normalize
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
+        data = validated(self, X, y, **weights)
+        self._require_room(data)
+        if not self._is_precomputed:
+            return self._fit(data)
+        n_given, K = data.X.shape[1], data.X
+        kept = None if data.weights is None or n_given == data.n else np.flatnonzero(np.asarray(weights["sample_weight"]))
+        kernel_data = KernelData(K if kept is None else K[:, kept], data.y, data.weights)
+        kernel_data.given = data.given
+        self._fit(kernel_data)
+        if kept is not None:  # columns of samples of weight 0 count for nothing
+            dual = np.zeros((len(self.dual_coef_), n_given), dtype=self.dual_coef_.dtype)
+            dual[:, kept] = self.dual_coef_
+            self.dual_coef_ = dual
+        return self
+
+    fit.__doc__ = ProjectingReducer.fit.__doc__
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _require_room(self, data: Data) -> None:
+        if self.landmarks is not None:
+            check_count("landmarks", self.landmarks)
+            if self._is_precomputed:
+                raise ValueError(
+                    f'landmarks={self.landmarks!r} are rows of X, and kernel="precomputed" has none; leave one out'
+                )
+            if data.weights is not None:
+                raise ValueError(
+                    f"sample_weight does not act on {self!r}: landmarks={self.landmarks!r} are drawn among rows, whatever these "
+                    "weigh; leave one of the two out"
+                )
+            if self.landmarks > data.n:
+                raise ValueError(f"landmarks={self.landmarks} is more than the {data.n} samples; use fewer, or None")
+        elif data.n > LARGEST_KERNEL:
+            raise ValueError(
+                f"the kernel matrix of {data.n} samples would take {8e-9 * data.n**2:.0f} GB; give landmarks=, such as "
+                "landmarks=1000"
+            )
+
+    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
+        """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""
+        gamma, centre = self._width(data, graphs), auto.centre(self.center, problem)
+        kernel = Kernel(self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
+        if self.landmarks is None:
+            return maps.kernel(data, chosen.keep, centre, kernel(data.X), kernel)
+        drawn = check_random_state(self.random_state).permutation(data.n)[: self.landmarks]
+        nystroem = self._from_landmarks(kernel, data.X[drawn].astype(np.float64), drawn)
+        features = Data(kernel(data.X, nystroem.components_) @ nystroem.normalization_.T)
+        return maps.linear(features, chosen.keep, centre)._replace(features=(kernel, nystroem))
+
+    def _width(self, data: Data, graphs: auto.GraphFacts) -> float | None:
+        """``gamma`` as a number. "scale" is 1 / (number of features times their variance), and "auto" is a share of that."""
+        if not isinstance(self.gamma, str):
+            return None if self.gamma is None else check_positive("gamma", self.gamma)
+        check_choice("gamma", self.gamma, ("auto", "scale"))
+        if self._is_precomputed or callable(self.kernel):
+            return None
+        share = auto.width_share(graphs, data) if self.gamma == "auto" else 1.0
+        # Divided columns have a variance of 1 each; of others, what their means differ by counts as well.
+        variance = 1.0 if data.is_divided else float(np.mean(data.deviations() ** 2) + np.var(data.mean()))
+        scale = 1 / (data.d * variance) if variance > 0 else 1.0
+        return scale * share
+
+    def _from_landmarks(self, kernel: Kernel, basis: Array, drawn: np.ndarray) -> Nystroem:
+        """The features of scikit-learn from landmarks, by its formula. Only their kernel matrix is computed here."""
+        named = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
+        options = {"kernel_params": self.kernel_params} if callable(self.kernel) else named
+        nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
+        U, values, Vt = np.linalg.svd(kernel(basis))
+        nystroem.components_, nystroem.component_indices_, nystroem.n_features_in_ = basis, drawn, basis.shape[1]
+        nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt
+        return nystroem
+
+    def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
+        if self.landmarks is not None:
+            kernel, self.nystroem_ = F.features
+            self.mean_, self.components_ = F.origin, fix_signs(F.back(V))
+        else:
+            kernel, dual = F.features, F.back(V)
+            each = dual if data.weights is None else dual / data.weights  # a row may stand for several samples
+            signs = np.sign(np.sum(each * fix_signs(each), axis=1))
+            self.intercept_ = (signs * (dual @ F.origin + F.mean @ V)).astype(data.X.dtype)
+            self.X_fit_ = None if self._is_precomputed else data.X.copy()
+            self.dual_coef_ = np.ascontiguousarray(signs[:, None] * dual, dtype=data.X.dtype)
+        self.gamma_ = kernel.gamma
+
+    def transform(self, X: Any) -> Any:
+        """The coordinates of samples, one column per component.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples. With ``kernel="precomputed"``, the kernel between new and fitted samples, of shape
+            (n_samples, n_fitted).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        X = validated(self, X, fitting=False).X
+        if self.scale_ is not None:
+            X = sparse.csr_array(X @ sparse.diags_array(1 / self.scale_)) if sparse.issparse(X) else X / self.scale_.astype(X.dtype)
+        kernel = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
+        if self.landmarks is not None:
+            features = kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
+            return ((features - self.mean_) @ self.components_.T).astype(X.dtype)
+        Z = np.empty((X.shape[0], len(self.dual_coef_)), dtype=X.dtype)
+        for rows in row_blocks(X.shape[0], self.dual_coef_.shape[1]):
+            Z[rows] = kernel(X[rows], self.X_fit_) @ self.dual_coef_.T - self.intercept_
+        return Z
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_ if self.landmarks is not None else self.dual_coef_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_coef_") or hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags

@@ -1,0 +1,121 @@
+"""The linear map: F = X, so that a fitted model is a mean and a matrix."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from .. import auto, maps
+from ..data import FLOATS, Data, validated
+from ..graphs import Graph
+from ..maps import Coordinates
+from ..problem import Problem
+from ..solvers import fix_signs
+from .projecting import ProjectingReducer
+
+
+class LinearReducer(ProjectingReducer):
+    """Base of the linear methods; see :class:`Reducer` for what a method writes.
+
+    Parameters
+    ----------
+    n_components, graph, pca, center, normalize, standardize
+        As in :class:`lapwing.LPP`.
+
+    Examples
+    --------
+    A method of your own, which keeps apart what a graph links, by orthogonal directions:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.problem import ORTHOGONAL, Problem
+    >>> from lapwing.reducers import LinearReducer
+    >>> class Apart(LinearReducer):
+    ...     "Draws neighbours apart."
+    ...     _orthogonal = True
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)
+    >>> Apart(2, graph=7).fit_transform(load_iris().data).shape
+    (150, 2)
+    """
+
+    _takes_weights: ClassVar[bool] = True
+    _samples_rows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n_components: float | str | None = 2,
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
+        normalize: str | None = "auto",
+        standardize: str | bool = "auto",
+    ):
+        self.n_components = n_components
+        self.graph = graph
+        self.pca = pca
+        self.center = center
+        self.normalize = normalize
+        self.standardize = standardize
+
+    def transform(self, X: Any) -> Any:
+        """The coordinates of samples, one column per component.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, or whatever else :meth:`fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The coordinates. For a dask array they are a dask array, which is not computed yet.
+        """
+        check_is_fitted(self)
+        return validated(self, X, fitting=False).project(self.mean_, self.components_)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Points of the original space that have the given coordinates.
+
+        They are unique for orthogonal directions. For others they are the nearest to ``mean_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            The coordinates, as :meth:`transform` gives them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=FLOATS)
+        if X.shape[1] != len(self.components_):
+            raise ValueError(f"X has {X.shape[1]} columns, but the projection has {len(self.components_)} components")
+        scale = 1.0 if self.scale_ is None else self.scale_
+        directions = self.components_ * scale  # the directions among the divided columns
+        back = (directions if self._orthogonal else np.linalg.pinv(directions.T)) * scale
+        return (X @ back + self.mean_).astype(X.dtype, copy=False)
+
+    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
+        return maps.linear(data, chosen.keep, auto.centre(self.center, problem))
+
+    def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
+        scale, directions = 1.0 if self.scale_ is None else self.scale_, fix_signs(F.back(V))
+        self.mean_ = (F.origin * scale).astype(data.X.dtype)
+        self.components_ = (directions / scale).astype(data.X.dtype)
+        self.explained_ratio_ = data.explained(directions)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")

@@ -1,0 +1,320 @@
+"""The multilinear map: one matrix per mode, so that an image is never flattened into a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import auto
+from .._validation import check_choice, check_count, check_not_negative
+from ..data import FLOATS, Data
+from ..graphs import Graph
+from ..maps import rounding
+from ..operators import Structured, row_blocks
+from ..problem import ORTHOGONAL, Problem, laplacian_sum
+from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
+from .base import Reducer
+from .projecting import of_equal_trace, rounding_of_form
+
+AUTO_DIRECTIONS = 2  # n_components="auto" is this many directions per mode, where there are as many
+Modes = list[Any]  # a matrix (l, n_m) for each mode, None for the identity
+
+
+class Images(NamedTuple):
+    """The map F of samples of shape n1 x n2 x ..., each mode multiplied by its matrix, and seen from one of the modes."""
+
+    X: np.ndarray
+    mean: np.ndarray
+    modes: Modes
+    m: int = 0
+
+    def _bundles(self) -> np.ndarray:
+        """The projected samples. Seen from mode m, a sample is a bundle of vectors, in the last axis."""
+        Y = projected(self.X, self.mean, self.modes)
+        return np.moveaxis(Y, self.m + 1, -1).reshape(len(Y), -1, Y.shape[self.m + 1])
+
+    def form(self, M: Structured) -> np.ndarray:
+        r""":math:`\sum_{ij} M_{ij} Y_i^{(m)} Y_j^{(m)\top}`: M couples the vectors in the same place of all samples."""
+        bundles = self._bundles()
+        n, _, size = bundles.shape
+        total = np.zeros((size, size))
+        for places in row_blocks(bundles.shape[1], n * size):
+            block = np.ascontiguousarray(bundles[:, places])
+            total += block.reshape(-1, size).T @ (M @ block).reshape(-1, size)
+        return (total + total.T) / 2
+
+    def spread(self, degrees: np.ndarray) -> np.ndarray:
+        Y = self._bundles().reshape(len(self.X), -1)
+        return degrees @ np.einsum("ij,ij->i", Y, Y)
+
+
+class Solutions(list):
+    """The solution of each mode, the matrices of the modes, and how many times each was found."""
+
+    def __init__(self, solutions: list[Solution], modes: Modes, n_iter: int):
+        super().__init__(solutions)
+        self.modes, self.n_iter = modes, n_iter
+
+
+class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
+    """Base of the multilinear methods. A method says what the problem is, and this class solves it, one mode after the other.
+
+    See :class:`Reducer` for what a method writes.
+
+    Parameters
+    ----------
+    n_components, graph, penalty, max_iter, tol, image_shape, flatten, scaling, normalize
+        As in :class:`lapwing.TSA`.
+
+    Examples
+    --------
+    A method of your own:
+
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing.graphs import KNN
+    >>> from lapwing.operators import identity
+    >>> from lapwing.problem import Problem
+    >>> from lapwing.reducers import MultilinearReducer
+    >>> class SmoothImages(MultilinearReducer):
+    ...     "Small images that differ little between neighbours, beside how much they vary."
+    ...     def default_graph(self, n_neighbors):
+    ...         return KNN(n_neighbors)
+    ...     def _problem(self, data, graphs):
+    ...         return Problem(self._terms(data, graphs), identity(data.n))
+    >>> SmoothImages(3, graph=7).fit_transform(load_digits().images[:300]).shape
+    (300, 3, 3)
+    """
+
+    _takes_sparse: ClassVar[bool] = False
+    _choices: ClassVar[dict[str, tuple]] = {"scaling": ("unit", "constraint")}
+
+    def __init__(
+        self,
+        n_components: int | str | Sequence[int | str | None] | None = "auto",
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        penalty: Graph | int | ArrayLike | None = None,
+        max_iter: int = 3,
+        tol: float = 1e-6,
+        image_shape: Sequence[int] | None = None,
+        flatten: bool = False,
+        scaling: str = "unit",
+        normalize: str | None = "auto",
+    ):
+        self.n_components = n_components
+        self.graph = graph
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.tol = tol
+        self.image_shape = image_shape
+        self.flatten = flatten
+        self.scaling = scaling
+        self.normalize = normalize
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn the matrices of the modes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n1, n2, ...), or (n_samples, n_features) with ``image_shape``
+            The images, or their rows of pixels.
+        y : array-like of shape (n_samples,), default=None
+            Class labels, -1 where unknown, for graphs that use them.
+
+        Returns
+        -------
+        self
+        """
+        check_count("max_iter", self.max_iter)
+        check_choice("flatten", self.flatten, (False, True))
+        check_not_negative("tol", self.tol)
+        images = self._images(X, fitting=True)
+        self._sizes(images.ndim - 1)
+        data = Data(images.reshape(len(images), -1), y)
+        data.given, data.image_shape = X if self.image_shape is not None else None, images.shape[1:]
+        return self._fit(data)
+
+    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Images:
+        return Images(data.X.reshape(-1, *data.image_shape), data.mean().reshape(data.image_shape), [])
+
+    def _solve(
+        self, F: Images, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
+    ) -> Solutions:
+        """Solve for one mode after the other, the last one first. The other modes are kept, and start as the identity."""
+        sizes = self._sizes(F.mean.ndim)
+        modes: Modes = [None] * len(sizes)
+        solutions: list[Any] = [None] * len(sizes)
+        with single_blas_thread():  # the matrices are as small as a side of an image
+            for sweep in range(1, int(self.max_iter) + 1):
+                before = list(modes)
+                for m in reversed(range(len(sizes))):
+                    modes[m] = None
+                    solutions[m] = self._step(F._replace(modes=modes, m=m), problem, sizes[m])
+                    P = solutions[m].vectors.T
+                    modes[m] = P / np.linalg.norm(P, axis=1, keepdims=True) if self.scaling == "unit" else P
+                if sweep > 1 and all(_change(P, Q) <= self.tol for P, Q in zip(before, modes, strict=True)):
+                    break
+        return Solutions(solutions, modes, sweep)
+
+    def _step(self, F: Images, problem: Problem, size: Any) -> Solution:
+        """Solve the eigenproblem of one mode, for images that are projected along the other modes."""
+        terms, constraint = problem.minimise, problem.subject_to
+        assert constraint is not ORTHOGONAL
+        if self.normalize == "trace":
+            terms = of_equal_trace(terms, F)
+        A, B = F.form(laplacian_sum(terms)), F.form(constraint)
+        moved = np.sum(multiplied(F.mean[None], F.modes) ** 2)
+        floor = rounding(F.X.dtype, np.trace(B) + constraint.diagonal().sum() * moved)
+        if problem.degrees is None:
+            floor = max(floor, rounding_of_form(constraint, F))
+        automatic = isinstance(size, str)
+        try:
+            return solve(A, B, min(AUTO_DIRECTIONS, len(B)) if automatic else size, floor=floor)
+        except RankError as error:
+            if automatic:
+                return solve(A, B, None, floor=floor)
+            raise RankError(f"mode {F.m + 1} of the images, of size {len(B)}: {error}") from error
+
+    def _store(self, data: Data, F: Images, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
+        del self.scale_  # columns are never divided
+        self.n_iter_, self.rank_ = found.n_iter, tuple(solution.rank for solution in found)
+        self.n_components_ = tuple(len(P) for P in found.modes)
+        self.eigenvalues_ = [solution.values for solution in found]
+        self.mean_ = F.mean.astype(F.X.dtype)
+        self.components_ = [fix_signs(P).astype(F.X.dtype) for P in found.modes]
+        self.n_features_in_ = data.d
+
+    def transform(self, X: Any) -> np.ndarray:
+        """``X - mean_``, each mode multiplied by its matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n1, n2, ...), or (n_samples, n_features) with ``image_shape``
+            The images, or their rows of pixels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, l1, l2, ...), or (n_samples, l1 * l2 * ...) with ``flatten`` or ``image_shape``
+        """
+        check_is_fitted(self)
+        X = self._images(X, fitting=False)
+        Y = projected(X, self.mean_, self.components_).astype(X.dtype, copy=False)
+        return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """The images that have the given coordinates; of several, those nearest to ``mean_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, l1, l2, ...) or (n_samples, l1 * l2 * ...)
+            The coordinates, as :meth:`transform` gives them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n1, n2, ...), or (n_samples, n_features) with ``image_shape``
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, estimator=self)
+        if X.shape[1:] not in (self.n_components_, (self._n_features_out,)):
+            raise ValueError(
+                f"X has shape {X.shape}, but the projection has {self.n_components_} components; pass what transform returned"
+            )
+        back = [np.linalg.pinv(P.astype(np.float64)) for P in self.components_]
+        images = (multiplied(X.reshape(len(X), *self.n_components_), back) + self.mean_).astype(X.dtype, copy=False)
+        return images if self.image_shape is None else images.reshape(len(X), -1)
+
+    def _sizes(self, order: int) -> list[Any]:
+        """``n_components`` of each mode: a number, None for all there are, or "auto"."""
+        given = self.n_components
+        sizes = list(given) if isinstance(given, (tuple, list)) else [given] * order
+        if len(sizes) != order:
+            raise ValueError(
+                f"n_components={given!r} is for {len(sizes)} modes, but each sample of X has {order}; give one number for all "
+                "of them, or one for each"
+            )
+        for size in sizes:
+            if not (size is None or (isinstance(size, str) and size == "auto")):
+                check_count("n_components", size)
+        return sizes
+
+    def _images(self, X: Any, *, fitting: bool) -> np.ndarray:
+        """X as a validated array of images."""
+        least: Any = {"dtype": FLOATS, "ensure_min_samples": 2 if fitting else 1}
+        if self.image_shape is not None:
+            X = check_array(X, estimator=self, **least) if fitting else validate_data(self, X, reset=False, **least)
+            return X.reshape(len(X), *(_resolved(self.image_shape, X.shape[1]) if fitting else self.mean_.shape))
+        X = check_array(X, ensure_2d=False, allow_nd=True, input_name="X", estimator=self, **least)
+        if X.ndim < 3 or 0 in X.shape:
+            raise ValueError(
+                f"X has shape {X.shape}, but {type(self).__name__} takes images, an array of shape (n_samples, n1, n2) or of "
+                "higher order; reshape X, or give image_shape=(n1, n2) to pass images as the rows of a 2-D array"
+            )
+        if not fitting and X.shape[1:] != self.mean_.shape:
+            raise ValueError(
+                f"X holds images of shape {X.shape[1:]}, but {type(self).__name__} was fitted on images of shape "
+                f"{self.mean_.shape}"
+            )
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return prod(self.n_components_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = self.image_shape is not None
+        tags.input_tags.three_d_array = self.image_shape is None
+        return tags
+
+
+def projected(X: np.ndarray, mean: np.ndarray, modes: Modes) -> np.ndarray:
+    """``X - mean``, each mode multiplied by its matrix; in float64, a block of samples at a time."""
+    modes = modes or [None] * mean.ndim
+    shape = [size if P is None else len(P) for size, P in zip(mean.shape, modes, strict=True)]
+    Y = np.empty((len(X), *shape))
+    for rows in row_blocks(len(X), mean.size):
+        Y[rows] = multiplied(np.subtract(X[rows], mean, dtype=np.float64), modes)
+    return Y
+
+
+def multiplied(T: np.ndarray, modes: Modes) -> np.ndarray:
+    """Each sample, with every mode multiplied by its matrix."""
+    for axis, P in enumerate(modes, start=1):
+        if P is not None:
+            T = np.moveaxis(np.moveaxis(T, axis, -1) @ P.T, -1, axis)
+    return T
+
+
+def _change(P: np.ndarray, Q: np.ndarray) -> float:
+    """How far PᵀP is from QᵀQ, as a share of it. The other modes see P only through PᵀP."""
+    if P.shape != Q.shape:
+        return np.inf
+    return float(np.linalg.norm(P.T @ P - Q.T @ Q) / np.linalg.norm(P.T @ P))
+
+
+def _resolved(image_shape: Any, n_features: int) -> tuple[int, ...]:
+    """``image_shape`` with the side -1 filled in, where there is one."""
+    sides = tuple(image_shape) if isinstance(image_shape, (tuple, list)) else ()
+    whole = all(isinstance(side, Integral) and not isinstance(side, bool) and (side == -1 or int(side) > 0) for side in sides)
+    if len(sides) < 2 or not whole or sides.count(-1) > 1:
+        raise ValueError(
+            f"image_shape={image_shape!r} must be a tuple of two or more sides, such as (32, 32); one of them may be -1, which "
+            "stands for what is left"
+        )
+    known = prod(side for side in sides if side != -1)
+    if n_features % known or (-1 not in sides and n_features != known):
+        raise ValueError(
+            f"image_shape={image_shape!r} does not fit X, which has {n_features} features; the product of the sides must be that"
+        )
+    return tuple(n_features // known if side == -1 else int(side) for side in sides)

@@ -1,0 +1,28 @@
+"""The eigenproblem ``A v = lambda B v``, with symmetric A and B, for the smallest lambda."""
+
+from ._certificate import TOLERANCES, Certificate, CertificateWarning, certify, estimate_norm
+from ._inverse import inverse
+from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
+from ._rank import RankError, numerical_rank
+from ._ratio import trace_ratio
+from ._solve import Solution, fix_signs, largest_value, solve, solve_operators
+
+__all__ = [
+    "TOLERANCES",
+    "Certificate",
+    "CertificateWarning",
+    "LanczosError",
+    "RankError",
+    "Solution",
+    "certify",
+    "estimate_norm",
+    "fix_signs",
+    "inverse",
+    "largest_value",
+    "numerical_rank",
+    "seeded_eigsh",
+    "single_blas_thread",
+    "solve",
+    "solve_operators",
+    "trace_ratio",
+]
