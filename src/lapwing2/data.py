@@ -645,15 +645,33 @@ def unit_rows(X: Array, lengths: np.ndarray) -> Array:
 
 
 def encode_labels(y: Any, n: int) -> np.ndarray:
-    """Labels as integers 0 ... c - 1, with -1 for unknown. Fewer than two classes raise an error."""
+    """Labels as integers 0 ... c - 1, with -1 for unknown. Fewer than two classes raise an error.
+
+    NumPy and files turn -1 among words into the word "-1", which is turned back.
+    """
     if y is None:
         raise ValueError(
             "the method or its graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown "
             "one), or use a method whose graph reads none, such as LPP with KNN"
         )
-    y = label_array(y)
+    try:
+        y = column_or_1d(y)
+    except TypeError as error:  # pandas's NA
+        raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
     if y.size != n:
         raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label per sample")
+    if y.dtype == object and any(label is None or (label == label) not in (True, np.True_) for label in y):
+        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
+    if y.dtype.kind == "f" and (y != np.round(y)).any():
+        raise ValueError(
+            "y is continuous (unknown label type): it holds fractions; pass class labels, or a graph that reads "
+            "numbers, such as graph=Target(5)"
+        )
+    if y.dtype.kind in "OU":
+        y = y.astype(object)
+        y[y == "-1"] = -1
     known = y != -1
     if not known.any():
         raise ValueError("y has no known label: every entry is -1 (unknown); label some samples of at least two classes")
@@ -672,26 +690,3 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     classes = np.full(n, -1, dtype=np.intp)
     classes[known] = codes
     return classes
-
-
-def label_array(y: Any) -> np.ndarray:
-    """Labels in one dimension. NumPy and files turn -1 among words into the word "-1", which is turned back."""
-    try:
-        y = column_or_1d(y)
-    except TypeError as error:  # pandas's NA
-        raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
-    if y.dtype == object:
-        missing = np.array([label is None or (label == label) not in (True, np.True_) for label in y], dtype=bool)
-    else:
-        missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(y.size, dtype=bool)
-    if missing.any():
-        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
-    if y.dtype.kind == "f" and (y != np.round(y)).any():
-        raise ValueError(
-            "y is continuous (unknown label type): it holds fractions; pass class labels, or a graph that reads "
-            "numbers, such as graph=Target(5)"
-        )
-    if y.dtype.kind in "OU":
-        y = y.astype(object)
-        y[y == "-1"] = -1
-    return y

@@ -190,11 +190,6 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     return values, total, N, F.astype(data.X.dtype, copy=False)
 
 
-def in_range(dtype: Any, squares: float) -> bool:
-    """Whether rows of this type and sum of squares keep all their digits."""
-    return bool(LEAST_SQUARES[np.dtype(dtype).name] < squares < MOST_SQUARES)
-
-
 def rounding(dtype: Any, squares: float) -> float:
     """The most that the rounding of data with this sum of squares, before it is centred, adds to an eigenvalue of its scatter."""
     usual = LEAST_SQUARES[np.dtype(dtype).name] < squares < MOST_SQUARES
@@ -324,7 +319,9 @@ class Kernel(NamedTuple):
         Single rows that are far from all others do not move medians. Of sparse rows only columns without zeros are moved.
         """
         near = X if Y is None else Y
-        given = [near] if Y is None else [sparse.csr_array(X) if sparse.issparse(Y) else _dense(X), Y]
+        if Y is not None and sparse.issparse(X) != sparse.issparse(Y):
+            X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
+        given = [near] if Y is None else [X, Y]
         few = near[:: max(1, near.shape[0] // MEDIAN_ROWS)]
         if not sparse.issparse(near):
             middle = np.median(few, axis=0)
@@ -335,25 +332,20 @@ class Kernel(NamedTuple):
             middle[full] = np.median(few[:, full].toarray(), axis=0)
             moved = [sparse.csr_array((A.data - middle[A.indices], A.indices, A.indptr), A.shape) for A in given]
         gamma = 1 / near.shape[1] if self.gamma is None else check_positive("gamma", self.gamma)
-        K = mend_distances(euclidean_distances(*moved, squared=True), moved, given, gamma)
+        K, lengths = euclidean_distances(*moved, squared=True), [squared_lengths(A) for A in (moved[0], moved[-1])]
+        if min(part.max() for part in lengths) > SEEN / (EPS * gamma):
+            K = mend_distances(K, lengths, given, gamma)
         return np.exp(-gamma * K)
 
 
-def _dense(X: Array) -> np.ndarray:
-    return X.toarray() if sparse.issparse(X) else X
-
-
-def mend_distances(squared: np.ndarray, moved: list[Array], given: list[Array], gamma: float) -> np.ndarray:
+def mend_distances(squared: np.ndarray, lengths: list[np.ndarray], given: list[Array], gamma: float) -> np.ndarray:
     """Squared distances from products of rows, computed from differences where their rounding would be seen in the kernel.
 
     The rounding is a share of the squared lengths of the rows about the medians. It is seen where both rows are long and their
     distance is not.
     """
     X, Y = given[0], given[-1]
-    lengths = [squared_lengths(A) for A in (moved[0], moved[-1])]
     i, j = (np.flatnonzero(part > SEEN / (EPS * gamma)) for part in lengths)
-    if not (i.size and j.size):
-        return squared
     reach = VANISHED / gamma + 8 * EPS * (lengths[0].max() + lengths[1].max())
     a, b = np.nonzero(squared[np.ix_(i, j)] < reach)
     a, b = i[a], j[b]

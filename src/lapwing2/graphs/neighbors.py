@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_non_negative
 
 from .._validation import check_choice, check_count, check_positive
@@ -103,7 +104,9 @@ class NeighborGraph(Graph):
     def resolved(self, data: Data) -> Graph:
         if not (is_named(self.weights, "heat") and isinstance(self.t, str)):
             return self
-        return clone(self).set_params(t=self._width(data, self._edges(data)))
+        resolved = copy(self)
+        resolved.t = self._width(data, self._edges(data))
+        return resolved
 
     def _linked(self, both: Data, n_fitted: int, edges: Edges, reach: np.ndarray | None = None) -> sparse.csr_array:
         """The weights of edges from new rows to fitted ones. Of rows that are too far away only proportions are kept."""

@@ -163,23 +163,21 @@ class KernelLPP(KernelReducer):
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
     ):
-        super().__init__(
-            n_components,
-            graph=graph,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            landmarks=landmarks,
-            random_state=random_state,
-            pca=pca,
-            center=center,
-            scaling=scaling,
-            ridge=ridge,
-            normalize=normalize,
-            standardize=standardize,
-        )
+        self.n_components = n_components
+        self.graph = graph
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.pca = pca
+        self.center = center
+        self.scaling = scaling
+        self.ridge = ridge
+        self.normalize = normalize
+        self.standardize = standardize
         self.penalty = penalty
         self.constraint = constraint
 

@@ -95,8 +95,11 @@ class LaplacianEigenmaps(FreeReducer):
         extension: str = "nystrom",
         normalize: str | None = "auto",
     ):
-        super().__init__(n_components, graph=graph, extension=extension, normalize=normalize)
+        self.n_components = n_components
+        self.graph = graph
         self.constraint = constraint
+        self.extension = extension
+        self.normalize = normalize
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         terms = self._terms(data, graphs)

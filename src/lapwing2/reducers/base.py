@@ -18,7 +18,7 @@ from ..data import Data, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
-from ..solvers import TOLERANCES, CertificateWarning, RankError, Solution, certify
+from ..solvers import CertificateWarning, RankError
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/scaling.md).
@@ -94,15 +94,23 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         data, scale, graphs, chosen, problem = self._posed(data)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
-        certificate = self._certified(found, data)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # what an earlier fit has found
-        self.settings_, self.scale_, self.graph_, self.certificate_ = chosen, scale, graphs.graph, certificate
+        self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
         parts = [t.laplacian for t in problem.minimise if t.coefficient > 0] or [t.laplacian for t in problem.minimise]
         whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
+        proof = getattr(self, "certificate_", [])
+        for certificate in proof if isinstance(proof, list) else [proof]:
+            if not max(certificate.residual, certificate.constraint_error) <= certificate.tolerance:
+                warnings.warn(
+                    f"{type(self).__name__} solved its problem less well than to {certificate.tolerance:.1g} ({certificate}); "
+                    "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one",
+                    CertificateWarning,
+                    stacklevel=caller_stacklevel(),
+                )
         self.n_features_in_ = data.d
         if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
             validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
@@ -185,23 +193,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _terms(self, data: Data, graphs: auto.GraphFacts) -> list[Term]:
         """The terms of ``graph=``, at least one of which links samples."""
         return build_terms("graph", graphs.graph, data, graphs.equal_say)
-
-    def _certified(self, found: Any, data: Data) -> Any:
-        """How well the problem is solved; a warning where that is not well enough. None where nothing was solved."""
-        solved = found if isinstance(found, list) else [getattr(found, "solution", found)]
-        if not isinstance(solved[0], Solution):
-            return None
-        tolerance = TOLERANCES[np.dtype(data.X.dtype).name]
-        certificates = [certify(solution, tolerance) for solution in solved]
-        for certificate in certificates:
-            if not max(certificate.residual, certificate.constraint_error) <= tolerance:
-                warnings.warn(
-                    f"{type(self).__name__} solved its problem less well than to {certificate.tolerance:.1g} ({certificate}); "
-                    "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one",
-                    CertificateWarning,
-                    stacklevel=caller_stacklevel(),
-                )
-        return certificates if isinstance(found, list) else certificates[0]
 
     def _require_weighable(self, graphs: auto.GraphFacts) -> None:
         why = None

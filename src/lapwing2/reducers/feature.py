@@ -95,7 +95,7 @@ class FeatureSelector(SelectorMixin, Reducer):
         best_first = np.lexsort((np.ldexp(np.round(mantissa, DIGITS), exponent), ~varying))
         self.n_features_to_select_, self.scores_ = k, scores
         self.support_ = np.isin(np.arange(scores.size), best_first[:k])
-        del self.scale_, self.certificate_  # columns are not divided, and nothing is solved
+        del self.scale_  # columns are never divided
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

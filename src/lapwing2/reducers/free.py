@@ -16,11 +16,11 @@ from .. import auto
 from .._validation import caller_stacklevel, check_choice, check_count
 from ..data import Data, canonical, validated
 from ..graphs import Graph, affine_extension, barycentric_weights, nearest_fitted
-from ..maps import OUT_OF_RANGE, Free, in_range
+from ..maps import Free, rounding
 from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import Array
 from ..problem import Problem, laplacian_sum
-from ..solvers import Solution, fix_signs, solve
+from ..solvers import Solution, certify, fix_signs, solve
 from .base import Reducer
 
 
@@ -86,8 +86,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if self._reads_features or graphs.graph.reads_features:
             if data.is_constant:
                 raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-            if not in_range(data.X.dtype, data.squares.sum()):
-                raise ValueError(OUT_OF_RANGE)
+            rounding(data.X.dtype, float(data.squares.sum()))  # raises where squares leave the range of numbers
         graph = graphs.graph.resolved(data)
         graph = with_equal_say(graph, data) if graphs.equal_say else graph
         return graphs._replace(graph=graph, equal_say=False)
@@ -119,6 +118,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         assert problem.degrees is not None
         del self.scale_  # columns are never divided
         self.solver_, self.eigenvalues_, self.X_fit_ = found.solver, found.values, data.X
+        self.certificate_ = certify(found, data.X.dtype)
         self._linked = np.flatnonzero(problem.degrees)
         self.embedding_ = fix_signs((found.vectors * self._lengths(found.values)).T).T.astype(data.X.dtype)
 

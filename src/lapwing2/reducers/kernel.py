@@ -26,6 +26,11 @@ from .projecting import ProjectingReducer
 LARGEST_KERNEL = 10_000  # the kernel matrix of up to this many samples is formed and decomposed, which takes about 5 GB
 
 
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is the kernel matrix itself."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
 class KernelReducer(ProjectingReducer):
     """Base of the kernel methods; see :class:`Reducer` for what a method writes.
 
@@ -96,8 +101,8 @@ class KernelReducer(ProjectingReducer):
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
         data = validated(self, X, y, **weights)
-        self._require_room(data)
-        if not self._is_precomputed:
+        self._check_size(data)
+        if not is_precomputed(self.kernel):
             return self._fit(data)
         n_given, K = data.X.shape[1], data.X
         kept = None if data.weights is None or n_given == data.n else np.flatnonzero(np.asarray(weights["sample_weight"]))
@@ -112,14 +117,10 @@ class KernelReducer(ProjectingReducer):
 
     fit.__doc__ = ProjectingReducer.fit.__doc__
 
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def _require_room(self, data: Data) -> None:
+    def _check_size(self, data: Data) -> None:
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
-            if self._is_precomputed:
+            if is_precomputed(self.kernel):
                 raise ValueError(
                     f'landmarks={self.landmarks!r} are rows of X, and kernel="precomputed" has none; leave one out'
                 )
@@ -152,7 +153,7 @@ class KernelReducer(ProjectingReducer):
         if not isinstance(self.gamma, str):
             return None if self.gamma is None else check_positive("gamma", self.gamma)
         check_choice("gamma", self.gamma, ("auto", "scale"))
-        if self._is_precomputed or callable(self.kernel):
+        if is_precomputed(self.kernel) or callable(self.kernel):
             return None
         share = auto.width_share(graphs, data) if self.gamma == "auto" else 1.0
         # Divided columns have a variance of 1 each; of others, what their means differ by counts as well.
@@ -179,7 +180,7 @@ class KernelReducer(ProjectingReducer):
             each = dual if data.weights is None else dual / data.weights  # a row may stand for several samples
             signs = np.sign(np.sum(each * fix_signs(each), axis=1))
             self.intercept_ = (signs * (dual @ F.origin + F.mean @ V)).astype(data.X.dtype)
-            self.X_fit_ = None if self._is_precomputed else data.X.copy()
+            self.X_fit_ = None if is_precomputed(self.kernel) else data.X.copy()
             self.dual_coef_ = np.ascontiguousarray(signs[:, None] * dual, dtype=data.X.dtype)
         self.gamma_ = kernel.gamma
 
@@ -218,5 +219,5 @@ class KernelReducer(ProjectingReducer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags

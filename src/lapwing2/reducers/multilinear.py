@@ -20,7 +20,7 @@ from ..graphs import Graph
 from ..maps import rounding
 from ..operators import Structured, row_blocks
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
-from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
+from ..solvers import RankError, Solution, certify, fix_signs, single_blas_thread, solve
 from .base import Reducer
 from .projecting import of_equal_trace, rounding_of_form
 
@@ -188,6 +188,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.n_iter_, self.rank_ = found.n_iter, tuple(solution.rank for solution in found)
         self.n_components_ = tuple(len(P) for P in found.modes)
         self.eigenvalues_ = [solution.values for solution in found]
+        self.certificate_ = [certify(solution, F.X.dtype) for solution in found]
         self.mean_ = F.mean.astype(F.X.dtype)
         self.components_ = [fix_signs(P).astype(F.X.dtype) for P in found.modes]
         self.n_features_in_ = data.d

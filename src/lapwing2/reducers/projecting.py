@@ -16,7 +16,7 @@ from ..data import Data
 from ..maps import Coordinates, rounding
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
-from ..solvers import RankError, Solution, solve, solve_operators, trace_ratio
+from ..solvers import RankError, Solution, certify, solve, solve_operators, trace_ratio
 from .base import Reducer
 
 
@@ -83,8 +83,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if problem.ratio:
             return trace_ratio(lhs, rhs, k, rounding_of_form(B, F))[1]
         ridge = auto.spread(rhs) if chosen.ridge is None else chosen.ridge
-        total = data.total(B.diagonal())
-        shift = data.total(np.abs(L.diagonal())) / total if ridge else 0.0
+        w = np.ones(data.n) if data.weights is None else data.weights
+        total = float(w @ B.diagonal())
+        shift = float(w @ np.abs(L.diagonal())) / total if ridge else 0.0
         if isinstance(rhs, LinearOperator):
             diagonal = F.data.form_diagonal(B, F.mean)
             rho = ridge * diagonal.sum() / min(data.size, data.d)
@@ -98,7 +99,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: auto.GraphFacts, found: Found) -> None:
         solution, V = found.solution, found.solution.vectors
         self.n_pca_, self.rank_, self.solver_ = found.F.n_pca, solution.rank, solution.solver
-        self.eigenvalues_ = solution.values
+        self.eigenvalues_, self.certificate_ = solution.values, certify(solution, data.X.dtype)
         if problem.ratio:
             attracted, kept_apart = (float(np.vdot(V, M @ V)) for M in found.forms)
             self.trace_ratio_ = attracted / kept_apart

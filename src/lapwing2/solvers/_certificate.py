@@ -100,7 +100,7 @@ class Certificate:
         return f"<p><strong>{verdict}</strong>: {self}</p>"
 
 
-def certify(solution: Any, tolerance: float = TOLERANCES["float64"]) -> Certificate:
+def certify(solution: Any, dtype: Any = np.float64) -> Certificate:
     r"""Check eigenpairs, whichever solver found them: a :class:`~lapwing.solvers.Solution` says what was to be solved.
 
     The bound of the angle: let :math:`R = C Z - Z \Theta`, where C is the matrix A in coordinates in which B is the identity, and
@@ -141,7 +141,7 @@ def certify(solution: Any, tolerance: float = TOLERANCES["float64"]) -> Certific
         apart = (gap - residual) * sqrt(max(1 - error, 0.0))
         angle = asin(min(1.0, residual / apart)) if apart > 0 else pi / 2
     condition = float((roots.max() / roots.min()) ** 2) if known else None
-    return Certificate(float(shares.max()), error, s.rank, condition, gap, angle, tolerance)
+    return Certificate(float(shares.max()), error, s.rank, condition, gap, angle, TOLERANCES[np.dtype(dtype).name])
 
 
 def estimate_norm(apply: Callable[[np.ndarray], np.ndarray], n: int) -> float:

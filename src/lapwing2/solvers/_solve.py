@@ -165,16 +165,17 @@ def solve(
         k = rank if k is None else k
         found = decomposed((M + M.T) / 2, k)
     else:
-        A = _typed(A)
-        M = _reduced(A, B, T, shift)
+        A = A.astype(np.float64, copy=False) if sparse.issparse(A) or isinstance(A, np.ndarray) else _typed(A)
+        M = A if T is None else _reduced(A, B, T, shift)
         none = np.empty((M.shape[0], 0))
         deflated = none if deflate is None else orth(deflate if B is None else T.T @ (B @ deflate))
         rank, out = M.shape[0] - deflated.shape[1], deflated if deflated.shape[1] else None
         if rank == 0 or (k or 0) > rank:
             raise RankError(too_few(k, rank))
         k = rank if k is None else k
-        problem = Standard(M, deflated, largest_value(M) if bound is None and is_operator(M) else bound, tol)
-        found, name = _first(_tried(problem, rank, k, semidefinite, crowded), problem, k)
+        if bound is None and not sparse.issparse(M):
+            bound = 0.0 if isinstance(M, np.ndarray) else largest_value(M)
+        found, name = _by_table(Standard(M, deflated, bound, tol), rank, k, semidefinite, crowded)
     following = inf if k == rank else None if found.following is None else found.following + shift
     vectors = found.vectors if T is None else T @ found.vectors
     return Solution(found.values + shift, vectors, rank, name, A, B, T, out, rho, shift, following)
@@ -220,25 +221,22 @@ def too_few(k: int | None, rank: int) -> str:
     )
 
 
-def _tried(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> list[Solver]:
-    """The solvers that the table gives for a problem."""
-    if is_operator(problem.M):
-        kind = "single" if precision(problem.M) == np.float32 else "operator"
-    elif not sparse.issparse(problem.M):
+def _by_table(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> tuple[Pairs, str]:
+    """The solution by the first solver of the table that does not fail, and its name. The last one never fails."""
+    M = problem.M
+    if isinstance(M, np.ndarray):
         kind = "array"
+    elif not sparse.issparse(M):
+        kind = "single" if M.dtype == np.float32 else "operator"
     elif semidefinite and problem.invariant:
         kind = "crowded" if crowded else "apart"
     else:
         kind = "indefinite"
-    return TABLE[kind][0 if rank <= FEW_ROWS or 3 * k > rank else 1 if rank <= MANY_ROWS else 2]
-
-
-def _first(solvers: list[Solver], problem: Standard, k: int) -> tuple[Pairs, str]:
-    """The solution by the first solver that does not fail, and its name. The last one never fails."""
-    for solver in solvers[:-1]:
+    *solvers, last = TABLE[kind][0 if rank <= FEW_ROWS or 3 * k > rank else 1 if rank <= MANY_ROWS else 2]
+    for solver in solvers:
         with suppress(LanczosError):
             return solver.pairs(problem, k), solver.name
-    return solvers[-1].pairs(problem, k), solvers[-1].name
+    return last.pairs(problem, k), last.name
 
 
 def largest_value(A: Any) -> float:
@@ -270,14 +268,13 @@ def _typed(A: Any) -> Any:
 
 def _reduced(A: Any, B: Any, T: Any, shift: float) -> Any:
     """``Tᵀ (A - shift B) T``, of the kind that A is, or an array where T is one."""
+    operator = isinstance(A, LinearOperator)
     if shift:
-        A = A - shift * (aslinearoperator(B) if is_operator(A) else B)
-    if T is None:
-        return A
-    if is_operator(A) and sparse.issparse(T):
-        T = aslinearoperator(T.astype(precision(A)))
-    M = T.T @ (A @ T) if is_operator(A) or sparse.issparse(A) or not sparse.issparse(T) else T.T @ (T.T @ A).T
-    if is_operator(M):
+        A = A - shift * (aslinearoperator(B) if operator else B)
+    if operator and sparse.issparse(T):
+        T = aslinearoperator(T.astype(A.dtype))
+    M = T.T @ (T.T @ A).T if isinstance(A, np.ndarray) and sparse.issparse(T) else T.T @ (A @ T)
+    if isinstance(M, LinearOperator):
         return M
     return sparse.csr_array(M) if sparse.issparse(M) else (M + M.T) / 2
 

@@ -34,16 +34,11 @@ class Standard:
     """
 
     def __init__(self, M: Any, deflated: np.ndarray, bound: float | None = None, tol: float | None = None):
-        self.M, self._bound = M, bound
-        self.deflated = deflated.astype(precision(M), copy=False)
+        single = not sparse.issparse(M) and M.dtype == np.float32
+        self.M, self.deflated = M, deflated.astype(np.float32 if single else np.float64, copy=False)
         self.tol = RESIDUALS[self.deflated.dtype.name] if tol is None else tol
-
-    @cached_property
-    def bound(self) -> float:
-        if self._bound is not None:
-            return float(self._bound)
         # Abs of a copy, since SciPy sorts the entries of what it takes abs of.
-        return float(abs(self.M.copy()).sum(axis=1).max())
+        self.bound = float(abs(M.copy()).sum(axis=1).max() if bound is None else bound)
 
     @cached_property
     def invariant(self) -> bool:
