@@ -305,7 +305,8 @@ class Data:
             found.append(index.kneighbors(Q[start : start + QUERIES_AT_ONCE]))
         d, cols = (np.concatenate(parts) for parts in zip(*found, strict=True))
         eps = float(np.finfo(self.X.dtype).eps)
-        return members[cols], bound(d[:, -1].astype(np.float64) ** 2 / 2, squared_lengths(Q) / 2, self.d, eps)
+        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
+        return members[cols], bound(d[:, -1].astype(np.float64) ** 2 / 2, own / 2, self.d, eps)
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         """All members within a distance of each query, and perhaps some more."""

@@ -137,9 +137,7 @@ class Free(NamedTuple):
     """F = I, so that forms are the matrices themselves."""
 
     n: int
-
-    def form(self, M: Structured) -> Any:
-        return M.tosparse()
+    form: Any = Structured.tosparse
 
 
 def linear(data: Any, keep: Keep, centre: Centre) -> Coordinates:

@@ -110,5 +110,6 @@ def degree_sum(terms: Sequence[Term]) -> Structured:
             "graph has no attraction, so its degrees cannot serve as the constraint; add a graph with a positive "
             "coefficient, give penalty=, or use a method with orthogonal directions (OLPP, ONPP)"
         )
-    degrees = np.sum([term.coefficient * term.degrees.diagonal() for term in pulling], axis=0)
+    each = [term.degrees.diagonal() if term.degrees.diag is None else term.degrees.diag for term in pulling]
+    degrees = np.sum([term.coefficient * d for term, d in zip(pulling, each, strict=True)], axis=0)
     return Structured(degrees.size, diag=degrees)

@@ -92,7 +92,7 @@ class NeighborGraph(Graph):
         Saad (2009, section 6.1). Where a sample of rows was searched for, these are rows of the sample.
         """
         if not isinstance(self.t, str):
-            return check_positive("t", self.t)
+            return self.t if isinstance(self.t, float) and 0 < self.t < np.inf else check_positive("t", self.t)
         rows, _, d = edges
         mean = float(np.mean(d.astype(np.float64) ** 2)) if d.size else 0.0
         if check_choice("t", self.t, T_RULES) == "half-median":
@@ -102,7 +102,7 @@ class NeighborGraph(Graph):
         return mean if mean > 0 else 1.0
 
     def resolved(self, data: Data) -> Graph:
-        if not (is_named(self.weights, "heat") and isinstance(self.t, str)):
+        if not (isinstance(self.weights, str) and self.weights == "heat" and isinstance(self.t, str)):
             return self
         resolved = copy(self)
         resolved.t = self._width(data, self._edges(data))

@@ -13,7 +13,7 @@ from ..data import Data
 from ..graphs import KNN, Graph
 from ..operators import diagonal
 from ..problem import Problem, degree_sum
-from ..reducers import FreeReducer
+from ..reducers import FreeReducer, build_terms
 from .locality import NEIGHBORS
 from .about import About
 
@@ -102,9 +102,9 @@ class LaplacianEigenmaps(FreeReducer):
         self.normalize = normalize
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        terms = self._terms(data, graphs)
-        degrees = degree_sum(terms)
-        return Problem(terms, degrees if self.constraint == "degree" else diagonal(degrees.diagonal() > 0))  # (1)
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        D = degree_sum(terms)
+        return Problem(terms, D if self.constraint == "degree" else diagonal(D.diagonal() > 0))  # (1)
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
         """Solve for the coordinates y of a new row of weights w and degree d, given those of the fitted rows, Y.

@@ -72,26 +72,20 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.extension = extension
         self.normalize = normalize
 
-    def _graphs(self, data: Data) -> auto.GraphFacts:
-        """The graphs, with widths and coefficients written out, since new rows are linked by them."""
-        check_count("n_components", self.n_components)
-        if "extension" in self.get_params(deep=False):
+    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Free:
+        X, given = data.X, self.get_params(deep=False)
+        if "extension" in given:
             check_choice("extension", self.extension, self._extensions)
-        graphs = super()._graphs(data)
         if graphs.is_sampled:
             raise ValueError(
                 f"graph={graphs.graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave "
                 "queries out, or use a linear map such as LPP"
             )
         if self._reads_features or graphs.graph.reads_features:
-            if data.is_constant:
+            if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else data.is_constant:
                 raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-            rounding(data.X.dtype, float(data.squares.sum()))  # raises where squares leave the range of numbers
-        graph = graphs.graph.resolved(data)
-        graph = with_equal_say(graph, data) if graphs.equal_say else graph
-        return graphs._replace(graph=graph, equal_say=False)
-
-    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Free:
+            entries = X if isinstance(X, np.ndarray) else X.data
+            rounding(X.dtype, float(np.vdot(entries, entries)))  # raises where out of range
         return Free(data.n)
 
     def _solve(
@@ -118,13 +112,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         assert problem.degrees is not None
         del self.scale_  # columns are never divided
         self.solver_, self.eigenvalues_, self.X_fit_ = found.solver, found.values, data.X
-        self.certificate_ = certify(found, data.X.dtype)
-        self._linked = np.flatnonzero(problem.degrees)
-        self.embedding_ = fix_signs((found.vectors * self._lengths(found.values)).T).T.astype(data.X.dtype)
-
-    def _lengths(self, values: np.ndarray) -> np.ndarray:
-        """The factors that the coordinates of each eigenvalue are multiplied by."""
-        return np.ones(values.size)
+        self.certificate_, self._linked = certify(found, data.X.dtype), np.flatnonzero(problem.degrees)
+        self.embedding_ = fix_signs(found.vectors.T).T.astype(data.X.dtype)
+        # Widths and coefficients are written out, since new rows are linked by them.
+        self.graph_ = (with_equal_say(graphs.graph, data) if graphs.equal_say else graphs.graph).resolved(data)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the coordinates of the rows of X and return them. Equal rows get the mean of their coordinates.

@@ -84,14 +84,15 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return trace_ratio(lhs, rhs, k, rounding_of_form(B, F))[1]
         ridge = auto.spread(rhs) if chosen.ridge is None else chosen.ridge
         w = np.ones(data.n) if data.weights is None else data.weights
-        total = float(w @ B.diagonal())
+        degrees = problem.degrees
+        total = float(w @ (B.diagonal() if degrees is None else degrees))
         shift = float(w @ np.abs(L.diagonal())) / total if ridge else 0.0
         if isinstance(rhs, LinearOperator):
             diagonal = F.data.form_diagonal(B, F.mean)
             rho = ridge * diagonal.sum() / min(data.size, data.d)
             return solve_operators(lhs, rhs, k, rho, shift, diagonal)
         floor = rounding(data.X.dtype, np.trace(rhs) + total * (F.mean @ F.mean))
-        if problem.degrees is None:
+        if degrees is None:
             floor = max(floor, rounding_of_form(B, F))
         per = data.size if self._rules.of_kernel else None
         return solve(lhs, rhs, k, ridge=ridge, per=per, shift=shift, floor=floor)

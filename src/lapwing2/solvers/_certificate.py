@@ -8,6 +8,7 @@ from math import asin, inf, pi, sqrt
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 # The largest residual and error of the constraint with which a certificate holds, by the precision of X.
 TOLERANCES = {"float64": 1e-6, "float32": 1e-3}
@@ -131,6 +132,8 @@ def certify(solution: Any, dtype: Any = np.float64) -> Certificate:
     largest = roots.max() ** 2 if known else estimate_norm(lambda U: s.B @ U + s.rho * U, len(V))
     if isinstance(s.A, np.ndarray):
         size = float(np.linalg.norm(s.A - s.shift * s.B if s.shift else s.A))
+    elif sparse.issparse(s.A) and not s.shift:
+        size = float(abs(s.A.copy()).sum(axis=1).max())  # of a copy, since SciPy sorts the entries of what it takes abs of
     else:
         size = estimate_norm(lambda U: s.A @ U - s.shift * (U if s.B is None else s.B @ U), len(V))
     scale = (max(size, s.scale) + np.abs(mu) * largest) * np.linalg.norm(V, axis=0)

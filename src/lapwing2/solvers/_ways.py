@@ -38,7 +38,9 @@ class Standard:
         self.M, self.deflated = M, deflated.astype(np.float32 if single else np.float64, copy=False)
         self.tol = RESIDUALS[self.deflated.dtype.name] if tol is None else tol
         # Abs of a copy, since SciPy sorts the entries of what it takes abs of.
-        self.bound = float(abs(M.copy()).sum(axis=1).max() if bound is None else bound)
+        self.bound = bound = float(abs(M.copy()).sum(axis=1).max() if bound is None else bound)
+        # Products with ``bound I - M``, whose largest eigenvalues are the smallest of M.
+        self.flipped: Apply = lambda V: bound * V - M @ V
 
     @cached_property
     def invariant(self) -> bool:
@@ -51,14 +53,6 @@ class Standard:
         other = self.M @ (np.random.RandomState(0).standard_normal(n) / np.sqrt(n)).astype(D.dtype)
         scale = max(abs(self.bound), float(np.linalg.norm(other)))
         return bool(np.linalg.norm(image - D @ (D.T @ image)) <= RESIDUALS[D.dtype.name] * scale)
-
-    @cached_property
-    def flipped(self) -> Apply:
-        """Products with ``bound I - M``, whose largest eigenvalues are the smallest of M."""
-        bound, M = self.bound, self.M
-        if sparse.issparse(M):
-            return sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M).__matmul__
-        return lambda V: bound * V - M @ V
 
     def after_deflation(self, apply: Apply) -> Apply:
         D = self.deflated
