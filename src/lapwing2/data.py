@@ -124,6 +124,7 @@ class Data:
         self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
         self._step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))  # rows that are computed with at a time
         self._mean: np.ndarray | None = None
+        self._deviations: np.ndarray | None = None
         self._gram: np.ndarray | None = None
         self._found: dict[tuple, Edges] = {}
 
@@ -169,9 +170,15 @@ class Data:
         """The standard deviations of the columns, exactly 0 for constant ones. ``few`` evenly spaced rows show enough of many."""
         if few and self.n > FEW_ROWS and self.weights is None:
             return Data(self.X[:: ceil(self.n / FEW_ROWS)]).deviations()
-        mean = self.mean()
-        s = np.sqrt(self.spread(mean, np.ones(self.n)) / self.size)
-        return np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
+        if self._deviations is None:
+            mean, squares = self.mean(), np.zeros(self.d)
+            for start in range(0, self.n, self._step):
+                rows = slice(start, start + self._step)
+                block = np.square(self._part(rows, ALL, mean))
+                squares += block.sum(axis=0) if self.weights is None else self.weights[rows] @ block
+            s = np.sqrt(squares / self.size)
+            self._deviations = np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
+        return self._deviations
 
     def divided(self, scale: np.ndarray) -> Data:
         """The rows, each column divided by its scale."""

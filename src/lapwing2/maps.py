@@ -12,7 +12,6 @@ from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
-from ._validation import check_positive
 from .data import EPS, Data, squared_lengths
 from .operators import Array, Structured, row_blocks
 from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solve
@@ -329,21 +328,24 @@ class Kernel(NamedTuple):
             middle = np.zeros(full.size)
             middle[full] = np.median(few[:, full].toarray(), axis=0)
             moved = [sparse.csr_array((A.data - middle[A.indices], A.indices, A.indptr), A.shape) for A in given]
-        gamma = 1 / near.shape[1] if self.gamma is None else check_positive("gamma", self.gamma)
-        K, lengths = euclidean_distances(*moved, squared=True), [squared_lengths(A) for A in (moved[0], moved[-1])]
-        if min(part.max() for part in lengths) > SEEN / (EPS * gamma):
-            K = mend_distances(K, lengths, given, gamma)
+        gamma = 1 / near.shape[1] if self.gamma is None else self.gamma
+        K, largest = euclidean_distances(*moved, squared=True), [np.abs(A).max() for A in (moved[0], moved[-1])]
+        if near.shape[1] * min(largest) ** 2 > SEEN / (EPS * gamma):  # some rows may be so long that rounding is seen
+            K = mend_distances(K, moved, given, gamma)
         return np.exp(-gamma * K)
 
 
-def mend_distances(squared: np.ndarray, lengths: list[np.ndarray], given: list[Array], gamma: float) -> np.ndarray:
+def mend_distances(squared: np.ndarray, moved: list[Array], given: list[Array], gamma: float) -> np.ndarray:
     """Squared distances from products of rows, computed from differences where their rounding would be seen in the kernel.
 
     The rounding is a share of the squared lengths of the rows about the medians. It is seen where both rows are long and their
     distance is not.
     """
     X, Y = given[0], given[-1]
+    lengths = [squared_lengths(A) for A in (moved[0], moved[-1])]
     i, j = (np.flatnonzero(part > SEEN / (EPS * gamma)) for part in lengths)
+    if not (i.size and j.size):
+        return squared
     reach = VANISHED / gamma + 8 * EPS * (lengths[0].max() + lengths[1].max())
     a, b = np.nonzero(squared[np.ix_(i, j)] < reach)
     a, b = i[a], j[b]

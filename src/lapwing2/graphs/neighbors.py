@@ -95,7 +95,7 @@ class NeighborGraph(Graph):
             return self.t if isinstance(self.t, float) and 0 < self.t < np.inf else check_positive("t", self.t)
         rows, _, d = edges
         mean = float(np.mean(d.astype(np.float64) ** 2)) if d.size else 0.0
-        if check_choice("t", self.t, T_RULES) == "half-median":
+        if self.t != "auto" and check_choice("t", self.t, T_RULES) == "half-median":
             some = np.arange(data.n) if getattr(self, "queries", None) is None else np.unique(rows)
             some = some[np.sort(np.random.RandomState(0).permutation(some.size)[:MEDIAN_ROWS])]
             mean = float(np.median(distances_among(data, some, Request(1, self.metric, self.metric_params))) ** 2 / 2)
@@ -113,7 +113,7 @@ class NeighborGraph(Graph):
         values, (rows, cols, d) = self._weights(both, edges, reach), edges
         rows, shape = rows - n_fitted, (both.n - n_fitted, n_fitted)
         dead = np.bincount(rows, values, minlength=shape[0])[rows] == 0
-        if dead.any() and is_named(self.weights, "heat", "self-tuning"):
+        if dead.any() and self.weights in ("heat", "self-tuning"):
             squares = d**2 / self.t if reach is None else d**2 / (reach[edges[0]] * reach[cols])
             least = np.full(shape[0], np.inf)
             np.minimum.at(least, rows, squares)
@@ -238,10 +238,10 @@ class KNN(NeighborGraph):
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         (request,) = self.requests()
-        if is_named(self.metric, "precomputed") or hasattr(self.search, "get_params"):
+        if (isinstance(self.metric, str) and self.metric == "precomputed") or hasattr(self.search, "get_params"):
             return None
         edges = nearest_fitted(both, n_fitted, request)
-        if not sees_reach(self.weights):
+        if not (self.weights == "self-tuning" or (callable(self.weights) and sees_reach(self.weights))):
             return self._linked(both, n_fitted, edges)
         # The k-th neighbours of fitted rows are those of the fit.
         own = type(both)(both.X[:n_fitted]).nearest(request._replace(among="all"))

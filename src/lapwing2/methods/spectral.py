@@ -115,18 +115,17 @@ class LaplacianEigenmaps(FreeReducer):
         """
         if self.extension != "nystrom":
             return super()._extended(X)
-        W, priced = self._links(X), [c * leaf for c, leaf in self.graph_.signed() if c > 0 and leaf.is_laplacian]
-        if self.graph_.is_laplacian or not priced:
+        W = self._links(X)
+        if self.graph_.is_laplacian:
             return self._by_links(X, W)
-        return self._placed(W, self._links(X, sum(priced[1:], start=priced[0])))
+        priced = [c * leaf for c, leaf in self.graph_.signed() if c > 0 and leaf.is_laplacian]
+        return self._by_links(X, W, self._links(X, sum(priced[1:], start=priced[0])) if priced else None)
 
-    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
-        return self._placed(W, W if self.graph_.is_laplacian else 0 * W)
-
-    def _placed(self, W: sparse.csr_array, laplacian: sparse.csr_array) -> np.ndarray:
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array, laplacian: sparse.csr_array | None = None) -> np.ndarray:
         """Place new rows by all their links W, and by the part of these links that belongs to Laplacians."""
         degrees = np.asarray(W.sum(axis=1)).ravel()
-        own = np.asarray(laplacian.sum(axis=1)).ravel()
+        own = degrees if self.graph_.is_laplacian else np.zeros(degrees.size)
+        own = own if laplacian is None else np.asarray(laplacian.sum(axis=1)).ravel()
         means = (W @ self.embedding_.astype(np.float64)) / np.where(degrees > 0, degrees, 1.0)[:, None]
         share = np.divide(own, degrees, out=np.ones_like(own), where=degrees > 0)[:, None]
         if self.constraint == "degree":

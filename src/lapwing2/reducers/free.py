@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
 from .._validation import caller_stacklevel, check_choice, check_count
-from ..data import Data, canonical, validated
+from ..data import Data, SparseData, canonical, validated
 from ..graphs import Graph, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free, rounding
 from ..neighbors import NoPlaceError, Request, is_named
@@ -149,7 +149,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = alike(validated(self, X, fitting=False).X, self.X_fit_)
+        X = validated(self, X, fitting=False).X
+        if sparse.issparse(X) != sparse.issparse(self.X_fit_):
+            X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
         if links is not None:
             return self._by_links(X, self._checked_links(links, X.shape[0])).astype(X.dtype)
         known, group = places_among(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
@@ -198,8 +200,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _both(self, X: Array) -> tuple[Data, int]:
         """The fitted rows that have links, the new rows after them, and how many of them are fitted."""
-        fitted = validated(self, self.X_fit_[self._linked], fitting=False)
-        return fitted.stacked(X), fitted.n
+        fitted = self.X_fit_[self._linked]
+        return (SparseData if sparse.issparse(fitted) else Data)(fitted).stacked(X), fitted.shape[0]
 
     def _links(self, X: Array, graph: Graph | None = None) -> sparse.csr_array:
         """The links of new rows by the graph, or by one part of it."""
@@ -225,13 +227,6 @@ def with_equal_say(graph: Graph, data: Data) -> Graph:
     return sum(parts[1:], start=parts[0])
 
 
-def alike(X: Array, other: Array) -> Array:
-    """X as a sparse array where ``other`` is one, and as a dense one where it is not."""
-    if sparse.issparse(other):
-        return canonical(X) if sparse.issparse(X) else sparse.csr_array(X)
-    return X.toarray() if sparse.issparse(X) else X
-
-
 def _searches_features(graph: Any) -> bool:
     plain = not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
     return graph.reads_features and hasattr(graph, "n_neighbors") and plain
@@ -239,16 +234,15 @@ def _searches_features(graph: Any) -> bool:
 
 def places_among(fitted: Array, X: Array) -> tuple[np.ndarray, np.ndarray]:
     """Numbers that equal fitted rows share, and the number of each row of X, -1 where it is not a fitted row."""
+    keys = []
+    for rows in (fitted, X):
+        if not sparse.issparse(rows):
+            keys.append([row.tobytes() for row in rows + 0.0])  # adding 0.0 turns -0 into 0
+            continue
+        rows = canonical(rows).copy()
+        rows.eliminate_zeros()
+        ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+        keys.append([rows.indices[a:b].astype(np.int64).tobytes() + rows.data[a:b].tobytes() for a, b in ends])
     numbers: dict[bytes, int] = {}
-    known = np.array([numbers.setdefault(row, len(numbers)) for row in _row_bytes(fitted)])
-    return known, np.array([numbers.get(row, -1) for row in _row_bytes(X)])
-
-
-def _row_bytes(X: Array) -> list[bytes]:
-    """The rows as keys of a dictionary, which are equal for equal rows."""
-    if not sparse.issparse(X):
-        return [row.tobytes() for row in X + 0.0]  # adding 0.0 turns -0 into 0
-    X = canonical(X).copy()
-    X.eliminate_zeros()
-    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    return [X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes() for a, b in ends]
+    known = np.array([numbers.setdefault(row, len(numbers)) for row in keys[0]])
+    return known, np.array([numbers.get(row, -1) for row in keys[1]])

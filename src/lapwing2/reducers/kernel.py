@@ -18,17 +18,12 @@ from .._validation import check_choice, check_count, check_positive
 from ..data import Data, KernelData, validated
 from ..graphs import Graph
 from ..maps import Coordinates, Kernel
-from ..operators import Array, row_blocks
+from ..operators import row_blocks
 from ..problem import Problem
 from ..solvers import fix_signs
 from .projecting import ProjectingReducer
 
 LARGEST_KERNEL = 10_000  # the kernel matrix of up to this many samples is formed and decomposed, which takes about 5 GB
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether X is the kernel matrix itself."""
-    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 class KernelReducer(ProjectingReducer):
@@ -102,7 +97,7 @@ class KernelReducer(ProjectingReducer):
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
         data = validated(self, X, y, **weights)
         self._check_size(data)
-        if not is_precomputed(self.kernel):
+        if self.kernel != "precomputed":
             return self._fit(data)
         n_given, K = data.X.shape[1], data.X
         kept = None if data.weights is None or n_given == data.n else np.flatnonzero(np.asarray(weights["sample_weight"]))
@@ -120,7 +115,7 @@ class KernelReducer(ProjectingReducer):
     def _check_size(self, data: Data) -> None:
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
-            if is_precomputed(self.kernel):
+            if self.kernel == "precomputed":
                 raise ValueError(
                     f'landmarks={self.landmarks!r} are rows of X, and kernel="precomputed" has none; leave one out'
                 )
@@ -143,33 +138,31 @@ class KernelReducer(ProjectingReducer):
         kernel = Kernel(self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
         if self.landmarks is None:
             return maps.kernel(data, chosen.keep, centre, kernel(data.X), kernel)
+        # The landmarks that scikit-learn would draw, and its features, by its formula: its own kernels lose digits of far rows.
         drawn = check_random_state(self.random_state).permutation(data.n)[: self.landmarks]
-        nystroem = self._from_landmarks(kernel, data.X[drawn].astype(np.float64), drawn)
-        features = Data(kernel(data.X, nystroem.components_) @ nystroem.normalization_.T)
+        basis = data.X[drawn].astype(np.float64)
+        named = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+        options = {"kernel_params": self.kernel_params} if callable(self.kernel) else named
+        nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
+        U, values, Vt = np.linalg.svd(kernel(basis))
+        nystroem.components_, nystroem.component_indices_, nystroem.n_features_in_ = basis, drawn, basis.shape[1]
+        nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt
+        features = Data(kernel(data.X, basis) @ nystroem.normalization_.T)
         return maps.linear(features, chosen.keep, centre)._replace(features=(kernel, nystroem))
 
     def _width(self, data: Data, graphs: auto.GraphFacts) -> float | None:
         """``gamma`` as a number. "scale" is 1 / (number of features times their variance), and "auto" is a share of that."""
         if not isinstance(self.gamma, str):
             return None if self.gamma is None else check_positive("gamma", self.gamma)
-        check_choice("gamma", self.gamma, ("auto", "scale"))
-        if is_precomputed(self.kernel) or callable(self.kernel):
+        if self.gamma not in ("auto", "scale"):
+            check_choice("gamma", self.gamma, ("auto", "scale"))  # raises
+        if self.kernel == "precomputed" or callable(self.kernel):
             return None
         share = auto.width_share(graphs, data) if self.gamma == "auto" else 1.0
         # Divided columns have a variance of 1 each; of others, what their means differ by counts as well.
         variance = 1.0 if data.is_divided else float(np.mean(data.deviations() ** 2) + np.var(data.mean()))
         scale = 1 / (data.d * variance) if variance > 0 else 1.0
         return scale * share
-
-    def _from_landmarks(self, kernel: Kernel, basis: Array, drawn: np.ndarray) -> Nystroem:
-        """The features of scikit-learn from landmarks, by its formula. Only their kernel matrix is computed here."""
-        named = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
-        options = {"kernel_params": self.kernel_params} if callable(self.kernel) else named
-        nystroem = Nystroem(self.kernel, n_components=self.landmarks, random_state=self.random_state, **options)
-        U, values, Vt = np.linalg.svd(kernel(basis))
-        nystroem.components_, nystroem.component_indices_, nystroem.n_features_in_ = basis, drawn, basis.shape[1]
-        nystroem.normalization_ = U / np.sqrt(np.maximum(values, 1e-12)) @ Vt
-        return nystroem
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
         if self.landmarks is not None:
@@ -180,7 +173,7 @@ class KernelReducer(ProjectingReducer):
             each = dual if data.weights is None else dual / data.weights  # a row may stand for several samples
             signs = np.sign(np.sum(each * fix_signs(each), axis=1))
             self.intercept_ = (signs * (dual @ F.origin + F.mean @ V)).astype(data.X.dtype)
-            self.X_fit_ = None if is_precomputed(self.kernel) else data.X.copy()
+            self.X_fit_ = None if self.kernel == "precomputed" else data.X.copy()
             self.dual_coef_ = np.ascontiguousarray(signs[:, None] * dual, dtype=data.X.dtype)
         self.gamma_ = kernel.gamma
 
@@ -219,5 +212,5 @@ class KernelReducer(ProjectingReducer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

@@ -166,7 +166,10 @@ def solve(
         found = decomposed((M + M.T) / 2, k)
     else:
         A = A.astype(np.float64, copy=False) if sparse.issparse(A) or isinstance(A, np.ndarray) else _typed(A)
-        M = A if T is None else _reduced(A, B, T, shift)
+        if T is None or (sparse.issparse(A) and sparse.issparse(T) and not shift):
+            M = A if T is None else sparse.csr_array(T.T @ A @ T)
+        else:
+            M = _reduced(A, B, T, shift)
         none = np.empty((M.shape[0], 0))
         deflated = none if deflate is None else orth(deflate if B is None else T.T @ (B @ deflate))
         rank, out = M.shape[0] - deflated.shape[1], deflated if deflated.shape[1] else None
