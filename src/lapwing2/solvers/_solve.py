@@ -167,7 +167,7 @@ def solve(
     else:
         A = A.astype(np.float64, copy=False) if sparse.issparse(A) or isinstance(A, np.ndarray) else _typed(A)
         if T is None or (sparse.issparse(A) and sparse.issparse(T) and not shift):
-            M = A if T is None else sparse.csr_array(T.T @ A @ T)
+            M = A if T is None else sparse.csr_array(T.T @ (A @ T))
         else:
             M = _reduced(A, B, T, shift)
         none = np.empty((M.shape[0], 0))
