@@ -29,7 +29,9 @@ LABEL_WIDTH, PLAIN_WIDTH = 0.25, 0.5
 UNITS_RATIO = 10.0  # columns count as in one unit where the largest deviation is at most this many times the median
 # Deviations of at least 10 columns count as falling where their rank correlation with the place of the column is below -0.9.
 FALLING_COLUMNS, FALLING_CORRELATION = 10, -0.9
-LEAST_OBJECTIVE = 1e-6  # with scaling="objective", a smaller objective counts as this; classes that become points have such
+LEAST_OBJECTIVE = (
+    1e-6  # with scaling="objective", a smaller objective counts as this; classes that become points have such
+)
 KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
 CHOICES = {
     "constraint": ("matrix", "orthogonal", "trace-ratio"),
@@ -194,7 +196,7 @@ def check_options(estimator: Any) -> dict[str, Any]:
             check_choice(name, value, choices)  # raises
     k, pca, ridge = given.get("n_components"), given.get("pca"), given.get("ridge", 0.0)
     if "pca" in given and isinstance(k, Real) and not isinstance(k, Integral):
-        if not 0 < k < 1:
+        if not 0 < float(k) < 1:
             raise ValueError(f"n_components={k!r} must be a whole number, 1 or more, or a share between 0 and 1")
     elif "pca" in given and k is not None and not (isinstance(k, str) and k == "auto"):
         check_count("n_components", k)
@@ -249,7 +251,9 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     varying = s[s > 0]
     if not varying.size:
         return None
-    falling = varying.size >= FALLING_COLUMNS and spearmanr(varying, np.arange(varying.size)).statistic < FALLING_CORRELATION
+    falling = (
+        varying.size >= FALLING_COLUMNS and spearmanr(varying, np.arange(varying.size)).statistic < FALLING_CORRELATION
+    )
     if not always and falling:
         return None
     if not (always or (invariant and filled.all())):
@@ -291,10 +295,7 @@ def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, An
         return 1.0  # the directions are orthonormal
     if scaling == "auto":
         by_classes = graphs.of_classes and graphs.only_attracts and not estimator._rules.of_kernel
-        if by_classes and isinstance(B, np.ndarray) and spread(B) < LITTLE_SPREAD:
-            scaling = "objective"
-        else:
-            scaling = "unit"
+        scaling = "objective" if by_classes and isinstance(B, np.ndarray) and spread(B) < LITTLE_SPREAD else "unit"
         if spectrum is not None and not graphs.labels_attract:
             values, total = spectrum
             many = 1 + int(np.searchsorted(np.cumsum(values), 0.98 * total)) > MANY_DIRECTIONS

@@ -75,7 +75,9 @@ def _with_weight(X: Array, y: Any, weights: Any) -> tuple[Array, Any, np.ndarray
         )
     there = np.flatnonzero(weights)
     if not there.size:
-        raise ValueError("sample_weight is zero for every sample, so that no sample is left; give some a weight above 0")
+        raise ValueError(
+            "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
+        )
     if there.size < 2:
         raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
     if there.size == n:
@@ -117,6 +119,7 @@ class Data:
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
     given: Any = None  # X as the user passed it
+    image_shape: tuple[int, ...] = ()  # the shape of a sample, where a row is an image or a tensor
 
     def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None):
         self.X, self.y, self.weights = X, y, weights
@@ -303,7 +306,7 @@ class Data:
         return self._found[key]
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """m members near each query, and a distance that all others exceed: the one seam for fast searches."""
+        """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
         if self.n < self.d and self.n <= GRAM_ROWS:
             return _by_gram(self.gram(self.mean()), queries, members, m, self.d)
         Q, found = self._near_origin(queries), []
@@ -352,7 +355,9 @@ class Data:
         """The weights of directed edges as a symmetric matrix: the larger of two ("or"), the smaller ("and"), or their mean."""
         index = np.int32 if self.n < 2**31 else np.int64
         W = sparse.csr_array((weights, (rows.astype(index), cols.astype(index))), shape=(self.n, self.n))
-        return sparse.csr_array(W.maximum(W.T) if symmetry == "or" else W.minimum(W.T) if symmetry == "and" else (W + W.T) / 2)
+        return sparse.csr_array(
+            W.maximum(W.T) if symmetry == "or" else W.minimum(W.T) if symmetry == "and" else (W + W.T) / 2
+        )
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         """The rows of these numbers, of whatever shape, as a dense array in float64."""
@@ -398,7 +403,9 @@ class Data:
     def class_sizes(self) -> np.ndarray:
         """How many samples each class has."""
         known = self.classes >= 0
-        return np.bincount(self.classes[known], None if self.weights is None else self.weights[known]).astype(np.float64)
+        return np.bincount(self.classes[known], None if self.weights is None else self.weights[known]).astype(
+            np.float64
+        )
 
     # ---- results
 
@@ -436,7 +443,7 @@ class SparseData(Data):
         return full, Data(self.X[:, full].toarray(), weights=self.weights)
 
     @property
-    def filled(self) -> np.ndarray:  # type: ignore[override]
+    def filled(self) -> np.ndarray:
         return 2 * self._counts > self.n
 
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
@@ -466,7 +473,9 @@ class SparseData(Data):
         return np.sqrt(self.spread(self.mean(), np.ones(self.n)) / self.size)
 
     def divided(self, scale: np.ndarray) -> SparseData:
-        X = sparse.csr_array(((self.X.data / scale[self.X.indices]).astype(self.X.dtype), self.X.indices, self.X.indptr), self.X.shape)
+        X = sparse.csr_array(
+            ((self.X.data / scale[self.X.indices]).astype(self.X.dtype), self.X.indices, self.X.indptr), self.X.shape
+        )
         divided = SparseData(X, self.y, self.weights)
         divided.given, divided.is_divided = self.given, True
         return divided
@@ -511,7 +520,9 @@ class SparseData(Data):
         if M.diag is not None:
             found += M.diag @ squares
         if M.sparse is not None:
-            for rows in row_blocks(self.n, 2 + 2 * M.sparse.nnz * X.nnz // self.n**2):  # entries of a row of the product
+            for rows in row_blocks(
+                self.n, 2 + 2 * M.sparse.nnz * X.nnz // self.n**2
+            ):  # entries of a row of the product
                 found += np.asarray(X[rows].multiply(M.sparse[rows] @ X).sum(axis=0)).ravel()
         for U, c in M.factors:
             U = sparse.csc_array(U)
@@ -613,12 +624,13 @@ class KernelData(Data):
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
         far = radius * (1 + 1e-6) + 1e-7
-        return [members[self.paired_distances(np.full(members.size, q), members) <= r] for q, r in zip(queries, far, strict=True)]
+        return [
+            members[self.paired_distances(np.full(members.size, q), members) <= r]
+            for q, r in zip(queries, far, strict=True)
+        ]
 
 
-def _by_gram(
-    G: np.ndarray, queries: np.ndarray, members: np.ndarray, m: int, d: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _by_gram(G: np.ndarray, queries: np.ndarray, members: np.ndarray, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Candidates by a matrix of products of all rows."""
     squares, cols, beyond = np.diagonal(G).astype(np.float64) / 2, [], []
     for some in row_blocks(queries.size, members.size):
@@ -633,7 +645,9 @@ def _by_gram(
 def squared_lengths(X: Array) -> np.ndarray:
     """The squared lengths of the rows, in float64."""
     if sparse.issparse(X):
-        return sparse.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape) @ np.ones(X.shape[1])
+        return sparse.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape) @ np.ones(
+            X.shape[1]
+        )
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
@@ -682,14 +696,18 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
         y[y == "-1"] = -1
     known = y != -1
     if not known.any():
-        raise ValueError("y has no known label: every entry is -1 (unknown); label some samples of at least two classes")
+        raise ValueError(
+            "y has no known label: every entry is -1 (unknown); label some samples of at least two classes"
+        )
     try:
         names, codes = np.unique(y[known], return_inverse=True)
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in y[known]}))
         raise ValueError(f"y mixes labels of kinds that have no order ({kinds}); use one kind") from error
     if names.size == 1 and names[0] in (1, "1", "+1") and not known.all():
-        raise ValueError("y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1")
+        raise ValueError(
+            "y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1"
+        )
     if names.size < 2:
         raise ValueError(
             f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes, or use "

@@ -57,7 +57,7 @@ class Keep(NamedTuple):
         """A bound on the number of directions that is known before the variances are."""
         return int(self.share) if isinstance(self.share, Integral) else self.least if self.share == 0 else None
 
-    def count(self, values: np.ndarray, total: float) -> int:
+    def kept(self, values: np.ndarray, total: float) -> int:
         """How many directions to keep, given the variances of all directions of the rank, descending, and their ``total``."""
         rank = values.size
         if rank == 0:
@@ -67,19 +67,21 @@ class Keep(NamedTuple):
         if self.share is None:
             return rank
         if isinstance(self.share, Integral):
-            kept = int(self.share)
+            count = int(self.share)
         else:  # the fewest leading directions that hold this share of the total
-            kept = 1 + int(np.searchsorted(np.cumsum(values), self.share * total * (1 - 1e-12)))
+            count = 1 + int(np.searchsorted(np.cumsum(values), self.share * total * (1 - 1e-12)))
         if self.least is not None:
-            return min(max(kept, self.least), rank)
-        if isinstance(self.share, Integral) and kept > rank:
-            raise RankError(f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less")
-        if kept < min(self.n_components, rank):
+            return min(max(count, self.least), rank)
+        if isinstance(self.share, Integral) and count > rank:
+            raise RankError(
+                f"pca={self.share} is more than the rank of the centred data, {rank}; use pca={rank} or less"
+            )
+        if count < min(self.n_components, rank):
             raise ValueError(
-                f"pca={self.share} keeps {kept} directions, fewer than n_components={self.n_components}; raise pca, lower "
+                f"pca={self.share} keeps {count} directions, fewer than n_components={self.n_components}; raise pca, lower "
                 'n_components, or use pca="auto"'
             )
-        return min(kept, rank)
+        return min(count, rank)
 
 
 class Centre(NamedTuple):
@@ -175,7 +177,7 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
         values, vectors = np.linalg.eigh(G)
         rank, total = numerical_rank(values, floor), float(np.maximum(values, 0).sum())
         values, vectors = values[::-1][:rank], vectors[:, ::-1]
-    p = keep.count(values, total)
+    p = keep.kept(values, total)
     if len(vectors) == data.d and data.d <= data.n:
         return values, total, vectors[:, :p], None
     sigma, roots = np.sqrt(values[:p]), 1.0 if data.weights is None else np.sqrt(data.weights)[:, None]
@@ -207,7 +209,7 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
     """Find twice as many directions each time until they are enough; None where a whole decomposition costs less."""
     side, is_sparse = min(data.n, data.d), sparse.issparse(data.X)
     if data.is_constant:
-        keep.count(np.empty(0), 0.0)  # raises, and says what is wrong
+        keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
     total = float(data.spread(about, np.ones(data.n)).sum())
     gram = _gram_operator(data, about)
     floor = rounding(data.X.dtype, total + data.size * (about @ about))
@@ -216,7 +218,7 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
         count = min(count, side - 1)
         values, vectors = _largest(gram, count)
         found = int((values > max(10 * side * EPS * values[0], floor)).sum())
-        p = keep.count(values[:found], total)
+        p = keep.kept(values[:found], total)
         if p < count or found < count or keep.at_most is not None:
             return values[:found], total, vectors
         if is_sparse and count >= MOST_DIRECTIONS:
@@ -261,14 +263,18 @@ def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel)
     G = roots * (K - means - (means[:, None] - overall)) * roots.T
     trace, largest = float(np.trace(G)), float(np.abs(K).max())
     if trace <= 0 and np.abs(G).max() > 1e-10 * largest:
-        raise ValueError(f"kernel={kernel.kernel!r} is not positive semi-definite on X; use another kernel or parameters")
+        raise ValueError(
+            f"kernel={kernel.kernel!r} is not positive semi-definite on X; use another kernel or parameters"
+        )
     floor = len(G) * (np.finfo(dtype).eps * trace if dtype == np.float32 else 10 * EPS * largest)
     values, U = np.linalg.eigh(G)
     total = float(np.maximum(values, 0).sum())
-    p = keep.count(values[::-1][: numerical_rank(values, floor)], total)
+    p = keep.kept(values[::-1][: numerical_rank(values, floor)], total)
     values, U = values[::-1][:p], U[:, ::-1][:, :p]
     F, dual = Data(U * np.sqrt(values) / roots, weights=data.weights), roots * U / np.sqrt(values)
-    if not about_origin:  # in exact arithmetic all columns would sum to 0; those of directions near rounding do not quite
+    if (
+        not about_origin
+    ):  # in exact arithmetic all columns would sum to 0; those of directions near rounding do not quite
         dual -= w[:, None] / w.sum() * dual.sum(axis=0)
     shift = np.zeros(p)
     if centre.at_origin:
@@ -304,7 +310,9 @@ class Kernel(NamedTuple):
                 options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"kernel={self.kernel!r} cannot be evaluated (a callable is given two rows): {error}") from error
+            raise ValueError(
+                f"kernel={self.kernel!r} cannot be evaluated (a callable is given two rows): {error}"
+            ) from error
         K = K.toarray() if sparse.issparse(K) else np.asarray(K)
         if not np.isfinite(K).all():
             raise ValueError(f"kernel={self.kernel!r} gives NaN or infinity; scale X or change its parameters")

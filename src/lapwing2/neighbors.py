@@ -41,7 +41,7 @@ class Request(NamedTuple):
     queries: int | None = None
     random_state: int = 0
 
-    def is_sampled(self, n: int) -> bool:
+    def is_sampled(self, n: float) -> bool:
         """Whether neighbours are searched for fewer than all n rows."""
         return self.queries is not None and self.queries < n
 
@@ -232,7 +232,10 @@ def choose_listed(
     """:func:`choose` for candidates in a list, in which rows have different numbers of them."""
     place = np.argsort(rows, kind="stable")
     rank = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    table, length = np.full((counts.size, counts.max()), -1, dtype=np.intp), np.full((counts.size, counts.max()), np.inf)
+    table, length = (
+        np.full((counts.size, counts.max()), -1, dtype=np.intp),
+        np.full((counts.size, counts.max()), np.inf),
+    )
     table[rows[place], rank], length[rows[place], rank] = cols[place], d[place]
     return choose(table, length, k)
 

@@ -530,4 +530,8 @@ def _printed(value: Any) -> str:
     text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
     if len(text) <= LONGEST_PARAMETER:
         return text
-    return f"<{type(value).__name__} of shape {value.shape}>" if hasattr(value, "shape") else text[:LONGEST_PARAMETER] + "..."
+    return (
+        f"<{type(value).__name__} of shape {value.shape}>"
+        if hasattr(value, "shape")
+        else text[:LONGEST_PARAMETER] + "..."
+    )

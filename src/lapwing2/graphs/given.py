@@ -110,7 +110,9 @@ class Precomputed(Graph):
                 "and subtract it: Precomputed(W_attract) - Precomputed(W_repel)"
             )
         largest = abs(W - W.T).max() if W.nnz else 0.0
-        if largest > max(1e-10, 100 * float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)) * (W.max() if W.nnz else 1.0):
+        if largest > max(1e-10, 100 * float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)) * (
+            W.max() if W.nnz else 1.0
+        ):
             raise ValueError(
                 f"W is not symmetric (largest difference {largest:.3g}); pass (W + W.T) / 2 or W.maximum(W.T)"
             )

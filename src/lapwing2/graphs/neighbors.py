@@ -45,8 +45,8 @@ class NeighborGraph(Graph):
         rows, cols, d = edges
         if reach is None and (self.weights == "self-tuning" or (callable(self.weights) and sees_reach(self.weights))):
             raise ValueError(
-                f"weights={self.weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, and "
-                'only where it searches for those of all rows; use KNN without queries=, or weights="heat"'
+                f"weights={self.weights!r} needs the distance of both rows from their k-th neighbours, which KNN alone knows, "
+                'and only where it searches for those of all rows; use KNN without queries=, or weights="heat"'
             )
         if callable(self.weights):
             values = self._called(edges, reach)
@@ -217,7 +217,13 @@ class KNN(NeighborGraph):
     def requests(self) -> list[Request]:
         return [
             Request(
-                self.n_neighbors, self.metric, self.metric_params, self.among, self.search, self.queries, self.random_state
+                self.n_neighbors,
+                self.metric,
+                self.metric_params,
+                self.among,
+                self.search,
+                self.queries,
+                self.random_state,
             )
         ]
 
@@ -395,6 +401,7 @@ class Repulsion(Graph):
         values = np.ones(rows.size) if self.weights == "binary" else self._inverse(data, rows, cols)
         if not sampled:
             return data.symmetric_weights(rows, cols, values)
+        assert self.queries is not None
         return data.size / self.queries * data.symmetric_weights(rows, cols, values, "mean")
 
     def _inverse(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -465,8 +472,8 @@ class ClosestPairs(Graph):
 def require_mean(symmetry: str, queries: int) -> None:
     if symmetry not in ("auto", "mean"):
         raise ValueError(
-            f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={queries} searches for those of one; '
-            'use symmetry="mean"'
+            f'symmetry="{symmetry}" needs the neighbours of both ends of a link, and queries={queries} searches for those of '
+            'one; use symmetry="mean"'
         )
 
 

@@ -42,10 +42,10 @@ def local_grams(data: Data, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarr
     own = data.X[rows].astype(np.float64)
     differences = [data.X[neighbors[:, j]].astype(np.float64) - own for j in range(k)]
     grams = np.empty((b, k, k))
-    for i in range(k):
-        for j in range(i, k):
-            product = sparse.csr_array(differences[i].multiply(differences[j]))
-            grams[:, i, j] = grams[:, j, i] = np.asarray(product.sum(axis=1)).ravel()
+    for a in range(k):
+        for b_ in range(a, k):
+            product = sparse.csr_array(differences[a].multiply(differences[b_]))
+            grams[:, a, b_] = grams[:, b_, a] = np.asarray(product.sum(axis=1)).ravel()
     return grams
 
 

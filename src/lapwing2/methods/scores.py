@@ -13,8 +13,8 @@ from ..graphs import KNN, Graph
 from ..operators import diagonal
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector
-from .locality import NEIGHBORS
 from .about import About
+from .locality import NEIGHBORS
 
 
 class LaplacianScore(FeatureSelector):

@@ -14,8 +14,8 @@ from ..graphs import KNN, Graph
 from ..operators import diagonal
 from ..problem import Problem, degree_sum
 from ..reducers import FreeReducer, build_terms
-from .locality import NEIGHBORS
 from .about import About
+from .locality import NEIGHBORS
 
 
 class LaplacianEigenmaps(FreeReducer):

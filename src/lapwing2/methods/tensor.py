@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from ..graphs import KNN
 from ..reducers import MultilinearReducer
-from .locality import NEIGHBORS
 from .about import About
+from .locality import NEIGHBORS
 
 
 class TSA(MultilinearReducer):

@@ -234,7 +234,7 @@ def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: b
         if graph == "supervised":
             return SameClass()
         near = default(size)
-        near = KNN(size) if near.reads_labels else near
+        near = KNN(size or 5) if near.reads_labels else near
         return (_sampled(near) if many else near) + SameClass()
     if sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
         return Precomputed(graph)
@@ -259,13 +259,14 @@ def sized(graph: Graph, n_components: Any) -> Graph:
             part.set_params(n_components=k)
     return graph
 
+
 def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) -> list[Term]:
     """The terms of a graph that link samples. Raise if nothing attracts; warn if the repulsion graph has no edge.
 
     With ``equal_say``, graphs that attract are scaled to a total degree of n, so that in a sum with coefficients 1 and 1 both
     count equally.
     """
-    terms = []
+    terms: list[Term] = []
     for coefficient, leaf in graph.signed():
         own = leaf.terms(data)
         if equal_say and coefficient > 0 and not leaf.counts_pairs:

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
-from .._validation import caller_stacklevel, check_choice, check_count
+from .._validation import caller_stacklevel, check_choice
 from ..data import Data, SparseData, canonical, validated
 from ..graphs import Graph, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free, rounding
@@ -88,9 +88,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             rounding(X.dtype, float(np.vdot(entries, entries)))  # raises where out of range
         return Free(data.n)
 
-    def _solve(
-        self, F: Free, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings
-    ) -> Solution:
+    def _solve(self, F: Free, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Solution:
         b = problem.degrees
         assert b is not None
         if not b.all():
@@ -156,7 +154,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return self._by_links(X, self._checked_links(links, X.shape[0])).astype(X.dtype)
         known, group = places_among(self.X_fit_, X.astype(self.X_fit_.dtype, copy=False))
         sizes = np.bincount(known)
-        stored = np.stack([np.bincount(known, column) / sizes for column in self.embedding_.T.astype(np.float64)], axis=1)
+        stored = np.stack(
+            [np.bincount(known, column) / sizes for column in self.embedding_.T.astype(np.float64)], axis=1
+        )
         Y = np.empty((X.shape[0], self.embedding_.shape[1]), dtype=X.dtype)
         Y[group >= 0] = stored[group[group >= 0]]
         new = np.flatnonzero(group < 0)
@@ -190,7 +190,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         graph: Any = searching[0]
         both, n = self._both(X)
-        k, fitted, new = graph.n_neighbors, np.arange(n), np.arange(n, both.n)
+        k, new = graph.n_neighbors, np.arange(n, both.n)
         request = Request(k, graph.metric, getattr(graph, "metric_params", None))
         near = nearest_fitted(both, n, request)[1].reshape(-1, k)
         Y = self.embedding_[self._linked].astype(np.float64)
@@ -228,7 +228,9 @@ def with_equal_say(graph: Graph, data: Data) -> Graph:
 
 
 def _searches_features(graph: Any) -> bool:
-    plain = not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
+    plain = (
+        not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
+    )
     return graph.reads_features and hasattr(graph, "n_neighbors") and plain
 
 

@@ -100,14 +100,16 @@ class KernelReducer(ProjectingReducer):
         if self.kernel != "precomputed":
             return self._fit(data)
         n_given, K = data.X.shape[1], data.X
-        kept = None if data.weights is None or n_given == data.n else np.flatnonzero(np.asarray(weights["sample_weight"]))
+        kept = (
+            None if data.weights is None or n_given == data.n else np.flatnonzero(np.asarray(weights["sample_weight"]))
+        )
         kernel_data = KernelData(K if kept is None else K[:, kept], data.y, data.weights)
         kernel_data.given = data.given
         self._fit(kernel_data)
         if kept is not None:  # columns of samples of weight 0 count for nothing
-            dual = np.zeros((len(self.dual_coef_), n_given), dtype=self.dual_coef_.dtype)
-            dual[:, kept] = self.dual_coef_
-            self.dual_coef_ = dual
+            found: np.ndarray = self.dual_coef_
+            self.dual_coef_: np.ndarray = np.zeros((len(found), n_given), dtype=found.dtype)
+            self.dual_coef_[:, kept] = found
         return self
 
     fit.__doc__ = ProjectingReducer.fit.__doc__
@@ -193,7 +195,11 @@ class KernelReducer(ProjectingReducer):
         check_is_fitted(self)
         X = validated(self, X, fitting=False).X
         if self.scale_ is not None:
-            X = sparse.csr_array(X @ sparse.diags_array(1 / self.scale_)) if sparse.issparse(X) else X / self.scale_.astype(X.dtype)
+            X = (
+                sparse.csr_array(X @ sparse.diags_array(1 / self.scale_))
+                if sparse.issparse(X)
+                else X / self.scale_.astype(X.dtype)
+            )
         kernel = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         if self.landmarks is not None:
             features = kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T

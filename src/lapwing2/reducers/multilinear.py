@@ -119,7 +119,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.scaling = scaling
         self.normalize = normalize
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
         """Learn the matrices of the modes.
 
         Parameters
@@ -307,7 +307,9 @@ def _change(P: np.ndarray, Q: np.ndarray) -> float:
 def _resolved(image_shape: Any, n_features: int) -> tuple[int, ...]:
     """``image_shape`` with the side -1 filled in, where there is one."""
     sides = tuple(image_shape) if isinstance(image_shape, (tuple, list)) else ()
-    whole = all(isinstance(side, Integral) and not isinstance(side, bool) and (side == -1 or int(side) > 0) for side in sides)
+    whole = all(
+        isinstance(side, Integral) and not isinstance(side, bool) and (side == -1 or int(side) > 0) for side in sides
+    )
     if len(sides) < 2 or not whole or sides.count(-1) > 1:
         raise ValueError(
             f"image_shape={image_shape!r} must be a tuple of two or more sides, such as (32, 32); one of them may be -1, which "

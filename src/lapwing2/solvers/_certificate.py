@@ -133,11 +133,15 @@ def certify(solution: Any, dtype: Any = np.float64) -> Certificate:
     if isinstance(s.A, np.ndarray):
         size = float(np.linalg.norm(s.A - s.shift * s.B if s.shift else s.A))
     elif sparse.issparse(s.A) and not s.shift:
-        size = float(abs(s.A.copy()).sum(axis=1).max())  # of a copy, since SciPy sorts the entries of what it takes abs of
+        size = float(
+            abs(s.A.copy()).sum(axis=1).max()
+        )  # of a copy, since SciPy sorts the entries of what it takes abs of
     else:
         size = estimate_norm(lambda U: s.A @ U - s.shift * (U if s.B is None else s.B @ U), len(V))
     scale = (max(size, s.scale) + np.abs(mu) * largest) * np.linalg.norm(V, axis=0)
-    shares = np.linalg.norm(white * (roots[:, None] if known else sqrt(s.rho)), axis=0) / np.where(scale > 0, scale, 1.0)
+    shares = np.linalg.norm(white * (roots[:, None] if known else sqrt(s.rho)), axis=0) / np.where(
+        scale > 0, scale, 1.0
+    )
     error, residual = max(float(np.linalg.norm(np.vstack(errors))), unseen), float(np.linalg.norm(white))
     gap, angle = None if s.following is None else max(float(s.following - s.values[-1]), 0.0), None
     if gap is not None:

@@ -97,11 +97,12 @@ def krylov(
     apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``. A repeated eigenvalue may occur only once."""
-
     # The start is projected, and so is every vector that follows from it.
     n = start.size
     values, vectors = seeded_eigsh(
-        LinearOperator((n, n), matvec=lambda v: (w := apply(np.ravel(v))) - deflated @ (deflated.T @ w), dtype=np.float64),
+        LinearOperator(
+            (n, n), matvec=lambda v: (w := apply(np.ravel(v))) - deflated @ (deflated.T @ w), dtype=np.float64
+        ),
         k,
         start=start - deflated @ (deflated.T @ start),
         ncv=min(n, max(3 * k + 1, 20)),

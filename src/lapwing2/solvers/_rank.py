@@ -28,8 +28,11 @@ def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: float 
     Where ``per`` is None it is the rank of B, so that the unit of the ridge is the mean eigenvalue.
     """
     if B.ndim == 1:
-        kept = np.flatnonzero(B > floor)
-        values, vectors = B[kept], sparse.csr_array((np.ones(kept.size), (kept, np.arange(kept.size))), shape=(B.size, kept.size))
+        kept = np.flatnonzero(floor < B)
+        values, vectors = (
+            B[kept],
+            sparse.csr_array((np.ones(kept.size), (kept, np.arange(kept.size))), shape=(B.size, kept.size)),
+        )
     else:
         values, vectors = np.linalg.eigh(B)
         if values.size and values[0] < -max(1e-8 * np.abs(values).max(), floor):

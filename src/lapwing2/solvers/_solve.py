@@ -16,7 +16,18 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 from ._block import block_largest
 from ._lanczos import LanczosError, krylov, seeded_eigsh
 from ._rank import RankError, whitening
-from ._ways import Pairs, Standard, block_lanczos, decomposed, dense, is_operator, lanczos, precision, shift_invert, whole
+from ._ways import (
+    Pairs,
+    Standard,
+    block_lanczos,
+    decomposed,
+    dense,
+    is_operator,
+    lanczos,
+    precision,
+    shift_invert,
+    whole,
+)
 
 
 class Solver(NamedTuple):
@@ -25,7 +36,9 @@ class Solver(NamedTuple):
 
 
 # Seconds of CPU are those of benchmarks/solvers.py, on one thread.
-FEW_ROWS = 400  # rows: with 400, a Laplacian takes 0.05 s both densely and by Lanczos; with 800 it takes 0.18 s and 0.07 s
+FEW_ROWS = (
+    400  # rows: with 400, a Laplacian takes 0.05 s both densely and by Lanczos; with 800 it takes 0.18 s and 0.07 s
+)
 # Rows: a dense solution takes 2.4 s with 2000 and 5.9 s with 3000. Beyond, blocks follow where Lanczos fails: they may take
 # longer than this, but do not grow as n^3.
 MANY_ROWS = 2000
@@ -153,7 +166,7 @@ def solve(
     """
     shift = shift if ridge and B is not None else 0.0
     B = None if B is None or (B.ndim == 1 and not ridge and (B == 1).all()) else B
-    T = None if B is None else whitening(B, ridge, floor, per)
+    T: Any = None if B is None else whitening(B, ridge, floor, per)
     B = sparse.diags_array(B, format="csr") if B is not None and B.ndim == 1 else B
     rho = float(ridge * B.diagonal().sum() / (per or T.shape[1])) if ridge and B is not None else 0.0
     out = None
@@ -204,7 +217,9 @@ def solve_operators(
     try:
         values, vectors = seeded_eigsh(A - shift * B, k, M=M, Minv=inverse, which="SA", tol=tol)
     except LanczosError as error:
-        raise ValueError(f"{error}; use a smaller n_components than {k}, a larger ridge, or a number as pca=") from error
+        raise ValueError(
+            f"{error}; use a smaller n_components than {k}, a larger ridge, or a number as pca="
+        ) from error
     seen = values < -tol * shift
     if not seen.all():
         raise RankError(
@@ -255,7 +270,9 @@ def largest_value(A: Any) -> float:
         return float(np.linalg.eigvalsh(whole(A))[-1])
     if dtype != np.float32:
         with suppress(LanczosError):
-            return float(krylov(A.__matmul__, np.random.RandomState(0).standard_normal(n), none, 1, FEW_RESTARTS, tol)[0][0])
+            return float(
+                krylov(A.__matmul__, np.random.RandomState(0).standard_normal(n), none, 1, FEW_RESTARTS, tol)[0][0]
+            )
     return float(block_largest(A.__matmul__, none.astype(dtype), 1, tol)[0][0])
 
 

@@ -48,7 +48,8 @@ class Standard:
 
         Then it maps what is orthogonal to it likewise.
         """
-        D, n = self.deflated, len(self.deflated)
+        D: Any = self.deflated
+        n = len(D)
         image = self.M @ D
         other = self.M @ (np.random.RandomState(0).standard_normal(n) / np.sqrt(n)).astype(D.dtype)
         scale = max(abs(self.bound), float(np.linalg.norm(other)))
