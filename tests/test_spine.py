@@ -1,0 +1,68 @@
+"""The bars of the design: how many functions a fit passes, and how long the library is. A bar is not widened to fit the code.
+
+A *named* function is one that is no lambda and no comprehension; a *part* is a file or a folder directly under the package.
+"""
+
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import lapwing2
+import pytest
+from lapwing2.methods import LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore
+from sklearn.datasets import load_digits
+
+ROOT = Path(lapwing2.__file__).parent
+DIGITS = load_digits()
+X, Y = DIGITS.data, DIGITS.target
+
+
+def traced(work):
+    """The named functions that some work calls, each with the number of its calls, as (file, name)."""
+    calls = Counter()
+
+    def profile(frame, event, _):
+        code = frame.f_code
+        name = code.co_qualname.rpartition(".")[2]
+        if event == "call" and code.co_filename.startswith(f"{ROOT}/") and not name.startswith("<"):
+            calls[Path(code.co_filename).relative_to(ROOT).as_posix(), code.co_qualname] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def eigenmaps():
+    return LaplacianEigenmaps(2).fit(X[:600])
+
+
+# What is done, after what is prepared, and at most how many functions, calls and parts it takes.
+BARS = {
+    "LPP": (None, lambda _: LPP(10).fit(X), 75, 105, 11),
+    "supervised": (None, lambda _: LPP(9, graph="supervised").fit(X, Y), 55, 80, 10),
+    "KernelLPP": (None, lambda _: KernelLPP(10).fit(X[:600]), 75, 105, 11),
+    "landmarks": (None, lambda _: KernelLPP(5, landmarks=100, random_state=0).fit(X), 75, 105, 11),
+    "LaplacianEigenmaps": (None, lambda _: LaplacianEigenmaps(2).fit(X), 65, 90, 12),
+    "new rows": (eigenmaps, lambda model: model.transform(X[600:700]), 30, 40, 8),
+    "TSA": (None, lambda _: TSA(3).fit(DIGITS.images), 70, None, None),
+    "LaplacianScore": (None, lambda _: LaplacianScore(3).fit(X), 70, None, None),
+    "transform": (lambda: LPP(10).fit(X), lambda model: model.transform(X), 8, 10, 4),
+}
+
+
+@pytest.mark.parametrize("name", BARS)
+def test_counts(name):
+    prepare, work, functions, calls, parts = BARS[name]
+    with warnings.catch_warnings(action="ignore"):
+        model = prepare() if prepare else None
+        work(model)  # what is computed once per process is not counted
+        found = traced(lambda: work(model))
+    counted = len(found), sum(found.values()), len({file.partition("/")[0] for file, _ in found})
+    assert counted[0] <= functions, f"{counted[0]} functions: {sorted(found)}"
+    assert calls is None or counted[1] <= calls, f"{counted[1]} calls: {found.most_common(10)}"
+    assert parts is None or counted[2] <= parts, f"{counted[2]} parts: {sorted({file for file, _ in found})}"
