@@ -8,10 +8,11 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-import lapwing2
 import pytest
-from lapwing2.methods import LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore
 from sklearn.datasets import load_digits
+
+import lapwing2
+from lapwing2.methods import LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore
 
 ROOT = Path(lapwing2.__file__).parent
 DIGITS = load_digits()
