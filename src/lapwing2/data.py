@@ -22,6 +22,8 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from .neighbors import Edges, Request, bound, find
 from .operators import BLOCK_BYTES, Array, Structured, row_blocks
+from .search import LEAST_PAIRS as TILED_PAIRS
+from .search import by_tiles, is_worth_tiles
 
 EPS = float(np.finfo(np.float64).eps)
 FLOATS = [np.float64, np.float32]
@@ -309,6 +311,8 @@ class Data:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
         if self.n < self.d and self.n <= GRAM_ROWS:
             return _by_gram(self.gram(self.mean()), queries, members, m, self.d)
+        if queries.size * members.size >= TILED_PAIRS and is_worth_tiles(self.X, queries.size * members.size, m):
+            return by_tiles(self.X, queries, members, m)
         Q, found = self._near_origin(queries), []
         index = NearestNeighbors(n_neighbors=m).fit(Q if queries is members else self._near_origin(members))
         for start in range(0, queries.size, QUERIES_AT_ONCE):
