@@ -499,10 +499,10 @@ def blas_threads() -> int:
 
 
 @contextmanager
-def threads(n: int) -> Iterator[Callable[[Callable[[Any], Any], Iterable], None]]:
+def threads(n: int) -> Iterator[Callable[[Callable[[Any], Any], Iterable], Any]]:
     """A function that calls another one for each of some things, on n threads, each of which has one BLAS thread."""
     if n == 1:
-        yield lambda function, things: list(map(function, things)) and None
+        yield lambda function, things: list(map(function, things))
         return
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n) as pool:
-        yield lambda function, things: list(pool.map(function, things)) and None
+        yield lambda function, things: list(pool.map(function, things))
