@@ -37,6 +37,16 @@ def check_not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def reword_text_error(error: ValueError) -> None:
+    """Raise an error that says what to do with categories, where this one is about text among the rows."""
+    if "could not convert string" in str(error):
+        raise ValueError(
+            f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as "
+            "OrdinalEncoder of scikit-learn does, which Gower compares as categories, and free text as columns of words, as its "
+            "TfidfVectorizer does"
+        ) from error
+
+
 def caller_stacklevel() -> int:
     """The stack level for a warning such that it points to the line that called into this package."""
     frame, level = inspect.currentframe(), 0

@@ -108,6 +108,7 @@ class GraphFacts(NamedTuple):
     is_euclidean: bool  # whether all neighbours are searched by Euclidean distances
     is_sampled: bool  # whether ``graph`` searches for the neighbours of a sample of the rows
     requests: list  # all that the graphs ask of ``data.nearest``
+    beside: list  # the places of columns of X that graphs read and maps do not
 
 
 def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: bool) -> GraphFacts:
@@ -131,6 +132,7 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
         is_euclidean=all(r.metric in ("euclidean", "l2", "sqeuclidean") for r in requests),
         is_sampled=any(r.queries is not None and r.queries < n for r in own),
         requests=requests,
+        beside=[*graph.beside_columns, *(() if penalty is None else penalty.beside_columns)],
     )
 
 

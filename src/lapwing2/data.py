@@ -20,6 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from ._validation import reword_text_error
 from .neighbors import Edges, Request, bound, find
 from .operators import BLOCK_BYTES, Array, Structured, row_blocks
 from .search import LEAST_PAIRS as TILED_PAIRS
@@ -51,13 +52,8 @@ def validated(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, 
         else:
             X = validate_data(estimator, X, reset=False, **options)
     except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        raise ValueError(
-            f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as "
-            "OrdinalEncoder of scikit-learn does, which Gower compares as categories, and free text as columns of words, as its "
-            "TfidfVectorizer does"
-        ) from error
+        reword_text_error(error)
+        raise
     if sample_weight is not None:
         X, y, sample_weight = _with_weight(X, y, sample_weight)
     data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
@@ -121,6 +117,9 @@ class Data:
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
     given: Any = None  # X as the user passed it
+    undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
+    beside: Any = None  # the places of columns that graphs read and maps do not
+    names: Any = None  # the names of the rows, where a column holds them; otherwise the index of a data frame does
     image_shape: tuple[int, ...] = ()  # the shape of a sample, where a row is an image or a tensor
 
     def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None):
@@ -132,6 +131,9 @@ class Data:
         self._deviations: np.ndarray | None = None
         self._gram: np.ndarray | None = None
         self._found: dict[tuple, Edges] = {}
+        self.views: dict[
+            int, tuple[Any, Data]
+        ] = {}  # other rows that graphs are built on, by the id of what makes them
 
     # ---- sums over the rows
 
@@ -187,9 +189,26 @@ class Data:
 
     def divided(self, scale: np.ndarray) -> Data:
         """The rows, each column divided by its scale."""
-        divided = type(self)(self.X / scale.astype(self.X.dtype), self.y, self.weights)
-        divided.given, divided.is_divided = self.given, True
+        divided = self._changed(self.X / scale.astype(self.X.dtype))
+        divided.is_divided = True
         return divided
+
+    def without(self, columns: list[int]) -> Data:
+        """The rows with 0 in some columns, which only graphs read."""
+        kept = np.ones(self.d, dtype=self.X.dtype)
+        kept[columns] = 0
+        if not kept.any():
+            raise ValueError("beside=True leaves no column of X to the map; pass the features as well, or beside=False")
+        rest = self._changed(self.X @ sparse.diags_array(kept) if sparse.issparse(self.X) else self.X * kept)
+        rest.beside = columns
+        return rest
+
+    def _changed(self, X: Array) -> Any:
+        """Other features of the same rows. Graphs may still read those that were given."""
+        made = type(self)(X, self.y, self.weights)
+        made.given, made.names, made.views, made.beside = self.given, self.names, self.views, self.beside
+        made.undivided = self.X if self.undivided is None else self.undivided
+        return made
 
     def gram(self, about: np.ndarray) -> np.ndarray:
         """The smaller of the two matrices of products of the samples less ``about``: of the columns, or of the rows.
@@ -480,8 +499,8 @@ class SparseData(Data):
         X = sparse.csr_array(
             ((self.X.data / scale[self.X.indices]).astype(self.X.dtype), self.X.indices, self.X.indptr), self.X.shape
         )
-        divided = SparseData(X, self.y, self.weights)
-        divided.given, divided.is_divided = self.given, True
+        divided = self._changed(X)
+        divided.is_divided = True
         return divided
 
     def gram(self, about: np.ndarray) -> np.ndarray:

@@ -46,6 +46,7 @@ class Graph(Documented):
       ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``requests``, where it asks ``data.nearest`` for neighbours;
+    - ``fitted``, where it learns something from the rows;
     - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
 
     **It must not** write to X, y or its own parameters: estimators share graphs, and build them again in every fold. The
@@ -76,6 +77,7 @@ class Graph(Documented):
     indexes_rows: Any = False  #: Whether it knows rows by their place, and so fits one data set and no fold of it.
     is_laplacian: Any = True  #: Whether the rows of its matrix add up to 0, so that moving all samples costs nothing.
     is_semidefinite: Any = True  #: Whether its matrix has no negative eigenvalue.
+    beside_columns: Any = ()  #: The places of the columns of X that only the graph reads, and the map does not.
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
     _takes_sparse = True
     _unnamed = 1  # parameters that print without their names
@@ -91,7 +93,8 @@ class Graph(Documented):
         y : array-like of shape (n_samples,), default=None
             Class labels, -1 where unknown; only for graphs that read them.
         """
-        return self.terms(validated(self, X, y))
+        data = validated(self, X, y)
+        return self.fitted(data).terms(data)
 
     def terms(self, data: Data) -> list[Term]:
         """What :meth:`build` returns."""
@@ -150,9 +153,9 @@ class Graph(Documented):
         """The graph with the parameters that it takes from the data written out, as :meth:`links` needs them."""
         return self
 
-    def beside_columns(self, data: Data) -> np.ndarray:
-        """The places of the columns of X that only the graph reads, and the map does not."""
-        return np.empty(0, dtype=np.intp)
+    def fitted(self, data: Data) -> Graph:
+        """The graph with what it has learnt from the rows, as :class:`On` has a transformer. Estimators keep it as ``graph_``."""
+        return self
 
     def links(self, both: Data, n_fitted: int) -> sparse.csr_array:
         """The weights of the links of new samples to fitted ones, by which a free map places new samples.
@@ -324,8 +327,13 @@ class Operation(Graph):
             leaf.set_params(**other.get_params(deep=False))
         return graph
 
-    def beside_columns(self, data: Data) -> np.ndarray:
-        return np.unique(np.concatenate([leaf.beside_columns(data) for leaf in self._leaves()]))
+    def fitted(self, data: Data) -> Graph:
+        found = [(leaf, leaf.fitted(data)) for leaf in self._leaves()]
+        return self if all(leaf is own for leaf, own in found) else self._with_leaves([own for _, own in found])
+
+    @property
+    def beside_columns(self) -> list[int]:
+        return sorted({place for leaf in self._leaves() for place in leaf.beside_columns})
 
 
 class Scaled(Operation):

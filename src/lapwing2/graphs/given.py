@@ -122,6 +122,7 @@ class Precomputed(Graph):
 def named_rows(data: Data, what: str) -> Any:
     """The names of the rows of X."""
     index = getattr(data.given, "index", None) if hasattr(data.given, "iloc") else None
+    index = index if data.names is None else data.names
     if index is None or len(index) != data.n:
         raise ValueError(
             f"{what} knows rows by their names, and X has none: arrays and sparse matrices have no index; pass X as a pandas "

@@ -119,6 +119,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
         """The problem, and what was decided on the way to it."""
         graphs = self._graphs(data)
+        data = self._without(data, graphs) if graphs.beside else data
         chosen = auto.settings(self, graphs, data)
         scale = auto.units(self, graphs, chosen, data)
         data = data if scale is None else data.divided(scale)
@@ -130,13 +131,18 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
         many = self._samples_rows and n > MANY_ROWS
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
-        graph = sized(clone(graph), getattr(self, "n_components", None)) if graph is given else graph
+        if graph is given:
+            graph = sized(clone(graph), getattr(self, "n_components", None)).fitted(data)
         if penalty is not None or self._needs_penalty:
-            penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many)
+            penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
         graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
         if data.weights is not None:
             self._require_weighable(graphs)
         return graphs
+
+    def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
+        """The rows without the columns that only graphs read."""
+        return data.without(graphs.beside)
 
     def problem(self, X: Any, y: Any = None) -> Problem:
         """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.

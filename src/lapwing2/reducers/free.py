@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import auto
 from .._validation import caller_stacklevel, check_choice
 from ..data import Data, SparseData, canonical, validated
-from ..graphs import Graph, affine_extension, barycentric_weights, nearest_fitted
+from ..graphs import Graph, On, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free, rounding
 from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import Array
@@ -71,6 +71,15 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.graph = graph
         self.extension = extension
         self.normalize = normalize
+
+    def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
+        """The rows as they are: samples have coordinates of their own, whatever the features are."""
+        if self._reads_features:
+            raise ValueError(
+                f"graph={graphs.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
+                "leave beside=True out, or pass the matrix of weights"
+            )
+        return data
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Free:
         X, given = data.X, self.get_params(deep=False)
@@ -190,6 +199,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         graph: Any = searching[0]
         both, n = self._both(X)
+        while isinstance(graph, On):
+            graph, both = graph.graph, graph.view(both)
         k, new = graph.n_neighbors, np.arange(n, both.n)
         request = Request(k, graph.metric, getattr(graph, "metric_params", None))
         near = nearest_fitted(both, n, request)[1].reshape(-1, k)
@@ -228,6 +239,8 @@ def with_equal_say(graph: Graph, data: Data) -> Graph:
 
 
 def _searches_features(graph: Any) -> bool:
+    if isinstance(graph, On):
+        return _searches_features(graph.graph)
     plain = (
         not is_named(getattr(graph, "metric", "precomputed"), "precomputed") and getattr(graph, "search", None) is None
     )

@@ -167,6 +167,9 @@ class KernelReducer(ProjectingReducer):
         return scale * share
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
+        if data.beside is not None:  # columns that the kernel does not read become 0 when they are divided by infinity
+            self.scale_ = np.ones(data.d) if self.scale_ is None else self.scale_.copy()
+            self.scale_[data.beside] = np.inf
         if self.landmarks is not None:
             kernel, self.nystroem_ = F.features
             self.mean_, self.components_ = F.origin, fix_signs(F.back(V))

@@ -142,6 +142,11 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         data.given, data.image_shape = X if self.image_shape is not None else None, images.shape[1:]
         return self._fit(data)
 
+    def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
+        raise ValueError(
+            f"graph={graphs.graph!r} has columns beside the features, and images have none; leave beside=True out"
+        )
+
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Images:
         return Images(data.X.reshape(-1, *data.image_shape), data.mean().reshape(data.image_shape), [])
 

@@ -1,0 +1,370 @@
+"""Graphs on some columns of X, or on what a transformer makes of X, and Gower's distance of numbers and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import reword_text_error
+from ..data import FLOATS, Data, SparseData, canonical
+from ..neighbors import Request
+from ..problem import Term
+from .base import Graph, Signed
+
+
+class On(Graph):
+    r"""Builds a graph on some columns of X, or on what a transformer makes of X, while the map is still one of X.
+
+    .. math:: W_{ij} = W(\phi(x_i), \phi(x_j)),
+
+    with W the weights of the graph and :math:`\phi` the choice of columns, or the transformer. It is fitted to the rows that
+    the estimator is fitted to, without y. For example, ``LPP(graph=On(PCA(0.98), KNN(5)), pca=0.98)`` is Laplacianfaces as X.
+    He's thesis has them: neighbours are found after PCA has taken away the noise. The rows are those that were passed to
+    ``fit``, so that dividing columns (``standardize=``) changes nothing here.
+
+    Parameters
+    ----------
+    what : columns, function or transformer
+        What the graph looks at. Columns are given by place, or by name in a data frame: one or a list of them, a slice or a
+        mask. A function of X returns columns, as :func:`sklearn.compose.make_column_selector` does. A transformer may be any
+        of scikit-learn that needs no y; it is given the data frame, if X is one. The transformer that you pass stays as it
+        is: the fitted one is ``graph_.what`` of the estimator.
+    graph : Graph
+        The graph that is built on these columns. With ``metric="precomputed"`` they hold the distances of the rows.
+    beside : bool, default=False
+        Whether the columns stand beside the features, for the graph alone, as coordinates in space, times and the names of rows
+        do. The map is then one of the other columns, and ``components_`` are 0 at these.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.decomposition import PCA
+    >>> from lapwing import LPP
+    >>> from lapwing.graphs import KNN, On
+    >>> model = LPP(10, graph=On(PCA(0.9), KNN(7))).fit(load_digits().data)
+    >>> int(model.graph_.what.n_components_)
+    21
+    """
+
+    what: Any  # one of many types, which are told apart by what they can do
+    reads_labels = property(lambda self: self._inner.reads_labels)
+    reads_targets = property(lambda self: self._inner.reads_targets)
+    counts_pairs = property(lambda self: self._inner.counts_pairs)
+    indexes_rows = property(lambda self: self._inner.indexes_rows)
+    is_laplacian = property(lambda self: self._inner.is_laplacian)
+    is_semidefinite = property(lambda self: self._inner.is_semidefinite)
+    _unnamed = 2
+
+    def __init__(
+        self, what: Hashable | slice | ArrayLike | Callable | BaseEstimator, graph: Graph, *, beside: bool = False
+    ):
+        self.what = what
+        self.graph = graph
+        self.beside = beside
+
+    def _parts(self) -> Signed | None:
+        """The graphs of a sum, each on the same columns; None where the graph is not a sum."""
+        signed = self._inner.signed()
+        if signed == [(1.0, self.graph)]:
+            return None
+        return [(c, On(self.what, leaf, beside=self.beside)) for c, leaf in signed]
+
+    @property
+    def _inner(self) -> Graph:
+        if not isinstance(self.graph, Graph):
+            raise ValueError(f"graph={self.graph!r} must be a graph, such as KNN(5)")
+        return self.graph
+
+    @property
+    def _transforms(self) -> bool:
+        return hasattr(self.what, "fit") and hasattr(self.what, "transform")
+
+    @property
+    def beside_columns(self) -> list[int]:
+        """As in :class:`Graph`. The columns must be given by their places, as those of :meth:`fitted` are."""
+        inner = self._inner.beside_columns
+        if self._transforms and (self.beside or inner):
+            raise ValueError(
+                f"beside=True is for columns of X, and {self.what!r} is a transformer of all of them; leave it out"
+            )
+        return self.what if self.beside else [self.what[place] for place in inner]
+
+    def fitted(self, data: Data) -> Graph:
+        """The same graph with the fitted transformer, or with the places of its columns."""
+        if not data.has_features:
+            raise ValueError('On reads features, and with kernel="precomputed" X has none; use the graph alone')
+        if self._transforms:
+            what: Any = _fitted(self.what, data)
+        else:
+            what = [int(place) for place in column_places(data, "what", self.what)]
+        return On(what, self._inner.fitted(On(what, self.graph).view(data)), beside=self.beside)
+
+    def view(self, data: Data) -> Data:
+        """The rows that the graph is built on. All graphs on the same columns share one object."""
+        key = id(self.what)
+        if key not in data.views:  # with what it is made by, so that Python gives its id to no other object
+            data.views[key] = self.what, self._transformed(data) if self._transforms else self._chosen(data)
+        return data.views[key][1]
+
+    def _transformed(self, data: Data) -> Data:
+        made = self.what.transform(_as_fitted(self.what, data))
+        X = check_array(made, accept_sparse="csr", dtype=FLOATS, input_name=f"{self.what!r}")
+        if X.shape[0] != data.n:
+            raise ValueError(f"{self.what!r} made {X.shape[0]} rows of {data.n}; On needs one per row")
+        view = (SparseData if sparse.issparse(X) else Data)(canonical(X), data.y)
+        view.names = data.names
+        return view
+
+    def _chosen(self, data: Data) -> Data:
+        chosen, frame = column_places(data, "what", self.what), _frame(data)
+        X = columns_as_given(data, chosen)
+        view = (SparseData if sparse.issparse(X) else Data)(canonical(X), data.y)
+        view.given = None if frame is None else frame.iloc[:, chosen]
+        view.names = data.names if chosen.size > 1 else one_column(data, "what", chosen)
+        return view
+
+    def terms(self, data: Data) -> list[Term]:
+        return super().terms(data) if self._parts() is not None else self.graph.terms(self.view(data))
+
+    def adjacency(self, data: Data) -> Any:
+        return self.graph.adjacency(self.view(data))
+
+    def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self.graph.weights_at(self.view(data), rows, cols)
+
+    def term(self, W: sparse.csr_array) -> Term:
+        return self.graph.term(W)
+
+    def requests(self) -> list[Request]:
+        return self._inner.requests()
+
+    def resolved(self, data: Data) -> Graph:
+        return On(self.what, self.graph.resolved(self.view(data)), beside=self.beside)
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        return self.graph.new_links(self.view(both), n_fitted)
+
+
+def _fitted(transformer: Any, data: Data) -> Any:
+    """A copy of the transformer, fitted to the rows as they were passed: a ColumnTransformer may ask for the names of columns."""
+    steps = [step for _, step in transformer.steps] if isinstance(transformer, Pipeline) else [transformer]
+    if any(get_tags(step).target_tags.required for step in steps if hasattr(step, "__sklearn_tags__")):
+        raise ValueError(
+            f"what={transformer!r} learns from y, and On fits transformers without it; use one that needs no y, such as PCA, or "
+            "put this one before the estimator in a pipeline"
+        )
+    try:
+        return clone(transformer).fit(_as_passed(data))
+    except (ArithmeticError, RuntimeError) as error:  # as ARPACK's, where X is constant
+        raise ValueError(f"what={transformer!r} cannot be fitted to X: {error}") from error
+
+
+def _as_fitted(transformer: Any, data: Data) -> Any:
+    """The rows in the form that the transformer was fitted to: with names where it knows some."""
+    names, X = getattr(transformer, "feature_names_in_", None), _as_passed(data)
+    if _frame(data) is not None or names is None or find_spec("pandas") is None:
+        return X
+    frames: Any = import_module("pandas").DataFrame
+    return (frames.sparse.from_spmatrix if sparse.issparse(X) else frames)(X, columns=names)
+
+
+def _frame(data: Data) -> Any:
+    """X as it was passed, where that was a data frame; None otherwise."""
+    given = data.given
+    return given if hasattr(given, "iloc") and hasattr(given, "columns") and len(given) == data.n else None
+
+
+def _as_passed(data: Data) -> Any:
+    """The rows as a data frame where they were passed as one, and otherwise before their columns were divided."""
+    frame = _frame(data)
+    return frame if frame is not None else data.X if data.undivided is None else data.undivided
+
+
+def column_places(data: Data, what: str, chosen: Any) -> np.ndarray:
+    """The places of the columns that ``what=chosen`` means: places, names of a data frame, or a function that chooses them."""
+    frame, d = _frame(data), data.d
+    names = None if frame is None else [str(name) for name in frame.columns]
+    if callable(chosen):
+        chosen = chosen(_as_passed(data))
+    if isinstance(chosen, slice):
+        ends = [_place(what, end, names, d) if isinstance(end, str) else end for end in (chosen.start, chosen.stop)]
+        chosen = range(d)[slice(ends[0], ends[1] + 1 if isinstance(chosen.stop, str) else ends[1], chosen.step)]
+    chosen = [chosen] if isinstance(chosen, str) or np.ndim(chosen) == 0 else list(chosen)
+    if chosen and all(isinstance(one, bool | np.bool_) for one in chosen):
+        if len(chosen) != d:
+            raise ValueError(f"{what} is a mask of {len(chosen)} columns, and X has {d}; give one value per column")
+        chosen = np.flatnonzero(chosen)
+    found = np.array([_place(what, one, names, d) for one in chosen], dtype=np.intp)
+    if not found.size:
+        raise ValueError(f"{what}={chosen!r} chooses no column of X; choose one or more")
+    return found
+
+
+def _place(what: str, one: Any, names: list[str] | None, d: int) -> int:
+    if isinstance(one, str):
+        if names is None:
+            raise ValueError(
+                f"{what}={one!r} is the name of a column, and X has no names; pass X as a pandas data frame, in pipelines with "
+                'set_output(transform="pandas"), or give the place of the column'
+            )
+        if one not in names:
+            raise ValueError(f"{what}={one!r} is no column of X; it has {', '.join(names[:10])}{' ...' * (d > 10)}")
+        return names.index(one)
+    if isinstance(one, bool | np.bool_) or not isinstance(one, int | np.integer) or not -d <= one < d:
+        raise ValueError(
+            f"{what}={one!r} is no column of X, which has the columns 0 to {d - 1}; give a place or a name"
+        )
+    return int(one) % d
+
+
+def columns_as_given(data: Data, columns: np.ndarray) -> Any:
+    """The columns as they were passed, before an estimator divides them."""
+    if not data.has_features:
+        raise ValueError('columns are read from X, and with kernel="precomputed" X has none; use a kernel of features')
+    return (data.X if data.undivided is None else data.undivided)[:, columns]
+
+
+def one_column(data: Data, what: str, chosen: Any) -> np.ndarray:
+    """One column, as a dense array."""
+    found = column_places(data, what, chosen)
+    if found.size != 1:
+        raise ValueError(f"{what}={chosen!r} must be one column of X, and is {found.size}")
+    X = columns_as_given(data, found)
+    return np.asarray(X.toarray() if sparse.issparse(X) else X).ravel()
+
+
+class Gower(TransformerMixin, BaseEstimator):
+    r"""Turns numbers and categories into coordinates whose Manhattan distances are Gower's distances.
+
+    .. math:: d(x, z) = \frac1p \sum_{j=1}^p \delta_j, \qquad \delta_j = \frac{|x_j - z_j|}{\max_j - \min_j}
+              \ \text{ or, of categories, }\ [x_j \ne z_j],
+
+    between 0 and 1 for the rows that it was fitted to [1]_. ``On(Gower([2, 5]), KNN(7, metric="manhattan"))`` links the nearest
+    neighbours by this distance.
+
+    Parameters
+    ----------
+    categorical : list of int or mask, default=None
+        The columns that hold categories, as numbers without an order; None says that there are none. Text has to be numbered
+        first, as :class:`sklearn.preprocessing.OrdinalEncoder` does.
+
+    Attributes
+    ----------
+    ranges_ : ndarray of shape (n_features,)
+        The largest less the smallest value of each column; 1 for constant columns.
+    categories_ : list of ndarray
+        The categories of each categorical column, in the order of columns. A category that was not fitted differs from them
+        all.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        The names of the columns. Set only where X had names that are all strings.
+
+    References
+    ----------
+    .. [1] J. C. Gower, "A general coefficient of similarity and some of its properties", Biometrics 27, 1971.
+       https://doi.org/10.2307/2528823
+
+    Examples
+    --------
+    >>> from sklearn.metrics import pairwise_distances
+    >>> from lapwing.graphs import Gower
+    >>> pairwise_distances(Gower([1]).fit_transform([[0.0, 7], [5, 7], [10, 3]]), metric="manhattan")
+    array([[0.  , 0.25, 1.  ],
+           [0.25, 0.  , 0.75],
+           [1.  , 0.75, 0.  ]])
+    """
+
+    def __init__(self, categorical: ArrayLike | None = None):
+        self.categorical = categorical
+
+    def fit(self, X: Any, y: Any = None) -> Gower:
+        """Learn ranges and categories.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows, categories as numbers.
+        y : ignored, default=None
+            It takes no part; scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
+        try:
+            X = validate_data(self, X, dtype=np.float64)
+        except ValueError as error:
+            reword_text_error(error)
+            raise
+        ranges = np.ptp(X, axis=0)
+        self.ranges_ = np.where(ranges > 0, ranges, 1.0)
+        self.categories_ = [np.unique(X[:, j]) for j in self.categorical_columns()]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Numbers divided by their ranges; for each category a column, and one for those that were not fitted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows, categories as numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_coordinates)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        numbers = np.setdiff1d(np.arange(X.shape[1]), self.categorical_columns())
+        parts = [X[:, numbers] / self.ranges_[numbers]]
+        for j, names in zip(self.categorical_columns(), self.categories_, strict=True):
+            own = X[:, j, None] == names
+            parts.append(np.column_stack([own, ~own.any(axis=1)]) / 2)
+        return np.hstack(parts) / X.shape[1]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the coordinates: of numbers their columns, of categories ``column=category`` and ``column=other``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns; None takes those that were fitted, or x0, x1, ...
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        fitted = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        names = np.asarray(fitted if input_features is None else input_features, dtype=object)
+        if names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"input_features has {names.size} names, and Gower was fitted to {self.n_features_in_} columns"
+            )
+        chosen = self.categorical_columns()
+        found = [str(name) for name in np.delete(names, chosen)]
+        for j, own in zip(chosen, self.categories_, strict=True):
+            found += [f"{names[j]}={value:g}" for value in own] + [f"{names[j]}=other"]
+        return np.array(found, dtype=object)
+
+    def categorical_columns(self) -> np.ndarray:
+        """The places of the categorical columns."""
+        given = np.asarray([] if self.categorical is None else self.categorical)
+        d = self.n_features_in_
+        chosen = np.flatnonzero(given) if given.dtype == bool and given.shape == (d,) else given.astype(np.intp)
+        if chosen.ndim != 1 or (chosen.size and (chosen.min() < -d or chosen.max() >= d)):
+            raise ValueError(
+                f"categorical={self.categorical!r} must be places of columns, from 0 to {d - 1}, or a mask of them"
+            )
+        return np.unique(chosen % d)

@@ -1,0 +1,145 @@
+"""Graphs that change the weights of another graph: similarities, and weights without the density of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from .._validation import check_not_negative
+from ..data import Data
+from ..operators import laplacian
+from ..problem import Term
+from .base import Graph, Operation, Signed, total_links, total_weights
+from .given import Precomputed
+
+
+class OfOne(Operation):
+    """Base of graphs that change the weights of one graph. A matrix of weights stands for ``Precomputed``."""
+
+    graph: Any
+
+    def _operands(self) -> list[Graph]:
+        return [self.graph if isinstance(self.graph, Graph) else Precomputed(self.graph)]
+
+    @property
+    def counts_pairs(self) -> bool:
+        return bool(self._operands()[0].counts_pairs)
+
+    def adjacency(self, data: Data) -> Any:
+        return self._operands()[0].adjacency(data)
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        return self._operands()[0].new_links(both, n_fitted)
+
+
+class Similarity(OfOne):
+    r"""Asks for large products of linked rows, and not for small distances between them: :math:`A = -W`.
+
+    A Laplacian penalises the squared distances of linked rows, :math:`\tfrac12\sum_{ij} W_{ij} \|z_i - z_j\|^2 =
+    \operatorname{tr}(Z^\top (D - W) Z)`, and so asks for small variances as well. This graph asks for large products of
+    linked rows instead,
+
+    .. math:: \min_Z -\operatorname{tr}(Z^\top W Z) = -\sum_{ij} W_{ij}\, z_i^\top z_j .
+
+    With orthogonal directions, ``OLPP(graph=Similarity(W))`` maximises the spatial or temporal autocovariance (MULTISPATI of
+    spatial statistics). Under :math:`Z^\top D Z = I` it is the problem of the Laplacian, with eigenvalues that are smaller by
+    1.
+
+    Parameters
+    ----------
+    graph : Graph or matrix
+        The graph whose weights are W; a matrix W is ``Precomputed(W)``. In a sum, each graph keeps its coefficient.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Chain, Similarity
+    >>> (term,) = Similarity(Chain()).build([[0.0], [1.0], [5.0]])
+    >>> term.laplacian.toarray()
+    array([[ 0., -1.,  0.],
+           [-1.,  0., -1.],
+           [ 0., -1.,  0.]])
+    """
+
+    is_laplacian, is_semidefinite = False, False
+
+    def __init__(self, graph: Graph | ArrayLike):
+        self.graph = graph
+
+    def _parts(self) -> Signed | None:
+        """The graphs of a sum, each changed on its own; None where the graph is not a sum."""
+        (graph,) = self._operands()
+        signed = graph.signed()
+        return None if signed == [(1.0, graph)] else [(c, Similarity(leaf)) for c, leaf in signed]
+
+    def terms(self, data: Data) -> list[Term]:
+        """L - D, which is -W, also where W is kept as factors."""
+        if self._parts() is not None:
+            return super().terms(data)
+        found = self._operands()[0].terms(data)
+        return [term._replace(laplacian=term.laplacian - term.degrees) for term in found]
+
+    def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        return self._operands()[0].weights_at(data, rows, cols)
+
+    def term(self, W: sparse.csr_array) -> Term:
+        L, D = laplacian(W)
+        return Term(1.0, L - D, D)
+
+
+class DensityCorrected(OfOne):
+    r"""Divides the density of the rows out of the weights of a graph.
+
+    .. math:: W'_{ij} = \frac{W_{ij}}{(d_i d_j)^\alpha}, \qquad d_i = \sum_j W_{ij},
+
+    The graph has the Laplacian of :math:`W'`, as diffusion maps have [1]_. Where rows lie densely, the plain Laplacian of a
+    graph of neighbours gives them more weight, because there are more of them. With :math:`\alpha = 1` its eigenvectors tend
+    to those of the surface alone, whatever the density.
+
+    Parameters
+    ----------
+    graph : Graph or matrix
+        The graph whose weights are W. The weights of the graphs of a sum are added up first. A matrix W is ``Precomputed(W)``.
+    alpha : float, default=1.0
+        How much of the density is divided out. 0 leaves the weights as they are, 1/2 gives the Fokker-Planck operator, and 1
+        that of Laplace and Beltrami.
+
+    References
+    ----------
+    .. [1] R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis 21, 2006.
+       https://doi.org/10.1016/j.acha.2006.04.006
+
+    Examples
+    --------
+    >>> from lapwing import LaplacianEigenmaps
+    >>> from lapwing.graphs import KNN, DensityCorrected
+    >>> LaplacianEigenmaps(1, graph=DensityCorrected(KNN(2))).fit_transform([[0.0], [0.1], [0.2], [1.0]]).shape
+    (4, 1)
+    """
+
+    is_laplacian, is_semidefinite = True, True
+
+    def __init__(self, graph: Graph | ArrayLike, alpha: float = 1.0):
+        self.graph = graph
+        self.alpha = alpha
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        W = total_weights(self, self._operands()[0], data)
+        share = self._share(W)
+        return sparse.csr_array(share @ W @ share)
+
+    def _share(self, W: sparse.csr_array) -> sparse.dia_array:
+        """The factors by which rows are multiplied; 0 for rows without links."""
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        alpha = check_not_negative("alpha", self.alpha)
+        return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        graph: Graph = self._operands()[0]
+        links = None if graph.reads_labels else total_links(graph, both, n_fitted)
+        if links is None:
+            return None
+        fitted = total_weights(self, graph, type(both)(both.X[:n_fitted]))
+        return sparse.csr_array(self._share(links) @ links @ self._share(fitted))

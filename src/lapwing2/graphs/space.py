@@ -1,0 +1,418 @@
+"""Graphs of values that rows share: targets, and places in time and space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse, spatial
+
+from .._validation import check_choice, check_count, check_positive
+from ..data import Data
+from ..neighbors import Edges, is_named
+from ..operators import Structured, diagonal
+from ..problem import Term
+from .base import Graph
+from .columns import one_column
+from .neighbors import KNN, NeighborGraph
+
+# Up to this many links per row, links are listed one by one. With more, rows of equal value share factors.
+LISTED_LINKS = 100
+
+
+class OfValues(Graph):
+    """Graphs of values of which each row has one. Rows of equal value are linked, as are rows of neighbouring values.
+
+    :math:`W_{ij} = M_{u_i u_j}` for i other than j, where :math:`u_i` is the value of row i.
+    """
+
+    def _values(self, data: Data) -> tuple[sparse.csr_array, np.ndarray]:
+        """M, symmetric, with the weight between rows of equal value on its diagonal; and the value of each row, -1 for none."""
+        raise NotImplementedError
+
+    def terms(self, data: Data) -> list[Term]:
+        M, values = self._values(data)
+        W = listed_links(M, values)
+        return [factored(M, values) if W is None else self.term(W)]
+
+    def adjacency(self, data: Data) -> sparse.csr_array | None:
+        return listed_links(*self._values(data))
+
+    def weights_at(self, data: Data, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        M, values = self._values(data)
+        u, v = values[rows], values[cols]
+        linked = (u >= 0) & (v >= 0) & (rows != cols)
+        return np.where(linked, np.asarray(M[np.maximum(u, 0), np.maximum(v, 0)]).ravel(), 0.0)
+
+
+def _indicators(values: np.ndarray, m: int) -> sparse.csr_array:
+    """The matrix Z of rows by values, with 1 where a row has a value."""
+    known = np.flatnonzero(values >= 0)
+    return sparse.csr_array((np.ones(known.size), (known, values[known])), shape=(values.size, m))
+
+
+def listed_links(M: sparse.csr_array, values: np.ndarray) -> sparse.csr_array | None:
+    """W as a matrix; None where it has too many entries."""
+    counts = np.bincount(values[values >= 0], minlength=M.shape[0])
+    if counts @ ((M != 0) @ counts) > LISTED_LINKS * values.size:
+        return None
+    Z = _indicators(values, M.shape[0])
+    W = sparse.csr_array(Z @ M @ Z.T)
+    W = sparse.csr_array(W - sparse.diags_array(W.diagonal()))
+    W.eliminate_zeros()
+    return W
+
+
+def factored(M: sparse.csr_array, values: np.ndarray) -> Term:
+    """L and D, with W in the form of factors.
+
+    One factor joins the rows of the values u and v with their weight. What it adds within u and within v is subtracted
+    again.
+    """
+    Z, equal = _indicators(values, M.shape[0]), M.diagonal()
+    upper = sparse.coo_array(sparse.triu(M, 1))
+    ends, edge = np.concatenate([upper.row, upper.col]), np.tile(np.arange(upper.nnz), 2)
+    both = sparse.csr_array((np.ones(ends.size), (ends, edge)), shape=(M.shape[0], upper.nnz))
+    own = 2 * equal - np.asarray(M.sum(axis=1)).ravel()
+    U, c = sparse.hstack([Z @ both, Z], format="csr"), np.concatenate([upper.data, own])
+    degrees = Z @ (M @ np.asarray(Z.sum(axis=0)).ravel() - equal)
+    return Term(1.0, Structured(values.size, factors=((U, -c),), diag=degrees + Z @ equal), diagonal(degrees))
+
+
+def _with_equal(M: sparse.csr_array, weights: Any) -> sparse.csr_array:
+    """M with the weight of rows of equal value, whose distance is 0, on its diagonal."""
+    equal = float(np.asarray(weights(np.zeros(1)))[0]) if callable(weights) else 1.0
+    M = sparse.csr_array(M + equal * sparse.eye_array(M.shape[0]))
+    M.eliminate_zeros()
+    return M
+
+
+class Target(OfValues):
+    r"""Links rows of similar targets: for regression, for grades that have an order, and for several labels per row.
+
+    Rows are linked where their targets are equal, or where one target is among the k values of y nearest to the other, with
+    weight
+
+    .. math:: W_{ij} = \exp(-\|y_i - y_j\|^2 / t) .
+
+    The target may be one column of numbers, or a matrix of several numbers per row, which should be scaled first, since
+    distances are Euclidean. It may also be a matrix of 0 and 1 that marks the labels of each row; its weights are the cosines
+    of label sets, :math:`|A \cap B| / \sqrt{|A| |B|}`. A target of NaN, or a row without labels, is unknown, and takes no
+    part; -1 is a number like others.
+
+    Neighbours are counted among the distinct values, so that grades from 1 to 5 are linked to the next grades however many
+    rows have each grade. Where no two targets are equal, they are the k nearest rows. Links among many rows of equal target
+    are kept as factors, so that memory grows with the number of rows, and not with its square.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        How many of the nearest other values of y each value is linked to, k; all of them where there are fewer.
+    weights : {"auto", "heat", "binary", "cosine"} or callable, default="auto"
+        How much a link counts. ``"binary"`` is 1, ``"heat"`` is the formula above, and ``"cosine"`` is the cosine of the
+        targets. ``"auto"`` is ``"heat"``, and ``"cosine"`` for label sets. A callable maps an array of distances to weights.
+    t : float, "auto" or "half-median", default="auto"
+        The width of heat weights: the larger t is, the more equal the weights are. ``"auto"`` is the mean squared distance from
+        values to their k nearest, and ``"half-median"`` is half the square of the median distance among 1,000 rows.
+    metric : str or callable, default="auto"
+        As in :class:`KNN`. The distances are those between targets. ``"auto"`` is ``"euclidean"``, and ``"cosine"`` for label
+        sets.
+    symmetry : {"or", "and", "mean"}, default="or"
+        What becomes of a link that only one of its two values has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
+        its weight.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from lapwing import LPP
+    >>> from lapwing.graphs import KNN, Target
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> LPP(2, graph=Target(15)).fit_transform(X, y).shape
+    (442, 2)
+    >>> y[::2] = float("nan")  # half of them unknown: the features say who is near as well
+    >>> LPP(2, graph=KNN(7) + Target(15)).fit_transform(X, y).shape
+    (442, 2)
+    """
+
+    reads_labels, reads_targets, reads_features = True, True, False
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: str | Callable[..., ArrayLike] = "auto",
+        t: float | str = "auto",
+        metric: str | Callable[..., float] = "auto",
+        symmetry: str = "or",
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.t = t
+        self.metric = metric
+        self.symmetry = symmetry
+
+    def _values(self, data: Data) -> tuple[sparse.csr_array, np.ndarray]:
+        check_choice("symmetry", self.symmetry, ("or", "and", "mean"))
+        Y, known, are_sets = target_matrix(data.y, data.n)
+        distinct, own = np.unique(Y[known], axis=0, return_inverse=True)
+        m = len(distinct)
+        if m < 2:
+            raise ValueError(
+                f"y has {'no known target' if m == 0 else 'one target only'}, so there is nothing to tell apart; Target needs "
+                "two different ones or more"
+            )
+        if not callable(self.weights):
+            check_choice("weights", self.weights, ("auto", "heat", "binary", "cosine"))
+        weights: Any = ("heat", "cosine")[are_sets] if is_named(self.weights, "auto") else self.weights
+        metric: Any = ("euclidean", "cosine")[are_sets] if is_named(self.metric, "auto") else self.metric
+        k = min(check_count("n_neighbors", self.n_neighbors), m - 1)
+        rows, near = Data(distinct), KNN(k, weights=weights, t=self.t, metric=metric)
+        edges = near._edges(rows)
+        M = rows.symmetric_weights(*edges[:2], near._weights(rows, edges), self.symmetry)
+        values = np.full(data.n, -1)
+        values[known] = own.ravel()
+        return _with_equal(M, weights), values
+
+
+def target_matrix(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Targets as a matrix of numbers, which of its rows are known, and whether the rows are sets of labels."""
+    if y is None:
+        raise ValueError(
+            "the graph Target requires y to be passed, but the target y is None; pass one number per sample, or a row of them, "
+            "NaN where unknown"
+        )
+    if getattr(getattr(y, "dtype", None), "ordered", False):  # ordered categories of pandas
+        codes = np.asarray(getattr(y, "cat", y).codes)
+        y = np.where(codes < 0, np.nan, codes)
+    try:
+        Y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Target reads y as numbers, and it holds something else ({error}); encode grades in their order, as OrdinalEncoder "
+            "does, or use SameClass for classes without one"
+        ) from error
+    if Y.ndim not in (1, 2) or len(Y) != n:
+        raise ValueError(
+            f"y has shape {Y.shape}, but X has {n} samples; pass one target, or one row of targets, per sample"
+        )
+    if np.isinf(Y).any():
+        raise ValueError("y contains infinity; mark unknown targets by NaN")
+    Y = Y.reshape(n, -1)
+    known = np.asarray(~np.isnan(Y).any(axis=1))
+    are_sets = Y.shape[1] > 1 and bool(np.isin(Y[known], (0, 1)).all())
+    if are_sets:
+        known &= Y.any(axis=1)
+    return Y, known, are_sets
+
+
+class Chain(Graph):
+    r"""Links each row to the next ones in time.
+
+    .. math:: W_{ij} = 1 \text{ where } 0 < |p_i - p_j| \le \text{n\_steps, and i and j belong to one series},
+
+    with :math:`p_i` the place of row i in the time order of its series. ``Chain()`` is the graph of slow feature analysis: it
+    asks for coordinates that change little from one moment to the next.
+
+    Parameters
+    ----------
+    n_steps : int, default=1
+        How many of the following rows each row is linked to.
+    time : column, default=None
+        The column of X that orders the rows, by its place or, in a data frame, by its name. Of rows with equal times the
+        first one comes first. None is the order in which the rows stand, which a shuffled fold of a cross-validation does not
+        keep.
+    series : column, default=None
+        The column of X whose values say which series a row belongs to. None is one series.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Chain
+    >>> Chain().build([[3.0], [1.0], [2.0]])[0].laplacian.toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
+    >>> Chain(time=0).build([[3.0], [1.0], [2.0]])[0].laplacian.toarray()
+    array([[ 1.,  0., -1.],
+           [ 0.,  1., -1.],
+           [-1., -1.,  2.]])
+    """
+
+    def __init__(self, n_steps: int = 1, *, time: Hashable | None = None, series: Hashable | None = None):
+        self.n_steps = n_steps
+        self.time = time
+        self.series = series
+
+    @property
+    def indexes_rows(self) -> bool:
+        return self.time is None
+
+    @property
+    def reads_features(self) -> bool:
+        return self.time is not None or self.series is not None
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        n_steps = check_count("n_steps", self.n_steps)
+        time = np.arange(data.n) if self.time is None else one_column(data, "time", self.time)
+        series = np.zeros(data.n) if self.series is None else one_column(data, "series", self.series)
+        order = np.lexsort((np.arange(data.n), time, series))
+        pairs = [np.stack([order[:-step], order[step:]]) for step in range(1, min(n_steps, data.n - 1) + 1)]
+        rows, cols = np.concatenate(pairs, axis=1)
+        same = series[rows] == series[cols]
+        return data.symmetric_weights(rows[same], cols[same], np.ones(int(same.sum())))
+
+
+def distinct_places(X: Any, most: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct places, and for each row which of them it has."""
+    if not 2 <= X.shape[1] <= most:
+        raise ValueError(
+            f"{name} takes places of 2 to {most} coordinates, and the rows have {X.shape[1]}; choose the coordinates by "
+            f"On([...], {name}(), beside=True)"
+        )
+    points, place = np.unique(X.toarray() if sparse.issparse(X) else X, axis=0, return_inverse=True)
+    return points.astype(np.float64), place.ravel()
+
+
+class Delaunay(OfValues, NeighborGraph):
+    r"""Links neighbours in space, the edges of the Delaunay triangulation of the rows, in two or three dimensions.
+
+    Two places are linked where some circle (in space, some sphere) through both has no other place inside. So there is no
+    number of neighbours to choose, however densely the places lie. Where coordinates stand beside the features, write
+    ``LPP(graph=On(["x", "y"], Delaunay(), beside=True))``. Places on a regular grid have many such triangulations: use
+    :class:`Grid` there.
+
+    Parameters
+    ----------
+    longest : float, default=None
+        The length up to which edges are kept. The triangulation spans holes, and the outline of all places, by long edges. None
+        keeps all.
+    weights : {"binary", "heat"} or callable, default="binary"
+        How much a link counts. ``"binary"`` is 1, and ``"heat"`` is :math:`\exp(-d_{ij}^2 / t)` for the distance d; rows at one
+        place have distance 0. A callable maps an array of distances to weights.
+    t
+        As in :class:`KNN`.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Delaunay
+    >>> Delaunay().build([[0.0, 0], [2, 0], [1, 0.5], [1, -3]])[0].degrees.diagonal()
+    array([3., 3., 2., 2.])
+    """
+
+    metric, metric_params = "euclidean", None
+
+    def __init__(
+        self,
+        *,
+        longest: float | None = None,
+        weights: str | Callable[..., ArrayLike] = "binary",
+        t: float | str = "auto",
+    ):
+        self.longest = longest
+        self.weights = weights
+        self.t = t
+
+    def _triangulated(self, points: np.ndarray) -> Any:
+        try:
+            return spatial.Delaunay(points)
+        except spatial.QhullError as error:
+            raise ValueError(
+                f"the {len(points)} different places have no triangulation: they are too few, or all on one line or plane; use "
+                "KNN or Chain"
+            ) from error
+
+    def _edges(self, data: Data) -> Edges:
+        """The edges among distinct places. Those that rounding leaves out of the triangulation have one to the nearest in it."""
+        if not callable(self.weights):
+            check_choice("weights", self.weights, ("binary", "heat"))
+        triangles = self._triangulated(data.X)
+        (starts, ends), near = triangles.vertex_neighbor_vertices, triangles.coplanar
+        rows = np.concatenate([np.repeat(np.arange(data.n), np.diff(starts)), near[:, 0]])
+        cols = np.concatenate([ends, near[:, 2]])
+        d = np.linalg.norm(data.X[rows] - data.X[cols], axis=1)
+        kept = np.full(d.size, True) if self.longest is None else d <= check_positive("longest", self.longest)
+        return rows[kept], cols[kept], d[kept]
+
+    def _values(self, data: Data) -> tuple[sparse.csr_array, np.ndarray]:
+        points, values = distinct_places(data.X, 3, "Delaunay")
+        rows = Data(points)
+        edges = self._edges(rows)
+        return _with_equal(rows.symmetric_weights(*edges[:2], self._weights(rows, edges)), self.weights), values
+
+    def resolved(self, data: Data) -> Graph:
+        return super().resolved(Data(distinct_places(data.X, 3, "Delaunay")[0]))
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        """Links to the corners of the triangle that holds the new place; outside of all triangles, to the nearest place."""
+        X = both.X.toarray() if sparse.issparse(both.X) else both.X
+        points, values = distinct_places(X[:n_fitted], 3, "Delaunay")
+        new, triangles = X[n_fitted:].astype(np.float64), self._triangulated(points)
+        inside, nearest = triangles.find_simplex(new), spatial.KDTree(points).query(new)[1]
+        corners = np.where(inside[:, None] >= 0, triangles.simplices[inside], nearest[:, None])
+        # Outside of all triangles, all corners are the nearest place.
+        linked = np.stack([np.repeat(np.arange(len(new)), corners.shape[1]), corners.ravel()])
+        rows, cols = np.unique(linked, axis=1)
+        edges = rows, cols, np.linalg.norm(new[rows] - points[cols], axis=1)
+        M = sparse.csr_array((self._weights(both, edges), (rows, cols)), shape=(len(new), len(points)))
+        return sparse.csr_array(M[:, values])
+
+
+class Grid(OfValues):
+    r"""Links neighbours on a grid, rows whose places are one step apart, with weight 1.
+
+    It is for pixels, wells and sensors, whose places stand beside the features:
+    ``LPP(graph=On(["row", "column"], Grid(), beside=True))``. Each place has 4 neighbours in the plane and 6 in space, and with
+    ``corners=True`` 8 and 26.
+
+    Parameters
+    ----------
+    step : float, default=1.0
+        The distance of neighbouring places along each axis.
+    corners : bool, default=False
+        Whether places that differ by a step along several axes are neighbours, too.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Grid
+    >>> Grid().build([[0.0, 0], [0, 1], [1, 1], [3, 1]])[0].laplacian.toarray()
+    array([[ 1., -1.,  0.,  0.],
+           [-1.,  2., -1.,  0.],
+           [ 0., -1.,  1.,  0.],
+           [ 0.,  0.,  0.,  0.]])
+    """
+
+    def __init__(self, step: float = 1.0, *, corners: bool = False):
+        self.step = step
+        self.corners = corners
+
+    def _values(self, data: Data) -> tuple[sparse.csr_array, np.ndarray]:
+        points, values = distinct_places(data.X, 6, "Grid")
+        steps = (points - points.min(axis=0)) / check_positive("step", self.step)
+        cells = np.rint(steps)
+        if np.abs(steps - cells).max() > 0.01:
+            raise ValueError(
+                f"step={self.step!r} is not that of the places, which lie between the points of its grid; give their distance, "
+                "or use Delaunay"
+            )
+        sides = cells.max(axis=0) + 3  # one more cell at both ends, so that a step across the border has a number too
+        if np.prod(sides) >= 2**62:
+            raise ValueError(f"step={self.step!r} makes a grid of more cells than can be numbered; give a larger one")
+        numbers = np.ravel_multi_index(tuple(cells.astype(np.int64).T + 1), tuple(sides.astype(np.int64)))
+        order, m = np.argsort(numbers), len(points)
+        M = sparse.csr_array(sparse.eye_array(m))
+        for way in product((-1, 0, 1), repeat=points.shape[1]):
+            if way > (0,) * len(way) and (self.corners or np.abs(way).sum() == 1):
+                beyond = np.ravel_multi_index(
+                    tuple((cells + 1 + way).astype(np.int64).T), tuple(sides.astype(np.int64))
+                )
+                found = order[np.minimum(np.searchsorted(numbers, beyond, sorter=order), m - 1)]
+                rows = np.flatnonzero(numbers[found] == beyond)
+                one_way = sparse.csr_array((np.ones(rows.size), (rows, found[rows])), shape=(m, m))
+                M = M + one_way + one_way.T
+        return sparse.csr_array(M), values
+
+    def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
+        M, values = self._values(both)
+        return sparse.csr_array(M[values[n_fitted:]][:, values[:n_fitted]])
