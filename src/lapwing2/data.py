@@ -130,7 +130,7 @@ class Data:
         self._mean: np.ndarray | None = None
         self._deviations: np.ndarray | None = None
         self._gram: np.ndarray | None = None
-        self._found: dict[tuple, Edges] = {}
+        self._found: dict[tuple, tuple[Any, Edges]] = {}
         self.views: dict[
             int, tuple[Any, Data]
         ] = {}  # other rows that graphs are built on, by the id of what makes them
@@ -195,12 +195,12 @@ class Data:
 
     def without(self, columns: list[int]) -> Data:
         """The rows with 0 in some columns, which only graphs read."""
-        kept = np.ones(self.d, dtype=self.X.dtype)
-        kept[columns] = 0
-        if not kept.any():
+        scale = np.ones(self.d)
+        scale[columns] = np.inf
+        if np.isinf(scale).all():
             raise ValueError("beside=True leaves no column of X to the map; pass the features as well, or beside=False")
-        rest = self._changed(self.X @ sparse.diags_array(kept) if sparse.issparse(self.X) else self.X * kept)
-        rest.beside = columns
+        rest = self.divided(scale)
+        rest.beside, rest.is_divided = columns, self.is_divided
         return rest
 
     def _changed(self, X: Array) -> Any:
@@ -321,10 +321,10 @@ class Data:
     def nearest(self, request: Request) -> Edges:
         """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once."""
         k, metric, params, *rest = request = request.checked(int(self.size))
-        key = (k, metric, repr(params), *rest)
-        if key not in self._found:
-            self._found[key] = find(self, request)
-        return self._found[key]
+        key = (k, metric, id(params), *rest)
+        if key not in self._found:  # with the parameters, so that Python gives their id to no others
+            self._found[key] = params, find(self, request)
+        return self._found[key][1]
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
@@ -705,9 +705,13 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
         raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
     if y.size != n:
         raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label per sample")
-    if y.dtype == object and any(label is None or (label == label) not in (True, np.True_) for label in y):
-        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
+    if y.dtype == object:  # NaN, None and pandas's NA do not equal themselves
+        present = all(
+            label is not None and isinstance(label == label, bool | np.bool_) and label == label for label in y
+        )
+    else:
+        present = y.dtype.kind != "f" or bool(np.isfinite(y).all())
+    if not present:
         raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
     if y.dtype.kind == "f" and (y != np.round(y)).any():
         raise ValueError(

@@ -251,7 +251,8 @@ class Complete(Graph):
                 'Complete("dot") needs features, and kernel="precomputed" gives none; use Complete() or KNN'
             )
         X = self._rows(data, members)
-        degrees = np.asarray(X @ np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()).ravel()
+        sums = np.ones(data.n) @ X if sparse.issparse(X) else X.sum(axis=0, dtype=np.float64)  # both in float64
+        degrees = np.asarray(X @ sums).ravel()
         _require_nonnegative_dots(X, degrees, members)
         factor = (X, -np.ones(X.shape[1]))
         return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]

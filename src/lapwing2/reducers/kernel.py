@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -196,13 +195,8 @@ class KernelReducer(ProjectingReducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validated(self, X, fitting=False).X
-        if self.scale_ is not None:
-            X = (
-                sparse.csr_array(X @ sparse.diags_array(1 / self.scale_))
-                if sparse.issparse(X)
-                else X / self.scale_.astype(X.dtype)
-            )
+        data = validated(self, X, fitting=False)
+        X = data.X if self.scale_ is None else data.divided(self.scale_).X
         kernel = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         if self.landmarks is not None:
             features = kernel(X, self.nystroem_.components_) @ self.nystroem_.normalization_.T
