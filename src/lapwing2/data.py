@@ -359,7 +359,8 @@ class Data:
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
-        found, step = np.empty(cols.shape), max(1, BLOCK_BYTES // (8 * cols.shape[1] * self.d))
+        width = 1 + self.X.nnz // self.n if sparse.issparse(self.X) else self.d  # entries of a row
+        found, step = np.empty(cols.shape), max(1, BLOCK_BYTES // (8 * cols.shape[1] * width))
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
             own, other = np.repeat(rows[some], cols.shape[1]), cols[some].ravel()
