@@ -6,6 +6,7 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +17,7 @@ from ..graphs import KNN, Graph
 from ..maps import Coordinates
 from ..problem import Problem, laplacian_sum
 from ..reducers import Found, LinearReducer
-from ..solvers import Solution, solve
+from ..solvers import Solution, single_blas_thread, solve
 from .about import About
 
 # The value of ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md).
@@ -216,19 +217,25 @@ def graph_vectors(problem: Problem, k: int, semidefinite: bool) -> Solution:
 
 
 def ridge_regression(F: Coordinates, D: np.ndarray, Y: np.ndarray, rho: float) -> np.ndarray:
-    """The a that solves (Zᵀ D Z + rho) a = Zᵀ D y, with Z centred.
+    """The a that solves (Zᵀ D Z + rho) a = Zᵀ D y, with Z centred, by conjugate gradients on the smaller side of X.
 
-    Conjugate gradients solve for all columns at once, on the smaller side of X.
+    Threads share the columns of Y, each of which has steps of its own.
     """
     Z, roots = F.data.centred(F.mean), np.sqrt(D)[:, None]
-    if Z.shape[0] <= Z.shape[1]:  # a = Zᵀ r u with (r Z Zᵀ r + rho) u = r y
-        u = conjugate_gradients(lambda U: roots * (Z @ (Z.T @ (roots * U))) + rho * U, roots * Y)
-        return np.asarray(Z.T @ (roots * u))
-    return conjugate_gradients(lambda V: Z.T @ (roots**2 * (Z @ V)) + rho * V, np.asarray(Z.T @ (roots**2 * Y)))
+
+    def regressed(Y: np.ndarray) -> np.ndarray:
+        if Z.shape[0] > Z.shape[1]:
+            return conjugate_gradients(lambda V: Z.T @ (roots**2 * (Z @ V)) + rho * V, Z.T @ (roots**2 * Y))
+        # a = Zᵀ r u with (r Z Zᵀ r + rho) u = r y
+        return Z.T @ (roots * conjugate_gradients(lambda U: roots * (Z @ (Z.T @ (roots * U))) + rho * U, roots * Y))
+
+    groups = np.array_split(Y, min(effective_n_jobs(-1), Y.shape[1]), axis=1)
+    with single_blas_thread():
+        return np.hstack(Parallel(len(groups), prefer="threads")(delayed(regressed)(group) for group in groups))
 
 
 def conjugate_gradients(apply: Any, B: np.ndarray) -> np.ndarray:
-    """The solution of ``apply(V) = B``, with a step of its own for each column."""
+    """The solution of ``apply(V) = B``, all columns at once. A column that has converged stays as it is."""
     tiny = np.finfo(np.float64).tiny
     solution, residual, direction = np.zeros_like(B), B.copy(), B.copy()
     squares = np.sum(B**2, axis=0)
@@ -237,7 +244,7 @@ def conjugate_gradients(apply: Any, B: np.ndarray) -> np.ndarray:
         if (squares <= target).all():
             return solution
         image = apply(direction)
-        step = squares / np.maximum(np.sum(direction * image, axis=0), tiny)
+        step = np.where(squares > target, squares / np.maximum(np.sum(direction * image, axis=0), tiny), 0.0)
         solution += step * direction
         residual -= step * image
         before, squares = squares, np.sum(residual**2, axis=0)
