@@ -110,6 +110,8 @@ class Data:
         Their labels, -1 where unknown.
     weights : ndarray of shape (n,), default=None
         How many samples each row stands for; None is one.
+    source : Data, default=None
+        The same rows with the features that they were given with, which graphs may still read.
     """
 
     has_features = True  # whether X has columns that can be searched, divided and projected
@@ -122,7 +124,7 @@ class Data:
     names: Any = None  # the names of the rows, where a column holds them; otherwise the index of a data frame does
     image_shape: tuple[int, ...] = ()  # the shape of a sample, where a row is an image or a tensor
 
-    def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None):
+    def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None, source: Data | None = None):
         self.X, self.y, self.weights = X, y, weights
         self.n, self.d = X.shape
         self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
@@ -131,9 +133,11 @@ class Data:
         self._deviations: np.ndarray | None = None
         self._gram: np.ndarray | None = None
         self._found: dict[tuple, tuple[Any, Edges]] = {}
-        self.views: dict[
-            int, tuple[Any, Data]
-        ] = {}  # other rows that graphs are built on, by the id of what makes them
+        # Other rows that graphs are built on, by the id of what makes them.
+        self.views: dict[int, tuple[Any, Data]] = {}
+        if source is not None:
+            self.given, self.names, self.views, self.beside = source.given, source.names, source.views, source.beside
+            self.undivided = source.X if source.undivided is None else source.undivided
 
     # ---- sums over the rows
 
@@ -189,7 +193,7 @@ class Data:
 
     def divided(self, scale: np.ndarray) -> Data:
         """The rows, each column divided by its scale."""
-        divided = self._changed(self.X / scale.astype(self.X.dtype))
+        divided = type(self)(self.X / scale.astype(self.X.dtype), self.y, self.weights, source=self)
         divided.is_divided = True
         return divided
 
@@ -202,13 +206,6 @@ class Data:
         rest = self.divided(scale)
         rest.beside, rest.is_divided = columns, self.is_divided
         return rest
-
-    def _changed(self, X: Array) -> Any:
-        """Other features of the same rows. Graphs may still read those that were given."""
-        made = type(self)(X, self.y, self.weights)
-        made.given, made.names, made.views, made.beside = self.given, self.names, self.views, self.beside
-        made.undivided = self.X if self.undivided is None else self.undivided
-        return made
 
     def gram(self, about: np.ndarray) -> np.ndarray:
         """The smaller of the two matrices of products of the samples less ``about``: of the columns, or of the rows.
@@ -281,11 +278,21 @@ class Data:
 
     def explained(self, directions: np.ndarray) -> np.ndarray:
         """The share of the variance of the samples that each direction, a row, adds to what those before it hold."""
-        Q, R = np.linalg.qr(directions.T)
-        # A direction that combines those before it adds nothing.
-        Q = np.where(np.abs(np.diagonal(R)) > 1e-10 * np.linalg.norm(directions, axis=1), Q, 0.0)
+        Q: np.ndarray = np.zeros(directions.shape)
+        for i, direction in enumerate(directions):
+            rest = direction
+            for _ in range(2):  # orthogonalising twice is enough (Kahan)
+                rest = rest - (Q[:i] @ rest) @ Q[:i]
+            length = np.linalg.norm(rest)
+            if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
+                Q[i] = rest / length
+        Q = Q.T
         if self._gram is not None and self.n >= self.d:
             return np.einsum("ij,ij->j", Q, self._gram @ Q) / np.trace(self._gram)
+        if sparse.issparse(self.X):
+            roots = 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
+            total = self.spread(self.mean(), np.ones(self.n)).sum()
+            return np.square(roots * (self.centred(self.mean()) @ Q)).sum(axis=0) / total
         mean, along, total = self.mean(), np.zeros(Q.shape[1]), 0.0
         for start in range(0, self.n, self._step):
             rows = slice(start, start + self._step)
@@ -500,7 +507,7 @@ class SparseData(Data):
         X = sparse.csr_array(
             ((self.X.data / scale[self.X.indices]).astype(self.X.dtype), self.X.indices, self.X.indptr), self.X.shape
         )
-        divided = self._changed(X)
+        divided = SparseData(X, self.y, self.weights, source=self)
         divided.is_divided = True
         return divided
 
@@ -568,12 +575,6 @@ class SparseData(Data):
             rmatmat=lambda U: X.T @ U - np.outer(about, U.sum(axis=0)),
             dtype=np.float64,
         )
-
-    def explained(self, directions: np.ndarray) -> np.ndarray:
-        Q, R = np.linalg.qr(directions.T)
-        Q = np.where(np.abs(np.diagonal(R)) > 1e-10 * np.linalg.norm(directions, axis=1), Q, 0.0)
-        mean, roots = self.mean(), 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
-        return np.square(roots * (self.centred(mean) @ Q)).sum(axis=0) / self.spread(mean, np.ones(self.n)).sum()
 
     @property
     def is_constant(self) -> bool:

@@ -76,7 +76,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """The rows as they are: samples have coordinates of their own, whatever the features are."""
         if self._reads_features:
             raise ValueError(
-                f"graph={graphs.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
+                f"graph={self.graph!r} has columns beside the features, and {type(self).__name__} represents all columns of X; "
                 "leave beside=True out, or pass the matrix of weights"
             )
         return data

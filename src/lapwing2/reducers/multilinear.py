@@ -144,7 +144,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         raise ValueError(
-            f"graph={graphs.graph!r} has columns beside the features, and images have none; leave beside=True out"
+            f"graph={self.graph!r} has columns beside the features, and images have none; leave beside=True out"
         )
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Images:
