@@ -325,9 +325,9 @@ class Delaunay(OfValues, NeighborGraph):
 
     def _edges(self, data: Data) -> Edges:
         """The edges among distinct places. Those that rounding leaves out of the triangulation have one to the nearest in it."""
+        triangles = self._triangulated(data.X)
         if not callable(self.weights):
             check_choice("weights", self.weights, ("binary", "heat"))
-        triangles = self._triangulated(data.X)
         (starts, ends), near = triangles.vertex_neighbor_vertices, triangles.coplanar
         rows = np.concatenate([np.repeat(np.arange(data.n), np.diff(starts)), near[:, 0]])
         cols = np.concatenate([ends, near[:, 2]])
