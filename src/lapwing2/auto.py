@@ -167,7 +167,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     else:
         ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
     if not isinstance(pca, str):
-        if "pca" in given and pca is None and large and not instead:
+        if pca is None and "pca" in given and large and not instead:
             raise ValueError(
                 f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
                 "directions, such as pca=300"
