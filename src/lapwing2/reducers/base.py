@@ -132,7 +132,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         many = self._samples_rows and n > MANY_ROWS
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
-            graph = sized(clone(graph), getattr(self, "n_components", None)).fitted(data)
+            try:
+                graph = sized(clone(graph), getattr(self, "n_components", None)).fitted(data)
+            except RecursionError as error:
+                raise ValueError(
+                    "graph= has too many graphs inside one another; add up fewer of them, or the matrices of their weights"
+                ) from error
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
         graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
