@@ -35,14 +35,16 @@ ALL = slice(None)
 KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
 
-def validated(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True) -> Data:
+def validated(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
+) -> Data:
     """X as a Data. This is the one place that asks what X is."""
     kind = KINDS.get(type(X).__module__.partition(".")[0])
     if kind:
         return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting)
     if isinstance(X, str | PathLike):
         raise TypeError(f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X")
-    given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": 2 if fitting else 1}
+    given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
     if not estimator._takes_sparse:
         del options["accept_sparse"]
     try:
@@ -126,6 +128,7 @@ class Data:
     def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None):
         self.X, self.y, self.weights = X, y, weights
         self.n, self.d = X.shape
+        self.dtype, self.is_wide = X.dtype, X.shape[0] < X.shape[1]
         self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
         self._step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))  # rows that are computed with at a time
         self._mean: np.ndarray | None = None
@@ -198,7 +201,7 @@ class Data:
         """
         if about is self._mean and self._gram is not None:
             return self._gram
-        total, wide = np.zeros((min(self.n, self.d),) * 2), self.n < self.d
+        total, wide = np.zeros((min(self.n, self.d),) * 2), self.is_wide
         roots = None if self.weights is None else np.sqrt(self.weights)[:, None]
         step = max(1, 2 * BLOCK_BYTES // (8 * self.n)) if wide else self._step
         for start in range(0, self.d if wide else self.n, step):
@@ -265,7 +268,7 @@ class Data:
         Q, R = np.linalg.qr(directions.T)
         # A direction that combines those before it adds nothing.
         Q = np.where(np.abs(np.diagonal(R)) > 1e-10 * np.linalg.norm(directions, axis=1), Q, 0.0)
-        if self._gram is not None and self.n >= self.d:
+        if self._gram is not None and not self.is_wide:
             return np.einsum("ij,ij->j", Q, self._gram @ Q) / np.trace(self._gram)
         mean, along, total = self.mean(), np.zeros(Q.shape[1]), 0.0
         for start in range(0, self.n, self._step):
@@ -309,7 +312,7 @@ class Data:
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
-        if self.n < self.d and self.n <= GRAM_ROWS:
+        if self.is_wide and self.n <= GRAM_ROWS:
             return _by_gram(self.gram(self.mean()), queries, members, m, self.d)
         if queries.size * members.size >= TILED_PAIRS and is_worth_tiles(self.X, queries.size * members.size, m):
             return by_tiles(self.X, queries, members, m)
@@ -486,7 +489,7 @@ class SparseData(Data):
 
     def gram(self, about: np.ndarray) -> np.ndarray:
         """As for dense rows. A column that is mostly its mean would lose digits in products, so it is centred as a dense one."""
-        if self.n >= self.d or (about is self._mean and self._gram is not None):
+        if not self.is_wide or (about is self._mean and self._gram is not None):
             return super().gram(about)
         X = self.X.astype(np.float64)
         flat = self.n * about**2 > 0.5 * np.asarray(X.power(2).sum(axis=0)).ravel()
@@ -671,33 +674,13 @@ def unit_rows(X: Array, lengths: np.ndarray) -> Array:
 
 
 def encode_labels(y: Any, n: int) -> np.ndarray:
-    """Labels as integers 0 ... c - 1, with -1 for unknown. Fewer than two classes raise an error.
-
-    NumPy and files turn -1 among words into the word "-1", which is turned back.
-    """
+    """Labels as integers 0 ... c - 1, with -1 for unknown. Fewer than two classes raise an error."""
     if y is None:
         raise ValueError(
             "the method or its graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown "
             "one), or use a method whose graph reads none, such as LPP with KNN"
         )
-    try:
-        y = column_or_1d(y)
-    except TypeError as error:  # pandas's NA
-        raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
-    if y.size != n:
-        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label per sample")
-    if y.dtype == object and any(label is None or (label == label) not in (True, np.True_) for label in y):
-        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
-    if y.dtype.kind == "f" and (y != np.round(y)).any():
-        raise ValueError(
-            "y is continuous (unknown label type): it holds fractions; pass class labels, or a graph that reads "
-            "numbers, such as graph=Target(5)"
-        )
-    if y.dtype.kind in "OU":
-        y = y.astype(object)
-        y[y == "-1"] = -1
+    y = label_array(y, n)
     known = y != -1
     if not known.any():
         raise ValueError(
@@ -720,3 +703,26 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     classes = np.full(n, -1, dtype=np.intp)
     classes[known] = codes
     return classes
+
+
+def label_array(y: Any, n: int) -> np.ndarray:
+    """Labels of n samples in one dimension, -1 where unknown; NumPy and files turn that into "-1" among words."""
+    try:
+        y = column_or_1d(y)
+    except TypeError as error:  # pandas's NA
+        raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
+    if y.size != n:
+        raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label per sample")
+    if y.dtype == object and any(label is None or (label == label) not in (True, np.True_) for label in y):
+        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
+    if y.dtype.kind == "f" and (y != np.round(y)).any():
+        raise ValueError(
+            "y is continuous (unknown label type): it holds fractions; pass class labels, or a graph that reads "
+            "numbers, such as graph=Target(5)"
+        )
+    if y.dtype.kind in "OU":
+        y = y.astype(object)
+        y[y == "-1"] = -1
+    return y

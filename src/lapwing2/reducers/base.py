@@ -9,16 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from .. import auto
 from .._documented import Documented
 from .._validation import caller_stacklevel, check_count
-from ..data import Data, validated
+from ..data import Data, encode_labels, label_array, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import CertificateWarning, RankError
+from ..summary import ClassSums
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/scaling.md).
@@ -60,6 +63,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _orthogonal: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
+    _takes_sums: ClassVar[bool] = (
+        False  # whether sums over the rows of each class are enough, where graphs are of classes
+    )
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}
@@ -134,9 +140,91 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many)
         graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
-        if data.weights is not None:
-            self._require_weighable(graphs)
+        if data.weights is not None and (why := self._why_unweighted(graphs)):
+            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
         return graphs
+
+    @available_if(lambda estimator: estimator._takes_sums and estimator._why_unweighted(None) is None)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from more rows: the model is that of :meth:`fit` on all rows so far.
+
+        It is exact. It is there only where all graphs are of classes alone (``SameClass()``, ``OtherClass()``,
+        ``Complete()``). No row is kept, only the number, the mean and the scatter of the rows of each class, as ``moments_``.
+        Batches may be of any size, classes may appear at any time, and a model that was saved goes on where it was.
+        :meth:`fit` forgets all of it.
+
+        Where the rows so far are not enough, for example because they are of one class or fewer than ``n_components``, a
+        warning says so, and the model cannot transform until more rows come.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            A batch of samples.
+        y : array-like of shape (n_samples,), default=None
+            Their class labels, -1 where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many samples each row stands for.
+
+        Returns
+        -------
+        self
+        """
+        so_far = getattr(self, "moments_", None)
+        data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
+        sums = self._added(data, so_far)
+        names = {name: getattr(self, name) for name in ("feature_names_in_",) if so_far and hasattr(self, name)}
+        try:
+            if y is not None and np.count_nonzero(sums.counts[:-1]) < 2 and self._reads_labels(self._graphs(data)):
+                raise RankError("y has one class only so far (-1 is none: it marks unknown labels)")
+            summary = sums.summary(self._reads_labels(self._graphs(data)))
+            summary.given = data.given
+            self._fit(summary)
+        except RankError as error:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            self.n_features_in_ = data.d
+            warnings.warn(
+                f"{type(self).__name__} is not fitted yet: {error}. It will be when more rows come to partial_fit",
+                UserWarning,
+                stacklevel=caller_stacklevel(),
+            )
+        self.moments_, self.n_samples_seen_ = vars(sums), float(sums.counts.sum())
+        for name, value in names.items():
+            setattr(self, name, value)
+        return self
+
+    def _added(self, data: Data, so_far: dict | None) -> ClassSums:
+        """The sums over the rows of earlier batches and of this one."""
+        graphs = self._graphs(data)
+        labelled = self._reads_labels(graphs)
+        if labelled and data.y is None:
+            encode_labels(None, data.n)  # raises, and says what is missing
+        by_class = labelled and self._weighs_classes()
+        if so_far is None:
+            sums = ClassSums.none(data.d, by_class, data.dtype)
+        else:
+            sums = ClassSums(**so_far)
+            if by_class and not sums.by_class:
+                raise ValueError(
+                    "the graph was changed to one that weighs classes, and so far the scatter of all classes together was kept; "
+                    "use clone(estimator), and partial_fit from the first batch on"
+                )
+        return sums.add(data.X, label_array(data.y, data.n) if labelled else None, data.weights)
+
+    def _reads_labels(self, graphs: auto.GraphFacts) -> bool:
+        given = [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]
+        return get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
+
+    def _weighs_classes(self) -> bool:
+        """Whether the problem weighs rows of different classes differently, tried on five rows of two classes."""
+        few = clone(self)
+        if "standardize" in few.get_params(deep=False):
+            few.set_params(standardize=False)
+        with warnings.catch_warnings(action="ignore"):
+            problem = few.problem(np.eye(5, 3), np.array([0, 0, 1, 1, 1]))
+        constraint = [] if problem.subject_to is ORTHOGONAL else [problem.subject_to]
+        matrices = [term.laplacian for term in problem.minimise] + constraint
+        return any(M.diag is not None and np.ptp(M.diag) > 0 for M in matrices)
 
     def problem(self, X: Any, y: Any = None) -> Problem:
         """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
@@ -194,19 +282,22 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The terms of ``graph=``, at least one of which links samples."""
         return build_terms("graph", graphs.graph, data, graphs.equal_say)
 
-    def _require_weighable(self, graphs: auto.GraphFacts) -> None:
-        why = None
+    def _why_unweighted(self, graphs: auto.GraphFacts | None) -> str | None:
+        """The reason why ``sample_weight`` and sums over rows cannot act, as a sentence; None where they can."""
         if not self._takes_weights:
-            why = f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
+            return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
+        try:
+            graphs = self._graphs(Data(np.zeros((2, 1)))) if graphs is None else graphs
+        except (ValueError, NotImplementedError) as error:
+            return str(error)
         for graph in [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]:
             for _, leaf in graph.signed():
-                if leaf.reads_features or leaf.indexes_rows or leaf.requests():
-                    why = why or (
+                if leaf.reads_features or leaf.reads_targets or leaf.indexes_rows or leaf.requests():
+                    return (
                         f"{type(leaf).__name__} counts rows: rows that are repeated are each other's neighbours, so that no "
                         'weight equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
                     )
-        if why:
-            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+        return None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
