@@ -403,8 +403,30 @@ class Data:
 
     @cached_property
     def classes(self) -> np.ndarray:
-        """The labels as numbers 0 ... c - 1, and -1 where unknown."""
-        return encode_labels(self.y, self.n)
+        """The labels as numbers 0 ... c - 1, and -1 where unknown. Fewer than two classes raise an error."""
+        y = label_array(self.y, self.n)
+        known = y != -1
+        if not known.any():
+            raise ValueError(
+                "y has no known label: every entry is -1 (unknown); label some samples of at least two classes"
+            )
+        try:
+            names, codes = np.unique(y[known], return_inverse=True)
+        except TypeError as error:
+            kinds = ", ".join(sorted({type(label).__name__ for label in y[known]}))
+            raise ValueError(f"y mixes labels of kinds that have no order ({kinds}); use one kind") from error
+        if names.size == 1 and names[0] in (1, "1", "+1") and not known.all():
+            raise ValueError(
+                "y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1"
+            )
+        if names.size < 2:
+            raise ValueError(
+                f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes, or use "
+                "a method whose graph reads none, such as LPP with KNN"
+            )
+        classes = np.full(self.n, -1, dtype=np.intp)
+        classes[known] = codes
+        return classes
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
@@ -673,49 +695,21 @@ def unit_rows(X: Array, lengths: np.ndarray) -> Array:
     return unit
 
 
-def encode_labels(y: Any, n: int) -> np.ndarray:
-    """Labels as integers 0 ... c - 1, with -1 for unknown. Fewer than two classes raise an error."""
+def label_array(y: Any, n: int) -> np.ndarray:
+    """Labels of n samples in one dimension, -1 where unknown; NumPy and files turn that into "-1" among words."""
     if y is None:
         raise ValueError(
             "the method or its graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown "
             "one), or use a method whose graph reads none, such as LPP with KNN"
         )
-    y = label_array(y, n)
-    known = y != -1
-    if not known.any():
-        raise ValueError(
-            "y has no known label: every entry is -1 (unknown); label some samples of at least two classes"
-        )
-    try:
-        names, codes = np.unique(y[known], return_inverse=True)
-    except TypeError as error:
-        kinds = ", ".join(sorted({type(label).__name__ for label in y[known]}))
-        raise ValueError(f"y mixes labels of kinds that have no order ({kinds}); use one kind") from error
-    if names.size == 1 and names[0] in (1, "1", "+1") and not known.all():
-        raise ValueError(
-            "y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1"
-        )
-    if names.size < 2:
-        raise ValueError(
-            f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes, or use "
-            "a method whose graph reads none, such as LPP with KNN"
-        )
-    classes = np.full(n, -1, dtype=np.intp)
-    classes[known] = codes
-    return classes
-
-
-def label_array(y: Any, n: int) -> np.ndarray:
-    """Labels of n samples in one dimension, -1 where unknown; NumPy and files turn that into "-1" among words."""
     try:
         y = column_or_1d(y)
     except TypeError as error:  # pandas's NA
         raise ValueError(f"y is no list of class labels: {error}; mark unknown labels by -1") from error
     if y.size != n:
         raise ValueError(f"y has {y.size} labels, but X has {n} samples; pass one label per sample")
-    if y.dtype == object and any(label is None or (label == label) not in (True, np.True_) for label in y):
-        raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
+    missing = y.dtype == object and any(label is None or (label == label) not in (True, np.True_) for label in y)
+    if missing or (y.dtype.kind == "f" and not np.isfinite(y).all()):
         raise ValueError("y contains NaN, infinity or missing values; mark unknown labels by -1")
     if y.dtype.kind == "f" and (y != np.round(y)).any():
         raise ValueError(

@@ -32,11 +32,10 @@ class Summary(Data):
         Which columns are not mostly zeros.
     """
 
-    is_wide = False  # the scatter is known and the samples are not, so that there is no Gram matrix of samples
-
-    def __init__(self, X: Any, y: Any, weights: np.ndarray, within: list, dtype: Any = np.float64, filled: Any = None):
+    def __init__(self, X: Any, y: Any, weights: Any, within: list, dtype: Any = np.float64, filled: Any = None):
         super().__init__(X, y, weights)
-        self.within, self.dtype, self.is_wide, self.filled = within, np.dtype(dtype), False, filled
+        self.within, self.dtype, self.filled = within, np.dtype(dtype), filled
+        self.is_wide = False  # the scatter is known and the samples are not, so that there is no Gram matrix of samples
 
     def nearest(self, request: Request) -> Edges:
         raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
@@ -54,7 +53,7 @@ class Summary(Data):
     def form(self, M: Structured, about: np.ndarray) -> Any:
         total = super().form(M, about)
         for rows, W in self.within if M.diag is not None else ():
-            each = M.diag[rows]  # what each sample of a group has on the diagonal
+            each = np.asarray(M.diag)[rows]  # what each sample of a group has on the diagonal
             if np.ptp(each) > 1e-12 * np.abs(each).max():
                 raise ValueError("classes weigh differently, and only the scatter of all classes together was kept")
             total += each.mean() * W

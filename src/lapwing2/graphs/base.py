@@ -73,6 +73,7 @@ class Graph(Documented):
     reads_features: Any = True  #: Whether it looks at X.
     reads_kernel: Any = False  #: Whether it takes X for a kernel matrix.
     counts_pairs: Any = False  #: Whether its weights are a user's counts, which no estimator may scale.
+    weighs_classes: Any = True  #: Whether samples of different classes may have different degrees.
     indexes_rows: Any = False  #: Whether it knows rows by their place, and so fits one data set and no fold of it.
     is_laplacian: Any = True  #: Whether the rows of its matrix add up to 0, so that moving all samples costs nothing.
     is_semidefinite: Any = True  #: Whether its matrix has no negative eigenvalue.

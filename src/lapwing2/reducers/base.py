@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from .. import auto
 from .._documented import Documented
 from .._validation import caller_stacklevel, check_count
-from ..data import Data, encode_labels, label_array, validated
+from ..data import Data, label_array, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
@@ -171,12 +170,21 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """
         so_far = getattr(self, "moments_", None)
         data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
-        sums = self._added(data, so_far)
-        names = {name: getattr(self, name) for name in ("feature_names_in_",) if so_far and hasattr(self, name)}
+        graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
+        given = [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]
+        labelled = any(graph.reads_labels for graph in given)
+        by_class = labelled and any(leaf.weighs_classes for graph in given for _, leaf in graph.signed())
+        sums = ClassSums.none(data.d, by_class, data.dtype) if so_far is None else ClassSums(**so_far)
+        if by_class and not sums.by_class:
+            raise ValueError(
+                "the graph was changed to one that weighs classes, and so far the scatter of all classes together was kept; "
+                "use clone(estimator), and partial_fit from the first batch on"
+            )
+        sums = sums.add(data.X, label_array(data.y, data.n) if labelled else None, data.weights)
         try:
-            if y is not None and np.count_nonzero(sums.counts[:-1]) < 2 and self._reads_labels(self._graphs(data)):
+            if labelled and np.count_nonzero(sums.counts[:-1]) < 2:
                 raise RankError("y has one class only so far (-1 is none: it marks unknown labels)")
-            summary = sums.summary(self._reads_labels(self._graphs(data)))
+            summary = sums.summary(labelled)
             summary.given = data.given
             self._fit(summary)
         except RankError as error:
@@ -189,42 +197,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 stacklevel=caller_stacklevel(),
             )
         self.moments_, self.n_samples_seen_ = vars(sums), float(sums.counts.sum())
-        for name, value in names.items():
-            setattr(self, name, value)
+        if names is not None:
+            self.feature_names_in_ = names
         return self
-
-    def _added(self, data: Data, so_far: dict | None) -> ClassSums:
-        """The sums over the rows of earlier batches and of this one."""
-        graphs = self._graphs(data)
-        labelled = self._reads_labels(graphs)
-        if labelled and data.y is None:
-            encode_labels(None, data.n)  # raises, and says what is missing
-        by_class = labelled and self._weighs_classes()
-        if so_far is None:
-            sums = ClassSums.none(data.d, by_class, data.dtype)
-        else:
-            sums = ClassSums(**so_far)
-            if by_class and not sums.by_class:
-                raise ValueError(
-                    "the graph was changed to one that weighs classes, and so far the scatter of all classes together was kept; "
-                    "use clone(estimator), and partial_fit from the first batch on"
-                )
-        return sums.add(data.X, label_array(data.y, data.n) if labelled else None, data.weights)
-
-    def _reads_labels(self, graphs: auto.GraphFacts) -> bool:
-        given = [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]
-        return get_tags(self).target_tags.required or any(graph.reads_labels for graph in given)
-
-    def _weighs_classes(self) -> bool:
-        """Whether the problem weighs rows of different classes differently, tried on five rows of two classes."""
-        few = clone(self)
-        if "standardize" in few.get_params(deep=False):
-            few.set_params(standardize=False)
-        with warnings.catch_warnings(action="ignore"):
-            problem = few.problem(np.eye(5, 3), np.array([0, 0, 1, 1, 1]))
-        constraint = [] if problem.subject_to is ORTHOGONAL else [problem.subject_to]
-        matrices = [term.laplacian for term in problem.minimise] + constraint
-        return any(M.diag is not None and np.ptp(M.diag) > 0 for M in matrices)
 
     def problem(self, X: Any, y: Any = None) -> Problem:
         """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
