@@ -13,7 +13,7 @@ from scipy import sparse
 
 from .data import Data
 from .neighbors import Edges, Request
-from .operators import Structured, identity, row_blocks
+from .operators import Structured, row_blocks
 
 
 class Summary(Data):
@@ -65,7 +65,7 @@ class Summary(Data):
     def gram(self, about: np.ndarray) -> np.ndarray:
         if about is self._mean and self._gram is not None:
             return self._gram
-        total = self.form(identity(self.n), about)
+        total = self.form(Structured(self.n, diag=np.ones(self.n)), about)
         if about is self._mean:
             self._gram = total
         return total
