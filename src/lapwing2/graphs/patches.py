@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +11,16 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_choice, check_count, check_not_negative, check_positive
-from ..data import Data, SparseData
+from ..data import ALL, Data, SparseData
 from ..neighbors import Request
 from ..operators import Structured, diagonal, row_blocks
 from ..problem import Term
 from .base import Graph
 from .neighbors import require_features
 
-ENTRIES = 1 << 22  # at most this many entries of local matrices are added up at a time
+BLOCKS_AT_ONCE = (
+    16  # blocks of local matrices that are added up at a time, so that the lists of their entries stay short
+)
 # Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
 LARGE = 1e9
 WEIGHTS = ("coding_length", "distance", "uniform")
@@ -118,7 +121,8 @@ def barycentric_weights(data: Data, rows: np.ndarray, neighbors: np.ndarray, reg
     """The weights (len(rows), k) of the best affine combination of the neighbours. Each row of weights sums to 1."""
     k = neighbors.shape[1]
     weights = np.empty(neighbors.shape)
-    for block in patch_blocks(data, rows.size, k):
+    width = data.X.nnz // data.n if isinstance(data, SparseData) else data.d
+    for block in row_blocks(rows.size, k * max(k, 2 * width)):
         G = local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
         # Where all neighbours equal the row, any weights will do, and these give 1/k.
@@ -131,12 +135,6 @@ def barycentric_weights(data: Data, rows: np.ndarray, neighbors: np.ndarray, reg
         w = np.linalg.solve(G, np.ones((*G.shape[:2], 1)))[..., 0]
         weights[block] = w / w.sum(axis=1, keepdims=True)
     return weights
-
-
-def patch_blocks(data: Data, n: int, m: int) -> list[slice]:
-    """Slices over n patches of m rows, so that the rows or the Gram matrices of one block fit in memory."""
-    width = max(1, data.X.nnz // data.n) if isinstance(data, SparseData) else data.d
-    return row_blocks(n, m * max(m, 2 * width))
 
 
 def local_grams(data: Data, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
@@ -160,6 +158,10 @@ def local_grams(data: Data, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarr
     return grams
 
 
+# Logarithms of determinants with all points, and with one less before u is taken off for each; u, and 1 - u.
+Determinants = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
 class Patches(NamedTuple):
     """The rows of X in each patch, and their weights. Both arrays are (n_patches, n_points)."""
 
@@ -176,6 +178,7 @@ class PatchGraph(Graph):
     dimension: Any
     metric: Any
     metric_params: dict | None
+    include_self: bool = True
     queries: int | None = None
     random_state: int = 0
 
@@ -183,69 +186,60 @@ class PatchGraph(Graph):
         k, metric, params = self.n_neighbors, self.metric, self.metric_params
         return [Request(k, metric, params, queries=self.queries, random_state=self.random_state)]
 
-    def rows(self, data: Data) -> np.ndarray:
-        """One patch per line: the row that is searched for, and then its neighbours, nearest first."""
-        require_features(self.metric, type(self).__name__)
-        rows, cols, _ = data.nearest(self.requests()[0])
-        return np.column_stack([rows[:: self.n_neighbors], cols.reshape(-1, self.n_neighbors)])
-
     def patches(self, data: Data) -> Patches:
         """The patches of all rows and their weights."""
-        check_choice("weights", self.weights, WEIGHTS)
-        rows = self.rows(data)
-        weights = np.ones(rows.shape)
-        if self.weights == "distance":
-            for part, G in patch_grams(data, rows):
-                weights[part] = distance_weights(G)
-        elif self.weights == "coding_length":
-            D, squared_distortion = self._coding(data)
-            if has_few_dimensions(data, rows):
-                for part in row_blocks(len(rows), 2 * rows.shape[1] * data.d):
-                    points = data.rows_at(rows[part])
-                    weights[part] = coding_length_weights_of_points(points, data.mean(), D, squared_distortion)
-            else:
-                squares = data.squares_about_mean
-                for part, G in patch_grams(data, rows):
-                    weights[part] = coding_length_weights(G, squares[rows[part]], D, squared_distortion)
-        return Patches(rows, weights)
+        rows, weights, _, _ = zip(*self._blocks(data), strict=True)
+        return Patches(np.concatenate(rows), np.concatenate(weights))
 
-    def _coding(self, data: Data) -> tuple[float, float]:
-        """The dimension and the squared distortion of the coding length."""
+    def _blocks(self, data: Data) -> Iterator[tuple[np.ndarray, np.ndarray, Any, Any]]:
+        """Some patches at a time: their rows, the weights of these, and either Gram matrices or points, whichever are smaller.
+
+        A patch is a row that is searched for, and then its neighbours, nearest first.
+        """
+        check_choice("weights", self.weights, WEIGHTS)
+        require_features(self.metric, type(self).__name__)
+        (request,) = self.requests()
+        if not data.has_features:  # a kernel matrix has distances of its own
+            request = request._replace(metric="euclidean", metric_params=None)
+        own, cols, _ = data.nearest(request)
+        k, is_sparse = self.n_neighbors, isinstance(data, SparseData)
+        patches = np.column_stack([own[::k], cols.reshape(-1, k)])[:, 0 if self.include_self else 1 :]
+        m, width = patches.shape[1], data.X.nnz // data.n if is_sparse else data.d
+        few_columns = data.has_features and not is_sparse and data.d < m - 1
+        for part in row_blocks(len(patches), m * max(m, 2 * width)):
+            rows, G, points = patches[part], None, None
+            if few_columns:
+                points = data.rows_at(rows)
+            else:  # about the first row: a far row moves the mean of all rows, and patches far from it would lose digits
+                G = np.zeros((len(rows), m, m))
+                G[:, 1:, 1:] = local_grams(data, rows[:, 0], rows[:, 1:])
+            yield rows, self._weights(data, rows, G, points), G, points
+
+    def _weights(self, data: Data, rows: np.ndarray, G: Any, points: Any) -> np.ndarray:
+        """The weights of the rows of patches."""
+        if self.weights == "uniform":
+            return np.ones(rows.shape)
+        if self.weights == "distance":
+            return distance_weights(G, points)
         if not data.has_features and (self.dimension is None or self.distortion is None):
             raise ValueError(
                 'kernel="precomputed" has no dimension and no unit of its own; give dimension= and distortion= for '
                 'weights="coding_length", or use weights="uniform"'
             )
         D = float(data.d) if self.dimension is None else check_positive("dimension", self.dimension)
-        if self.distortion is None:
-            return D, 10 * D / self.n_neighbors
-        return D, check_positive("distortion", self.distortion) ** 2
-
-
-def has_few_dimensions(data: Data, rows: np.ndarray) -> bool:
-    """Whether the scatter matrix of a patch is smaller than its Gram matrix, because there are few columns."""
-    return data.has_features and not isinstance(data, SparseData) and data.d < rows.shape[1] - 1
-
-
-def patch_grams(data: Data, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """The Gram matrices of the patches, about the first row of each, in blocks of patches.
-
-    A far row moves the mean of all rows, and patches far from it would lose their digits.
-    """
-    m = rows.shape[1]
-    for part in patch_blocks(data, len(rows), m):
-        G = np.zeros((len(rows[part]), m, m))
-        G[:, 1:, 1:] = local_grams(data, rows[part][:, 0], rows[part][:, 1:])
-        yield part, G
+        squared = 10 * D / self.n_neighbors
+        squared = squared if self.distortion is None else check_positive("distortion", self.distortion) ** 2
+        if G is None:
+            return coding_length_weights_of_points(points, data.mean(), D, squared)
+        return coding_length_weights(G, data.squares_about_mean[rows], D, squared)
 
 
 def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     r"""Gram matrices about the (weighted) mean of the patch, :math:`H_w^\top G H_w`."""
-    means = (
-        G.mean(axis=2) if weights is None else np.einsum("bij,bj->bi", G, weights) / weights.sum(axis=1, keepdims=True)
-    )
-    shares = np.full(G.shape[:2], 1 / G.shape[1]) if weights is None else weights / weights.sum(axis=1, keepdims=True)
-    total = np.einsum("bi,bi->b", means, shares)
+    w = np.ones(G.shape[:2]) if weights is None else weights
+    sizes = w.sum(axis=1, keepdims=True)
+    means = G.mean(axis=2) if weights is None else np.einsum("bij,bj->bi", G, w) / sizes
+    total = np.einsum("bi,bi->b", means, w / sizes)
     return G - means[:, :, None] - means[:, None, :] + total[:, None, None]
 
 
@@ -260,18 +254,25 @@ def coding_length_weights(
     :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \, (1 - u_r)`, where
     :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
     """
-    m = G.shape[1]
-    Gc = centred_grams(G)
+    Gc, m = centred_grams(G), G.shape[1]
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
-    own = np.diagonal(Gc, axis1=1, axis2=2)
+    own, trace = np.diagonal(Gc, axis1=1, axis2=2), np.trace(Gc, axis1=1, axis2=2)
     total = (squares - own).mean(axis=1)
     total_less = total[:, None] - (squares - own - total[:, None]) / (m - 1) + own / (m - 1) ** 2
-    is_large = a_less * np.trace(Gc, axis1=1, axis2=2).max(initial=0) > LARGE
-    determinants = (_determinants_by_modes if is_large else _determinants)(Gc, a, a_less)
-    return _from_determinants(*determinants, total, total_less, dimension, squared_distortion)
+    if a_less * trace.max(initial=0) > LARGE:
+        determinants = _determinants_by_modes(Gc, trace, a, a_less)
+    else:
+        # e is an eigenvector of B with the value 1. Adding a multiple of e e^T moves this value among the others, so that
+        # B^-1 - e e^T / m is computed without loss of digits.
+        tau = a_less * trace / m
+        inverse = np.linalg.inv(np.eye(m) + a_less * Gc + tau[:, None, None] / m)
+        u = a_less * m / (m - 1) * np.einsum("bij,bij->bi", Gc, inverse)
+        rest = m / (m - 1) * (np.diagonal(inverse, axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None])
+        determinants = log_determinants(a * Gc), log_determinants(a_less * Gc), u, rest
+    return _from_determinants(determinants, total, total_less, dimension, squared_distortion)
 
 
-def _log_determinants(M: np.ndarray) -> np.ndarray:
+def log_determinants(M: np.ndarray) -> np.ndarray:
     """``log det(I + M)`` of positive semidefinite matrices. Small M are not rounded off when I is added.
 
     Off its diagonal, the Cholesky factor C of I + M is as accurate as M. Its pivots are 1 + (M_kk - sum of C_kj^2, j < k), of
@@ -282,35 +283,16 @@ def _log_determinants(M: np.ndarray) -> np.ndarray:
     return np.log1p(pivots).sum(axis=1)
 
 
-def _log_rest(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """``log(1 - u)``, from whichever of u and 1 - u has kept its digits."""
-    return np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
-
-
-def _determinants(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
-    """The logarithms of the determinants with all points, and without each point."""
+def _determinants_by_modes(Gc: np.ndarray, trace: np.ndarray, a: float, a_less: float) -> Determinants:
+    """The determinants by eigenvectors. This is slower, but no digits are lost however large the patches are."""
     m = Gc.shape[1]
-    # e is an eigenvector of B with the value 1. Adding a multiple of e e^T moves this value among the others, so that B^-1 -
-    # e e^T / m is computed without loss of digits.
-    tau = a_less * np.trace(Gc, axis1=1, axis2=2) / m
-    inverse = np.linalg.inv(np.eye(m) + a_less * Gc + tau[:, None, None] / m)
-    u = a_less * np.einsum("bij,bij->bi", Gc, inverse)
-    rest = np.diagonal(inverse, axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None]
-    less = _log_determinants(a_less * Gc)[:, None] + _log_rest(m / (m - 1) * u, m / (m - 1) * rest)
-    return _log_determinants(a * Gc), less
-
-
-def _determinants_by_modes(Gc: np.ndarray, a: float, a_less: float) -> tuple[np.ndarray, np.ndarray]:
-    """The same by eigenvectors. This is slower, but no digits are lost however large the patches are."""
-    m = Gc.shape[1]
-    trace = np.trace(Gc, axis1=1, axis2=2)
     # The added term makes e the last eigenvector.
     values, Q = np.linalg.eigh(Gc + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)
     values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
     values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
     inverse = 1 / (1 + a_less * values)
     u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
-    return np.log1p(a * values).sum(axis=1), np.log1p(a_less * values).sum(axis=1)[:, None] + _log_rest(u, rest)
+    return np.log1p(a * values).sum(axis=1), np.log1p(a_less * values).sum(axis=1), u, rest
 
 
 def coding_length_weights_of_points(
@@ -321,31 +303,33 @@ def coding_length_weights_of_points(
     ``origin`` is the mean of all rows. Here :math:`u_r = a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r`.
     """
     m, d = points.shape[1:]
-    first = points[:, :1]
-    points = points - first
+    shift = points[:, :1] - origin
+    points = points - points[:, :1]
     mean = points.mean(axis=1, keepdims=True)
     centred = points - mean
-    shift = first - origin
     S = centred.transpose(0, 2, 1) @ centred
     a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
     if a_less * np.trace(S, axis1=1, axis2=2).max(initial=0) > LARGE:
         squares = np.sum((points + shift) ** 2, axis=2)
         return coding_length_weights(points @ points.transpose(0, 2, 1), squares, dimension, squared_distortion)
-    inverse = np.linalg.inv(np.eye(d) + a_less * S)
-    u = a_less * m / (m - 1) * np.sum((centred @ inverse) * centred, axis=2)
-    less = _log_determinants(a_less * S)[:, None] + _log_rest(u, 1 - u)
+    u = a_less * m / (m - 1) * np.sum((centred @ np.linalg.inv(np.eye(d) + a_less * S)) * centred, axis=2)
+    determinants = log_determinants(a * S), log_determinants(a_less * S), u, 1 - u
     total = np.sum((mean + shift)[:, 0] ** 2, axis=1)
     total_less = np.sum((mean + shift - centred / (m - 1)) ** 2, axis=2)
-    return _from_determinants(_log_determinants(a * S), less, total, total_less, dimension, squared_distortion)
+    return _from_determinants(determinants, total, total_less, dimension, squared_distortion)
 
 
 def _from_determinants(
-    whole: np.ndarray, less: np.ndarray, total: np.ndarray, total_less: np.ndarray, D: float, squared_distortion: float
+    determinants: Determinants, total: np.ndarray, total_less: np.ndarray, D: float, squared_distortion: float
 ) -> np.ndarray:
     """Eq. 22 and 23, from log-determinants and squared means, each with all points and without each point."""
-    m = less.shape[1]
+    whole, rest_of, u, rest = determinants
+    # log(1 - u), from whichever of u and 1 - u has kept its digits.
+    log_rest = np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
+    m = u.shape[1]
     length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
-    length_less = (m - 1 + D) / 2 * less + D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
+    bits_of_mean = D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
+    length_less = (m - 1 + D) / 2 * (rest_of[:, None] + log_rest) + bits_of_mean
     change = np.abs(length[:, None] - length_less)
     # Divided by the largest, so that squares do not underflow.
     change /= np.maximum(change.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
@@ -355,9 +339,12 @@ def _from_determinants(
     return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
 
 
-def distance_weights(G: np.ndarray) -> np.ndarray:
+def distance_weights(G: Any, points: Any) -> np.ndarray:
     r"""Weights by distance from the centre of the patch, :math:`\exp(-d^2 / t)` with t the patch's mean squared distance."""
-    squared = np.maximum(np.diagonal(centred_grams(G), axis1=1, axis2=2), 0)
+    if G is None:
+        squared = np.square(points - points.mean(axis=1, keepdims=True)).sum(axis=2)
+    else:
+        squared = np.maximum(np.diagonal(centred_grams(G), axis1=1, axis2=2), 0)
     mean = squared.mean(axis=1, keepdims=True)
     return np.exp(-squared / np.where(mean > 0, mean, 1.0))
 
@@ -550,76 +537,62 @@ class TangentAlignment(PatchGraph):
         self.metric = metric
         self.metric_params = metric_params
 
-    def rows(self, data: Data) -> np.ndarray:
-        rows = super().rows(data)
-        return rows if self.include_self else rows[:, 1:]
-
     def terms(self, data: Data) -> list[Term]:
-        d = self._tangent_dimension()
-        rows, weights = self.patches(data)
-        L = sparse.csr_array((data.n, data.n))
-        step = max(1, ENTRIES // rows.shape[1] ** 2)
-        for part in (slice(start, start + step) for start in range(0, data.n, step)):
-            Z = np.concatenate(list(local_matrices(data, rows[part], weights[part], d)))
-            L = L + assembled(rows[part], Z, data.n)
-        return [aligned_term(L)]
-
-    def _tangent_dimension(self) -> int:
-        check_count("n_neighbors", self.n_neighbors)
+        k, d = check_count("n_neighbors", self.n_neighbors), self.n_components
         check_choice("include_self", self.include_self, (True, False))
-        if self.n_components is None:
+        if d is None:
             raise ValueError(
                 "TangentAlignment needs the dimension of the tangent spaces: give its n_components, or use it in an estimator "
                 "that has n_components"
             )
-        d = check_count("n_components", self.n_components)
-        if d >= self.n_neighbors - (not self.include_self):
+        if check_count("n_components", d) >= k - (not self.include_self):
             less = (
                 "" if self.include_self else " - 1, since a patch lacks the sample it belongs to (include_self=False)"
             )
             raise ValueError(
-                f"n_components={d} must be smaller than n_neighbors={self.n_neighbors}{less}, or every map fits the patches; use "
-                "more neighbours"
+                f"n_components={d} must be smaller than n_neighbors={k}{less}, or every map fits the patches; use more neighbours"
             )
-        return d
+        blocks = ((rows, tangent_matrices(weights, d, G, points)) for rows, weights, G, points in self._blocks(data))
+        L = assembled(blocks, data.n)
+        taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
+        return [Term(1.0, Structured(data.n, sparse=L), Structured(data.n, diag=taking_part))]
 
 
-def local_matrices(data: Data, rows: np.ndarray, weights: np.ndarray, d: int) -> Iterator[np.ndarray]:
-    """Z of Theorem 2, from the smaller of the two scatter matrices of a patch, in blocks of patches."""
-    if has_few_dimensions(data, rows):
-        for part in row_blocks(len(rows), 2 * rows.shape[1] ** 2):
-            yield tangent_matrices(_coordinates_of_points(data.rows_at(rows[part]), weights[part], d), weights[part])
+def tangent_matrices(weights: np.ndarray, d: int, G: Any, points: Any) -> np.ndarray:
+    """Z of Theorem 2: what is left of a map on each patch after its best affine fit by d tangent coordinates.
+
+    The coordinates C come from the principal directions of the weighted points, or from their Gram matrices (Theorem 1).
+    """
+    u = weights / weights.sum(axis=1, keepdims=True)
+    if G is None:
+        points = points - np.einsum("bi,bid->bd", u, points)[:, None, :]
+        scatter = np.einsum("bi,bid,bie->bde", weights, points, points, optimize=True)
+        C = points @ np.linalg.eigh(scatter)[1][:, :, ::-1][:, :, :d]
     else:
-        for part, G in patch_grams(data, rows):
-            yield tangent_matrices(_coordinates_of_grams(G, weights[part], d), weights[part])
-
-
-def _coordinates_of_points(points: np.ndarray, weights: np.ndarray, d: int) -> np.ndarray:
-    """Tangent coordinates (patches, points, d), from the principal directions of the weighted patch."""
-    points = points - (np.einsum("bi,bid->bd", weights, points) / weights.sum(axis=1, keepdims=True))[:, None, :]
-    scatter = np.einsum("bi,bid,bie->bde", weights, points, points, optimize=True)
-    return points @ np.linalg.eigh(scatter)[1][:, :, ::-1][:, :, :d]
-
-
-def _coordinates_of_grams(G: np.ndarray, weights: np.ndarray, d: int) -> np.ndarray:
-    """The same from Gram matrices (Theorem 1): ``W^-1/2 Q D``."""
-    roots = np.sqrt(weights)
-    values, Q = np.linalg.eigh(roots[:, :, None] * centred_grams(G, weights) * roots[:, None, :])
-    values, Q = values[:, ::-1][:, :d], Q[:, :, ::-1][:, :, :d]
-    values = np.where(values > 1e-12 * values[:, :1], values, 0.0)
-    return Q * np.sqrt(values)[:, None, :] / roots[:, :, None]
-
-
-def tangent_matrices(coordinates: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Matrices that measure what is left of a map on each patch after its best affine fit by the coordinates."""
-    C, m = coordinates, weights.shape[1]
+        roots = np.sqrt(weights)
+        values, Q = np.linalg.eigh(roots[:, :, None] * centred_grams(G, weights) * roots[:, None, :])
+        values, Q = values[:, ::-1][:, :d], Q[:, :, ::-1][:, :, :d]
+        values = np.where(values > 1e-12 * values[:, :1], values, 0.0)
+        C = Q * np.sqrt(values)[:, None, :] / roots[:, :, None]
     # Pinv, since a patch may have fewer dimensions.
     inverse = np.linalg.pinv(C.transpose(0, 2, 1) @ C, hermitian=True, rcond=1e-12)
-    R = np.eye(m) - C @ inverse @ C.transpose(0, 2, 1)
-    u = weights / weights.sum(axis=1, keepdims=True)
+    R = np.eye(weights.shape[1]) - C @ inverse @ C.transpose(0, 2, 1)
     sums = R.sum(axis=2)
     cross = u[:, :, None] * sums[:, None, :]
     return R - cross - cross.transpose(0, 2, 1) + sums.sum(axis=1)[:, None, None] * u[:, :, None] * u[:, None, :]
+
+
+def assembled(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> sparse.csr_array:
+    """Add up local matrices, which come in blocks with the rows they belong to."""
+    blocks, total = iter(blocks), sparse.csr_array((n, n))
+    while some := list(islice(blocks, BLOCKS_AT_ONCE)):
+        values = np.concatenate([local.ravel() for _, local in some])
+        i, j = (
+            np.concatenate([np.broadcast_to(rows[index], local.shape).ravel() for rows, local in some]).astype(np.int32)
+            for index in ((ALL, ALL, None), (ALL, None, ALL))
+        )
+        total = total + sparse.csr_array((values, (i, j)), shape=(n, n))
+    return total
 
 
 class Alignment(Graph):
@@ -662,7 +635,9 @@ class Alignment(Graph):
         )
 
     def terms(self, data: Data) -> list[Term]:
-        return [aligned_term(align(self.patches, self.matrices, data.n))]
+        L = align(self.patches, self.matrices, data.n)
+        taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
+        return [Term(1.0, Structured(data.n, sparse=L), Structured(data.n, diag=taking_part))]
 
 
 def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
@@ -689,11 +664,11 @@ def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
            [-1.,  2., -1.],
            [ 0., -1.,  1.]])
     """
-    total = sparse.csr_array((n_samples, n_samples))
+    blocks = []
     for rows, local, rounding in _stacks(patches, matrices):
         _check_patches(rows, local, rounding, n_samples)
-        total = total + assembled(rows, (local + local.transpose(0, 2, 1)) / 2, n_samples)
-    return total
+        blocks.append((rows, (local + local.transpose(0, 2, 1)) / 2))
+    return assembled(blocks, n_samples)
 
 
 def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
@@ -726,26 +701,6 @@ def _check_patches(rows: np.ndarray, local: np.ndarray, rounding: float, n: int)
         raise ValueError("matrices contain NaN or infinity")
     if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > rounding:
         raise ValueError("matrices must be symmetric; pass (M + M.T) / 2")
-
-
-def assembled(rows: np.ndarray, local: np.ndarray, n: int) -> sparse.csr_array:
-    """Add up one stack of local matrices, some at a time, so that the list of entries stays short."""
-    m = rows.shape[1]
-    total = sparse.csr_array((n, n))
-    for start in range(0, len(rows), max(1, ENTRIES // (m * m))):
-        part = slice(start, start + max(1, ENTRIES // (m * m)))
-        r = rows[part].astype(np.int32)
-        shape = (len(r), m, m)
-        i, j = (np.broadcast_to(index, shape).ravel() for index in (r[:, :, None], r[:, None, :]))
-        total = total + sparse.coo_array((local[part].ravel(), (i, j)), shape=(n, n)).tocsr()
-    return total
-
-
-def aligned_term(L: sparse.csr_array) -> Term:
-    """The term of L, with a degree of 1 for each row that takes part."""
-    n = L.shape[0]
-    taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
-    return Term(1.0, Structured(n, sparse=L), diagonal(taking_part))
 
 
 def affine_extension(data: Data, Y: np.ndarray, new: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
