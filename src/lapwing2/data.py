@@ -381,7 +381,8 @@ class Data:
         mean, found = self.mean(), np.empty(self.n)
         for start in range(0, self.n, self._step):
             rows = slice(start, start + self._step)
-            found[rows] = squared_lengths(self._part(rows, ALL, mean))
+            part = self._part(rows, ALL, mean)
+            found[rows] = np.einsum("ij,ij->i", part, part)
         return found
 
     @cached_property

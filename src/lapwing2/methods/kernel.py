@@ -13,7 +13,7 @@ from ..data import Data
 from ..graphs import KNN, Graph, Reconstruction
 from ..operators import identity
 from ..problem import Problem
-from ..reducers import KernelReducer
+from ..reducers import KernelReducer, build_terms
 from .about import About
 from .locality import NEIGHBORS
 from .neighborhood import RECONSTRUCTION
@@ -242,4 +242,4 @@ class KernelNPE(KernelReducer):
     default_graph: ClassVar[Any] = Reconstruction
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(self._terms(data, graphs), identity(data.n))  # (1)
+        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)

@@ -12,9 +12,9 @@ from ..auto import GraphFacts, Rules, Settings
 from ..data import Data, validated
 from ..graphs import CodingLength, Graph, Local, TangentAlignment, local_subspaces
 from ..maps import Coordinates
-from ..operators import diagonal
+from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
-from ..reducers import Found, FreeReducer, LinearReducer
+from ..reducers import Found, FreeReducer, LinearReducer, build_terms
 from .about import About
 
 
@@ -81,7 +81,9 @@ class LPCA(LinearReducer):
     _rules: ClassVar[Rules] = Rules(energy=1.0)
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem([term.scaled(-1.0) for term in self._terms(data, graphs)], ORTHOGONAL)  # (1)
+        return Problem(
+            [term.scaled(-1.0) for term in build_terms("graph", graphs.graph, data, graphs.equal_say)], ORTHOGONAL
+        )  # (1)
 
     def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
         found = super()._solve(F, data, problem, graphs, chosen)
@@ -184,5 +186,8 @@ class TangentialMaps(FreeReducer):
         return TangentAlignment(n_neighbors, n_components=self.n_components)
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        terms = self._terms(data, graphs)
-        return Problem(terms, diagonal(degree_sum(terms).diagonal() > 0))  # (1), for the samples that have links
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        linked = np.asarray(degree_sum(terms).diag) > 0
+        return Problem(
+            terms, Structured(data.n, diag=linked.astype(np.float64))
+        )  # (1), for the samples that have links

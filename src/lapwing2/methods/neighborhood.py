@@ -11,7 +11,7 @@ from ..data import Data
 from ..graphs import Graph, Reconstruction
 from ..operators import identity
 from ..problem import ORTHOGONAL, Problem
-from ..reducers import LinearReducer
+from ..reducers import LinearReducer, build_terms
 from .about import About
 
 RECONSTRUCTION = "(I − W)ᵀ(I − W), W reconstructing each sample from its neighbours"
@@ -92,7 +92,7 @@ class NPE(LinearReducer):
         self.standardize = standardize
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(self._terms(data, graphs), identity(data.n))  # (1)
+        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)
 
 
 class ONPP(LinearReducer):
@@ -146,4 +146,4 @@ class ONPP(LinearReducer):
     _rules: ClassVar[Rules] = Rules(energy=0.0)  # fewer directions do better; with the fewest it is PCA
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
-        return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
+        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), ORTHOGONAL)  # (1)

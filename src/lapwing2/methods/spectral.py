@@ -230,7 +230,7 @@ class DiffusionMaps(LaplacianEigenmaps):
 
     def _steps(self, data: Data, graphs: GraphFacts) -> sparse.csr_array:
         """The weights of the steps of a random walk, which may also stay where it is."""
-        terms = self._terms(data, graphs)
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
         if not graphs.graph.is_laplacian or any(term.coefficient < 0 for term in terms):
             raise ValueError(
                 f"graph={graphs.graph!r} repels, or has no Laplacian, and a random walk needs weights; leave that part out"
