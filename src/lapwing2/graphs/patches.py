@@ -323,13 +323,13 @@ def _from_determinants(
     determinants: Determinants, total: np.ndarray, total_less: np.ndarray, D: float, squared_distortion: float
 ) -> np.ndarray:
     """Eq. 22 and 23, from log-determinants and squared means, each with all points and without each point."""
-    whole, rest_of, u, rest = determinants
+    whole, before, u, rest = determinants
     # log(1 - u), from whichever of u and 1 - u has kept its digits.
     log_rest = np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
     m = u.shape[1]
     length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
     bits_of_mean = D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
-    length_less = (m - 1 + D) / 2 * (rest_of[:, None] + log_rest) + bits_of_mean
+    length_less = (m - 1 + D) / 2 * (before[:, None] + log_rest) + bits_of_mean
     change = np.abs(length[:, None] - length_less)
     # Divided by the largest, so that squares do not underflow.
     change /= np.maximum(change.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
