@@ -383,6 +383,16 @@ class Data:
         return squared_lengths(self.X)
 
     @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        """The squared distances of the rows from their mean."""
+        mean, found = self.mean(), np.empty(self.n)
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            part = self._part(rows, ALL, mean)
+            found[rows] = np.einsum("ij,ij->i", part, part)
+        return found
+
+    @cached_property
     def unit(self) -> Data:
         """The rows, scaled to unit length; zero rows stay zero."""
         return type(self)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
@@ -594,6 +604,12 @@ class SparseData(Data):
     def _near_origin(self, rows: np.ndarray) -> Array:
         return self._moved[rows]
 
+    @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        mean = self.mean().copy()
+        mean[self._full[0]] = 0.0  # these columns are about their mean already
+        return squared_lengths(self._moved) - 2 * (self._moved @ mean) + mean @ mean
+
     def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return np.sqrt(squared_lengths(self.X[i].astype(np.float64) - self.X[j].astype(np.float64)))
 
@@ -636,6 +652,11 @@ class KernelData(Data):
     @cached_property
     def squares(self) -> np.ndarray:
         return np.maximum(np.diagonal(self.X), 0).astype(np.float64)
+
+    @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        K = self.X.astype(np.float64, copy=False)
+        return np.diagonal(K) - 2 * K.mean(axis=0) + K.mean()
 
     @cached_property
     def unit(self) -> KernelData:

@@ -45,6 +45,10 @@ class Request(NamedTuple):
         """Whether neighbours are searched for fewer than all n rows."""
         return self.queries is not None and self.queries < n
 
+    def rows_per_query(self, n: float) -> float:
+        """How many of the n rows each row that is searched for stands for."""
+        return n / self.queries if self.queries is not None and self.queries < n else 1.0
+
     def checked(self, n: int) -> Request:
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
         check_choice("among", self.among, AMONG)
@@ -83,6 +87,10 @@ def find(data: Any, request: Request) -> Edges:
     """Edges to the k nearest other rows of each row that is asked for: of all, of the same class, or of other classes."""
     if hasattr(request.search, "get_params"):
         return _by_transformer(data, request)
+    if request.queries is not None and (is_named(request.metric, "precomputed") or not data.has_features):
+        raise ValueError(
+            f"queries={request.queries} needs features, and X holds distances or a kernel; leave queries out"
+        )
     everyone = np.arange(data.n)
     queries = everyone if request.queries is None else sample(data.n, request.queries, request.random_state)
     if request.among == "all":
