@@ -13,7 +13,7 @@ from scipy import sparse
 
 from .data import Data
 from .neighbors import Edges, Request
-from .operators import Structured, row_blocks
+from .operators import BLOCK_BYTES, Structured
 
 
 class Summary(Data):
@@ -143,7 +143,9 @@ class ClassSums:
         stored = self.stored + ((X != 0).astype(np.float64).T @ w if sparse.issparse(X) else w.sum())
         dtype = np.result_type(X.dtype, self.dtype).name
         sums = ClassSums(labels, counts, means, scatters, np.asarray(stored).ravel() * np.ones(d), self.by_class, dtype)
-        for rows in row_blocks(n, d):
+        step = max(1, BLOCK_BYTES // (8 * max(1, d)))
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
             block = np.asarray(X[rows].toarray() if sparse.issparse(X) else X[rows], dtype=np.float64)
             sums._take(block, places[rows] % counts.size, w[rows])
         return sums

@@ -20,7 +20,7 @@ from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import CertificateWarning, RankError
-from ..summary import ClassSums
+from ..summary import ClassSums, Summary
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/scaling.md).
@@ -139,7 +139,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many)
         graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
-        if data.weights is not None and (why := self._why_unweighted(graphs)):
+        given_weights = data.weights is not None and not isinstance(data, Summary)
+        if given_weights and (why := self._why_unweighted(graphs)):
             raise ValueError(f"sample_weight does not act on {self!r}: {why}")
         return graphs
 
