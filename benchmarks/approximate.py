@@ -40,8 +40,8 @@ from lapwing import LPP
 from lapwing._replacing import write_whole
 from lapwing.graphs import KNN
 from lapwing.neighbors import Search, find
-from lapwing.papers.datasets import load
 from lapwing.rows import Rows
+from lapwing_papers.datasets import load
 
 NEIGHBORS = (5, 15)
 N_COMPONENTS, WORDS, NEAREST = 30, 2_000, 10

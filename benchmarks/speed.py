@@ -50,20 +50,19 @@ SHARED = {  # cases that are on the data of another
     "classes": "large",
     "surface": "roll",
 }
-HISTOGRAMS = {"chi2": (2_000, 1), "chi2_10k": (10_000, 1)}
 N_COMPONENTS, N_NEIGHBORS, PATCH = 20, 10, 15
 QUERIES, FEW_QUERIES = 20_000, 5_000
 
 
 def data(case: str) -> tuple[np.ndarray, np.ndarray]:
-    """Classes on curved patches of 8 dimensions, a decaying spectrum, and noise; or a surface; or histograms."""
+    """Classes on curved patches of 8 dimensions, a decaying spectrum, and noise; or a surface."""
     if case in SURFACES:
         n = SURFACES[case][0]
         if case.startswith("roll"):
             from sklearn.datasets import make_swiss_roll
 
             return make_swiss_roll(n, random_state=0)[0], np.zeros(n)
-        from lapwing.papers.datasets import make_scherk
+        from lapwing_papers.datasets import make_scherk
 
         return make_scherk(n, random_state=0)[0], np.zeros(n)
     if case in TEXTS:
@@ -85,9 +84,6 @@ def data(case: str) -> tuple[np.ndarray, np.ndarray]:
     if case in PICTURES:
         X = np.load(f"{os.environ['LAPWING_DATA']}/{case}.npz")["X"].astype(np.float32)
         return X, np.zeros(len(X))
-    if case in HISTOGRAMS:
-        n = HISTOGRAMS[case][0]
-        return np.random.default_rng(0).poisson(1.5, (n, 2_891)).astype(np.float32), np.zeros(n)
     n, d, c, dtype, _ = SHAPES[case]
     rng = np.random.default_rng(0)
     y = rng.integers(c, size=n)
@@ -398,19 +394,6 @@ def lapwing_maps(X: np.ndarray, y: np.ndarray) -> None:
     TangentialMaps(2, graph=PATCH).fit(X)
 
 
-def scikit_learn_chi2(X: np.ndarray, y: np.ndarray) -> None:
-    from sklearn.metrics.pairwise import additive_chi2_kernel
-
-    np.argpartition(-additive_chi2_kernel(X), PATCH)[:, :PATCH]
-
-
-def lapwing_chi2(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.graphs import KNN
-    from lapwing.rows import Rows
-
-    KNN(PATCH, metric="chi2").adjacency(Rows(X))
-
-
 def _five_nearest(X: np.ndarray) -> object:
     from lapwing.graphs import KNN
     from lapwing.rows import Rows
@@ -483,8 +466,6 @@ CASES = {  # case: (bar, [(what, against the bar at most)])
     "scherk": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
     "roll100k": (lapwing_maps, []),
     "scherk100k": (lapwing_maps, []),
-    "chi2": (scikit_learn_chi2, [(lapwing_chi2, 1.0)]),
-    "chi2_10k": (lapwing_chi2, []),
     "glpca2k": (dense_glpca, [(randomized_pca, None), (lapwing_glpca, None)]),
     "glpca4k": (dense_glpca, [(randomized_pca, None), (lapwing_glpca, 1 / 20)]),
     "glpca10k": (dense_glpca, [(randomized_pca, None), (lapwing_glpca, 1 / 20)]),
@@ -526,7 +507,7 @@ def measure(case: str, function: str, folder: str) -> dict:
 
 def _runs(shape: str) -> int:
     files = TEXTS | PICTURES | REPEATED
-    return files[shape] if shape in files else (SHAPES | SURFACES | HISTOGRAMS)[shape][-1]
+    return files[shape] if shape in files else (SHAPES | SURFACES)[shape][-1]
 
 
 def memory(field: str) -> float:

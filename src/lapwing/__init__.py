@@ -39,7 +39,6 @@ _PARTS = (
     "inspection",
     "methods",
     "metrics",
-    "papers",
     "persistence",
     "plots",
     "report",

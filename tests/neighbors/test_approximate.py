@@ -422,7 +422,6 @@ class TestWithout:
             ({"metric": "minkowski", "metric_params": {"p": 3}}, r"metric='minkowski', metric_params=\{'p': 3\}"),
             ({"metric": "sqeuclidean"}, "metric='sqeuclidean'"),
             ({"metric": "precomputed"}, "metric='precomputed'"),
-            ({"metric": "chi2"}, "metric='chi2'"),
             ({"metric": np.dot}, "PyNNDescentTransformer"),
             ({"metric_params": {"w": [1.0]}}, "without parameters"),
             ({"search": "fast"}, "search='fast' must be None"),

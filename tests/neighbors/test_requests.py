@@ -11,7 +11,7 @@ from lapwing import KernelNPE
 from lapwing.graphs import KNN, Radius
 from lapwing.neighbors import Search, find, is_named
 from lapwing.neighbors._products import Threads
-from lapwing.neighbors._requests import is_exact, require_samplable
+from lapwing.neighbors._requests import is_exact
 from lapwing.neighbors._spaces import space
 from lapwing.rows import Rows
 
@@ -100,18 +100,3 @@ def test_threads_start_again():
     with threads.running(1):
         assert threads._pool is None
     assert sorted(done) == [1, 1, 2, 2, 3, 3]
-
-
-def test_rounding_of_histograms_is_in_their_unit():
-    H = rng.rand(20, 6)
-    one, thousand = (np.asarray(space(Rows(scale * H), "chi2").rounding) for scale in (1.0, 1000.0))
-    np.testing.assert_allclose(thousand, 1000 * one)
-
-
-@pytest.mark.parametrize(
-    ("queries", "message"), [(None, "read in blocks; use another"), (5, "queries=5 does not go with")]
-)
-def test_chi_square_is_searched_in_memory(queries, message):
-    with pytest.raises(ValueError, match=message):
-        require_samplable(Search(3, "chi2", queries=queries))
-    require_samplable(Search(3, "manhattan", queries=queries))

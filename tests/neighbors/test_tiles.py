@@ -303,7 +303,6 @@ class TestProgress:
             pytest.param(20, Search(K, "manhattan"), id="another metric"),
             pytest.param(20, Search(K, "manhattan", queries=2000), id="sampled"),
             pytest.param(150, Search(250, queries=2500), id="many neighbours"),
-            pytest.param(3, Search(K, "chi2"), id="chi-square"),
         ],
     )
     def test_searches_that_are_not_by_tiles_show_how_far_they_are(self, columns, search, monkeypatch, capsys):

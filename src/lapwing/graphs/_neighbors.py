@@ -128,8 +128,7 @@ class KNN(_Weighted):
         neighbours. Where more than one row in a hundred has weights of 0, t is too small, and that is an error.
     metric : str or callable, default="euclidean"
         How distances are measured: any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included,
-        where X holds the distances, and ``"chi2"``, the chi-square distance of histograms
-        (:func:`lapwing.metrics.chi2_distances`).
+        where X holds the distances.
     metric_params : dict, default=None
         Further parameters of the metric.
     among : {"all", "same_class", "other_class"}, default="all"

@@ -2,7 +2,6 @@
 
 from ._approximate import NNDescent
 from ._blocks import BlockRows, ClassRows, require_room
-from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
 from ._device_rows import DeviceClassRows, DeviceRows, nearest_there
 from ._find import NoPlaceError, distances_among, find, find_fitted, timed, within
@@ -25,8 +24,6 @@ __all__ = [
     "NoPlaceError",
     "Search",
     "Threads",
-    "chi2_distances",
-    "chi2_neighbors",
     "choose",
     "distances_among",
     "find",

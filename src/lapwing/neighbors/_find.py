@@ -17,7 +17,6 @@ from .._validation import check_positive
 from ..operators import Array, row_blocks
 from ..rows import Rows
 from ._approximate import METRICS, NNDescent
-from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
 from ._copies import Copies
 from ._device_rows import candidates_there, is_searched_there, require_there
@@ -113,8 +112,6 @@ def _measured(searched: Space, edges: Edges, radius: float) -> Edges:
 
 def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: dict | None = None) -> np.ndarray:
     """The distance of each of some rows from each other one of them."""
-    if is_named(metric, "chi2"):
-        return chi2_distances(data.X[rows])[~np.eye(rows.size, dtype=bool)]
     if is_named(metric, "precomputed") and sparse.issparse(data.X):
         return _all_entries(data.X[rows][:, rows])
     searched = space(data, metric, metric_params)
@@ -147,8 +144,8 @@ def _found(data: Rows, search: Search) -> Edges:
 
 
 def is_by_features(data: Rows, search: Search) -> bool:
-    """Whether distances are computed from features, pair by pair: not read from a matrix, and not chi-square distances."""
-    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
+    """Whether distances are computed from features, pair by pair: not read from a matrix."""
+    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed"):
         return False
     if is_searched_there(data, search):
         return True
@@ -178,10 +175,6 @@ def _given(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray)
     if is_named(search.metric, "precomputed") and sparse.issparse(X):
         return _among_entries(X, queries, members, k)
     searched = space(data, search.metric, search.metric_params)
-    if is_named(searched.metric, "chi2"):
-        others = searched.X[members]
-        d, found = chi2_neighbors(others if itself else searched.X[queries], others, k)
-        return Edges(np.repeat(queries, k), members[found.ravel()], d.ravel())
     return Edges.joined(
         _in_matrix(searched, queries[part], members, k) for part in row_blocks(queries.size, X.shape[0])
     )
@@ -367,7 +360,7 @@ def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int
     rows, cols = np.nonzero(near[:, None] >= D)
     d = D[rows, cols].astype(np.float64)
     if searched.features is not None:
-        open_ = (np.bincount(rows)[rows] > k) | searched.is_rounded(queries[rows], d**searched.power)
+        open_ = (np.bincount(rows)[rows] > k) | searched.is_rounded(queries[rows], d**2)
         pairs = queries[rows[open_]], members[cols[open_]]
         d[open_] = paired(searched.features, pairs[0], searched.features, pairs[1], searched.exact)
     chosen = choose(rows, cols, d, k)

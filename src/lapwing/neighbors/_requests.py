@@ -173,9 +173,3 @@ def require_samplable(search: Search, has_features: bool = True) -> None:
         raise ValueError(
             f"queries={search.queries} needs features, and X holds distances or a kernel; leave queries out"
         )
-    if is_named(search.metric, "chi2") and search.queries is None:
-        raise ValueError('metric="chi2" searches rows in memory, and X is read in blocks; use another metric')
-    if is_named(search.metric, "chi2"):
-        raise ValueError(
-            f'queries={search.queries} does not go with metric="chi2"; leave it out, or use another metric'
-        )
