@@ -187,7 +187,7 @@ def test_citations_of_a_docstring_are_in_its_references(name):
 
 
 # ``--doctest-modules`` executes examples.
-@pytest.mark.parametrize("name", public())
+@pytest.mark.parametrize("name", [*public()])
 def test_all_that_is_public_has_an_example(name):
     assert re.search(r"^Examples\n--------\n.*^>>> ", inspect.getdoc(named(name)), re.S | re.M)
 
