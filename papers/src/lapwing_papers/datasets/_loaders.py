@@ -78,12 +78,12 @@ def load(
 
 
 def available(data_home: str | os.PathLike[str] | None = None) -> dict[str, dict[str, str]]:
-    """The data sets, their versions and where :func:`load` would take each from.
+    """The data sets, their versions and where :func:`~lapwing_papers.datasets.load` would take each from.
 
     Parameters
     ----------
     data_home : str, path-like or None, default=None
-        The data folder, as in :func:`load`.
+        The data folder, as in :func:`~lapwing_papers.datasets.load`.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def _loader(name: str) -> Callable[..., Any]:
     rows = [row for row in ROWS if row.name == name]
     versions = "\n".join(f"- ``{row.version!r}``: {row.title}; {_size(row)}" for row in rows)
     loader.__name__ = loader.__qualname__ = f"load_{name}"
-    loader.__doc__ = f"""{rows[0].title.partition(",")[0]}: :func:`load` with the name {name!r}, and its parameters.
+    loader.__doc__ = f"""{rows[0].title.partition(",")[0]}: :func:`~datasets.load` with the name {name!r}, and its parameters.
 
 Versions, the first being the default:
 
