@@ -43,7 +43,7 @@ def reproduce(
     Returns
     -------
     int
-        The exit code: 1 where something failed. Wrong usage raises ``SystemExit(2)``.
+        The exit code: 1 where something failed, 130 after Ctrl-C. Wrong usage raises ``SystemExit(2)``.
     """
     parser = _parser(program)
     given = parser.parse_args(arguments)
@@ -68,6 +68,9 @@ def reproduce(
     except (OSError, ValueError, RuntimeError) as error:
         _say(f"{program}: {error}")
         return 1
+    except KeyboardInterrupt:
+        _say(f"{program}: stopped; the same command goes on where it was")
+        return 130
     return 0
 
 
