@@ -155,21 +155,24 @@ def test_where_there_is_no_more_room_that_is_what_is_said(tmp_path, monkeypatch)
     assert "goes on from there" in done.output
 
 
+SEEN = []
+
+
+def stopped_once(value, seed):
+    SEEN.append(seed)
+    if SEEN == [0, 1]:
+        raise KeyboardInterrupt
+    return scores(1.0, seed)
+
+
 def test_a_run_that_is_stopped_says_so_and_goes_on(tmp_path):
-    seen = []
-
-    def stopped(value, seed):
-        seen.append(seed)
-        if seen == [0, 1]:
-            raise KeyboardInterrupt
-        return scores(1.0, seed)
-
-    declared = {"one": Measured(name="one", source="", protocol="", what=stopped, n_repeats=3)}
+    SEEN.clear()
+    declared = {"one": Measured(name="one", source="", protocol="", what=stopped_once, n_repeats=3)}
     done = reproduce("one", "-j", "1", cwd=tmp_path, declared=declared)
     assert done.exit_code == 130
     assert "goes on where it was" in done.stderr
     assert reproduce("one", "-j", "1", cwd=tmp_path, declared=declared).exit_code == 0
-    assert seen == [0, 1, 1, 2]
+    assert SEEN == [0, 1, 1, 2]
 
 
 def test_no_quick_tier(tmp_path):
