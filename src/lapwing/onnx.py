@@ -41,6 +41,7 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
     order, and ``S`` with those of text, a blank standing for a missing one; the entries ``X`` and ``S`` of the model's metadata
     name the columns of each, or number them. Dates come as days since 1970, missing numbers as NaN. A classifier at the end has
     the outputs ``label`` and ``probabilities``, k-means ``label`` and the distances ``Y``. LDA is written as a projection.
+    onnxruntime loads the model once, so that what is returned can be used.
 
     Parameters
     ----------
@@ -70,17 +71,16 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
     ['Scaler', 'Sub', 'MatMul', 'Identity']
     """
     skl2onnx, types = require("skl2onnx", "onnx"), require("skl2onnx.common.data_types", "onnx")
+    runtime = require("onnxruntime", "onnx")
     check_choice("dtype", dtype, ("float32", "float64"))
     check_is_fitted(estimator)
     opened = _opened(to_numpy(estimator))
     width = getattr(estimator, "n_features_in_", getattr(opened, "n_features_in_", None))
     if width is None:
-        raise TypeError(
-            f"{type(estimator).__name__} does not say how many columns it takes, which to_onnx has to write"
-        )
+        raise TypeError(f"{type(estimator).__name__} does not say how many columns it takes, which ONNX has to know")
     text = [j for j, column in enumerate(inputs_of(opened) or ()) if column.kind == "text"]
-    inputs = {"X": [j for j in range(width) if j not in text]} | ({"S": text} if text else {})
-    inputs = {name: columns for name, columns in inputs.items() if columns}
+    columns_of = {"X": [j for j in range(width) if j not in text], "S": text}
+    inputs = {name: columns for name, columns in columns_of.items() if columns}
     model = _plain(opened, "", {j: (name, i) for name, columns in inputs.items() for i, j in enumerate(columns)})
     number = types.FloatTensorType if dtype == "float32" else types.DoubleTensorType
     kinds = {"X": number, "S": types.StringTensorType}
@@ -99,7 +99,8 @@ def to_onnx(estimator: BaseEstimator, path: str | os.PathLike[str] | None = None
             options={id(model): {"zipmap": False}} if is_classifier(model) else None,
             final_types=[(name, None) for name in outputs],
         )
-    except (AssertionError, RuntimeError, ValueError) as error:
+        runtime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])  # it can be used
+    except Exception as error:  # skl2onnx and onnxruntime raise errors of many kinds
         said = " ".join(str(error).split()) + " (skl2onnx writes some steps in float32 alone)" * (dtype == "float64")
         raise TypeError(f"{type(estimator).__name__} cannot be written as ONNX: {said}") from error
     names = [str(name) for name in getattr(estimator, "feature_names_in_", range(width))]
