@@ -72,7 +72,7 @@ FINAL = [
     SemiSupervised(make_pipeline(StandardScaler(), LPP(2, graph="semi")), KNeighborsClassifier(3)),
     make_pipeline(StandardScaler(), SemiSupervised("passthrough")),
 ]
-KEPT_ONLY = [  # which ONNX has not
+KEPT_ONLY = [
     make_pipeline(KernelLPP(3), NearestCentroid()),
     make_pipeline(KernelPCA(5, kernel="rbf"), LinearDiscriminantAnalysis()),
     make_pipeline(StandardScaler(), LPP(3), KNeighborsClassifier(3, weights="distance", metric="manhattan")),

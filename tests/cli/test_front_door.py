@@ -89,8 +89,20 @@ def test_the_model_is_shipped():
     run("transform", "model.lapwing", "customers.csv", "-o", "z.npy")
     frame = pandas.read_csv("customers.csv", na_values=["?"])
     np.testing.assert_allclose(model.transform(frame), np.load("z.npy"), atol=1e-10)
-    pytest.importorskip("onnx")
+    pytest.importorskip("skl2onnx")
     to_onnx(model, "model.onnx")
+
+
+def test_what_can_be_exported():
+    pytest.importorskip("skl2onnx")
+    customers("customers.csv", 200)
+    run("fit", "customers.csv", "--method", "kernel-lpp")
+    assert "wrote kernel.onnx: inputs X, S; outputs Y" in run("export", "model.lapwing", "-o", "kernel.onnx").stderr
+    run("fit", "customers.csv", "--method", "laplacian-eigenmaps")
+    said = run("export", "model.lapwing", "-o", "free.onnx", code=1).stderr
+    assert "model.lapwing: step 'laplacianeigenmaps': LaplacianEigenmaps is no linear method" in said
+    assert "lapwing transform uses it all the same" in said
+    assert not Path("free.onnx").exists()
 
 
 def test_a_classifier_behind_the_model():

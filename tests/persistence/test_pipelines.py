@@ -1,6 +1,4 @@
-"""Pipelines with scikit-learn's transformers: files without pickle, ONNX, and what is refused."""
-
-import json
+"""Pipelines with scikit-learn's transformers: files without pickle, and what is refused."""
 
 import numpy as np
 import pytest
@@ -27,20 +25,18 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
-    Normalizer,
     OneHotEncoder,
     PowerTransformer,
     StandardScaler,
 )
 
-from lapwing import LPP, MMC, KernelLPP
+from lapwing import LPP
 from lapwing.graphs import KNN, SameClass
-from lapwing.persistence import ModelFileError, can_save, load, save, to_onnx
+from lapwing.persistence import ModelFileError, can_save, load, save
 from lapwing.persistence._others import STORABLE
 from lapwing.tables import DatesAsNumbers, prepare, read
 
@@ -270,108 +266,6 @@ def test_parameters_that_another_scikit_learn_has(tmp_path):
         ModelFileError, match=r"StandardScaler has no parameters \['robust'\]; another version of scikit-learn"
     ):
         load(forge(tmp_path / "other", header, arrays))
-
-
-# ONNX
-
-
-def run(model, inputs):
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return dict(zip([out.name for out in session.get_outputs()], session.run(None, inputs), strict=True))
-
-
-def check(found, expected):
-    """Equal, but for what float32 rounds."""
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5 * max(1, np.abs(expected).max()))
-
-
-@pytest.mark.parametrize("model", NUMERIC, ids=named)
-def test_onnx(model, tmp_path):
-    onnx = pytest.importorskip("onnx")
-    train, new = (rows.astype(np.float32).astype(np.float64) for rows in data_for(model))
-    model = clone(model).fit(train, Y)
-    to_onnx(model, tmp_path / "model.onnx")
-    found = run(onnx.load(tmp_path / "model.onnx"), {"X": new.astype(np.float32)})
-    assert list(found) == ["Y"]
-    check(found["Y"], model.transform(new))
-
-
-@pytest.mark.parametrize("y", [Y, WORDS[Y].astype(str)], ids=["numbers", "words"])
-@pytest.mark.parametrize("model", [*FINAL[:1], *FINAL[3:4], *FINAL[5:]], ids=named)
-def test_onnx_of_classifiers(model, y):
-    pytest.importorskip("onnx")
-    rows = NEW.astype(np.float32)
-    model = clone(model).fit(X, y)
-    found = run(to_onnx(model), {"X": rows})
-    assert set(found) == {"label", "probabilities"}
-    assert found["label"].tolist() == model.predict(rows.astype(np.float64)).tolist()
-    check(found["probabilities"], model.predict_proba(rows.astype(np.float64)))
-
-
-def test_onnx_of_the_others_that_come_last():
-    pytest.importorskip("onnx")
-    rows = NEW.astype(np.float32)
-    for model in FINAL[1:3]:
-        model = clone(model).fit(X, Y)
-        found = run(to_onnx(model), {"X": rows})
-        assert found["label"].tolist() == model.predict(rows.astype(np.float64)).tolist()
-        check(found["Y"], model.transform(rows.astype(np.float64)))
-    model = clone(FINAL[4]).fit(X, Y)
-    check(run(to_onnx(model), {"X": rows})["Y"].ravel(), model.predict(rows.astype(np.float64)))
-    two = make_pipeline(MMC(1), LogisticRegression()).fit(X[Y < 2], Y[Y < 2])
-    check(run(to_onnx(two), {"X": rows})["probabilities"], two.predict_proba(rows.astype(np.float64)))
-
-
-def test_onnx_of_a_table_with_text():
-    pytest.importorskip("onnx")
-    model = make_pipeline(by_kind(), LPP(3), KNeighborsClassifier(3)).fit(MIXED, WORDS[Y].astype(str))
-    numbers = NEW_MIXED[:, :6].astype(np.float32)
-    words = np.where([[cell != cell for cell in row] for row in NEW_MIXED[:, 6:]], "", NEW_MIXED[:, 6:]).astype(str)
-    graph = to_onnx(model)
-    found = run(graph, {"X": numbers, "S": words.astype(object)})
-    assert found["label"].tolist() == model.predict(NEW_MIXED).tolist()
-    assert {p.key: json.loads(p.value) for p in graph.metadata_props} == {"X": list("012345"), "S": ["6", "7"]}
-
-
-def test_onnx_of_a_prepared_table(tmp_path):
-    pytest.importorskip("onnx")
-    table = read(customers(tmp_path / "a.csv", 300)[0], mixed=True, label="churned")
-    prepared = prepare(table)
-    model = prepared.model(LPP(3, graph=SameClass()).fit(prepared.table.X, prepared.table.y))
-    graph = to_onnx(model)
-    columns = {p.key: json.loads(p.value) for p in graph.metadata_props}
-    assert columns["S"] == ["plan", "region", "device"]
-    values = dict(zip(table.feature_names, table.X.columns, strict=True))
-    days = {
-        name: DatesAsNumbers().fit_transform(values[name].reshape(-1, 1)).ravel() for name in ("signup", "last_seen")
-    }
-    numbers = np.column_stack([days.get(name, values[name]) for name in columns["X"]]).astype(np.float32)
-    words = np.column_stack([["" if cell != cell else cell for cell in values[name]] for name in columns["S"]])
-    found = run(graph, {"X": numbers, "S": words.astype(object)})["Y"]
-    expected = model[-1].transform(prepared.table.X)
-    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        (make_pipeline(StandardScaler(), KernelLPP(2)), "step 'kernellpp': KernelLPP is no linear method"),
-        (make_pipeline(PowerTransformer(), LPP()), "step 'powertransformer': PowerTransformer is no linear"),
-        (
-            make_pipeline(StandardScaler(), make_pipeline(LPP(), KNeighborsClassifier(weights="distance"))),
-            "step 'pipeline', step 'kneighborsclassifier': KNeighborsClassifier needs uniform weights",
-        ),
-        (make_pipeline(OneHotEncoder(drop="first", sparse_output=False), LPP()), "step 'onehotencoder': .*drop=None"),
-        (make_pipeline(Normalizer("max"), LPP()), "norm='max'"),
-        (LinearDiscriminantAnalysis(solver="lsqr"), "no projection"),
-    ],
-    ids=lambda value: named(value)[:60],
-)
-def test_onnx_refusals_name_the_step(model, said):
-    pytest.importorskip("onnx")
-    with pytest.raises(TypeError, match=said):
-        to_onnx(clone(model).fit(np.round(X), Y))
 
 
 def test_pipelines_are_pipelines(tmp_path):

@@ -19,9 +19,9 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write it: model.onnx.")] = "model.onnx",
     import_: Import = None,
 ) -> None:
-    """Write a model as ONNX, for programs without Python: linear methods and what prepares their columns."""
+    """Write a model as ONNX, for programs without Python: linear and kernel methods, and what prepares their columns."""
     check_output(output, model, *in_this_folder(import_))
-    from ..persistence import to_onnx
+    from ..onnx import to_onnx
 
     imported(import_)
     try:
