@@ -49,7 +49,6 @@ class Rows:
     ids: Any = None  # the names of the rows, the index of that data frame
     beside: np.ndarray | None = None  # the places of columns that graphs read and maps do not
     is_learnt = False  # whether graphs have learnt from these rows already
-    recall = 0.95  # the recall that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
         self.X, self.y = canonical(X), y
@@ -60,7 +59,6 @@ class Rows:
         self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
         self._kept: dict[Hashable, Any] = {}
         self.times: dict[str, float] = {}  # seconds of the parts of a fit
-        self.measured: dict[str, float] = {}  # what searches found out about themselves
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
@@ -77,7 +75,7 @@ class Rows:
 
     def _take_over(self, rows: Rows) -> None:
         """Store what is known of the rows that these were made of."""
-        self._rows_given, self.recall = rows.given, rows.recall
+        self._rows_given = rows.given
         self.frame, self.ids, self.beside = rows.frame, rows.ids, rows.beside
 
     def fitted(self) -> Rows:

@@ -286,7 +286,7 @@ SCALES = [(np.float32, 1e-7), (np.float32, 1e-30), (np.float32, 1e30), (np.float
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(("dtype", "scale"), [*SCALES, (np.float64, 1e-200), (np.float64, 1e200)])
-@pytest.mark.parametrize("options", [{}, {"queries": 30}, {"among": "same_class"}, {"search": "approximate"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"queries": 30}, {"among": "same_class"}], ids=str)
 def test_angles_of_rows_of_any_length(dtype, scale, make, options):
     rng = np.random.RandomState(0)
     X = (np.where(rng.rand(40, 20) < 0.4, rng.rand(40, 20), 0) + 0.01) * 10.0 ** rng.uniform(-3, 3, (40, 1))

@@ -130,7 +130,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    n_connected_components_, X_fit_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -372,7 +372,7 @@ class RobustGLPCA(_Robust):
         As in :class:`GLPCA`.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
-    recall_, fit_times_, n_features_in_, feature_names_in_
+    fit_times_, n_features_in_, feature_names_in_
         As in :class:`GLPCA`.
 
     References

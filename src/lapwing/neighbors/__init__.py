@@ -1,6 +1,5 @@
 """The neighbour search: one search with one rule for ties, over all rows, a sample of them, or rows in blocks."""
 
-from ._approximate import NNDescent
 from ._blocks import BlockRows, ClassRows, require_room
 from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
@@ -20,7 +19,6 @@ __all__ = [
     "DeviceClassRows",
     "DeviceRows",
     "Edges",
-    "NNDescent",
     "Nearest",
     "NoPlaceError",
     "Search",

@@ -463,7 +463,7 @@ def _announce(seconds: float, n: int) -> None:
         about = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
         say(
             f"searching for the neighbours of {n:,} rows: about {about}; KNN(..., queries=20_000) and KNN(..., "
-            'search="approximate") take less'
+            "search=PyNNDescentTransformer()) take less"
         )
 
 

@@ -79,7 +79,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     """
 
     n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
-    _recall: ClassVar[float] = 0.95  # of approximate searches; more would change a linear map by less than 0.05 %
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links matter only through their mean
@@ -236,8 +235,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
         """Store what the fitted estimator keeps; every map adds its own attributes."""
         self.graph_ = graphs.graph
-        if "recall" in data.measured:
-            self.recall_: float | None = data.measured["recall"]
         terms = getattr(problem, "graph_terms", problem.minimise)
         # Where nothing attracts, the terms that repel.
         first, *rest = [term.laplacian for term in attraction(terms) or terms]
@@ -267,10 +264,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             return
         excess = (getattr(self, "sampling_", None) or {}).get("excess")
         found = [s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])]
-        certificates = [
-            certificate and replace(certificate, recall=getattr(self, "recall_", None), excess=excess)
-            for certificate in found
-        ]
+        certificates = [certificate and replace(certificate, excess=excess) for certificate in found]
         self.certificate_: Any = certificates if isinstance(solved, list) else certificates[0]
         for certificate in certificates:
             if certificate is not None and not certificate.holds:
@@ -359,7 +353,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 data.named(given)
             data = data if weights is None else data.weighted(weights, kept)
         data = data if data.in_blocks else self._for_map(data, graphs)  # blocks are divided as they are read
-        data.times, data.recall = {} if is_shared else data.times, self._recall
+        data.times = {} if is_shared else data.times
         return data, graphs
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
