@@ -197,19 +197,6 @@ class Rows:
         if self.norms.any() and not in_range(dtype, squares):
             raise ValueError(OUT_OF_RANGE)
 
-    def require_kernel(self) -> None:
-        X = self.X
-        if sparse.issparse(X) or X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f'kernel="precomputed" needs X to be a symmetric kernel matrix, a dense square one; it has shape {X.shape}'
-            )
-        largest = np.abs(X - X.T).max()
-        if largest > max(1e-8, equal_within(X.dtype)) * np.abs(X).max():
-            raise ValueError(
-                f'kernel="precomputed" needs X to be a symmetric kernel matrix; it is not symmetric (largest difference '
-                f"{largest:.3g}): pass (K + K.T) / 2"
-            )
-
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         """The squared Euclidean distances of some rows from each other."""
         centred = self.centred[rows]
@@ -310,7 +297,7 @@ class KernelRows(Rows):
 
     def __init__(self, K: np.ndarray, y: Any = None):
         super().__init__(K, y)
-        self.require_kernel()
+        _require_kernel(self.X)
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -328,6 +315,19 @@ class KernelRows(Rows):
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         return kernel_distances(self.X[np.ix_(rows, rows)]) ** 2
+
+
+def _require_kernel(X: Array) -> None:
+    if sparse.issparse(X) or X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f'kernel="precomputed" needs X to be a symmetric kernel matrix, a dense square one; it has shape {X.shape}'
+        )
+    largest = np.abs(X - X.T).max()
+    if largest > max(1e-8, equal_within(X.dtype)) * np.abs(X).max():
+        raise ValueError(
+            f'kernel="precomputed" needs X to be a symmetric kernel matrix; it is not symmetric (largest difference '
+            f"{largest:.3g}): pass (K + K.T) / 2"
+        )
 
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from lapwing.graphs import KNN, Radius
 from lapwing.neighbors import (
-    KERNEL,
     Nearest,
     Search,
     _find,
@@ -173,7 +172,6 @@ def test_kernels(name):
     X = np.round(10 * DATA[name])
     exact = rule.neighbors(X, K)
     assert rule.as_sets(find(KernelRows(X @ X.T), Search(K))) == exact
-    assert rule.as_sets(find(Rows(X @ X.T), Search(K, KERNEL))) == exact
     X = np.abs(X) + 1
     assert rule.as_sets(find(KernelRows(X @ X.T), Search(K, "cosine"))) == rule.neighbors(X, K, "cosine")
 

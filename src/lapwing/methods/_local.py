@@ -114,8 +114,8 @@ class LPCA(LinearReducer):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, ensure_min_samples=2)
-        if not isinstance(self.graph_, CodingLength) or self.graph_.kernel is not None:
-            raise ValueError(f"graph={self.graph_!r} has no patches of features; use CodingLength without a kernel")
+        if not isinstance(self.graph_, CodingLength):
+            raise ValueError(f"graph={self.graph_!r} has no patches of features; use CodingLength")
         X = X if self.scale_ is None else divided(X, self.scale_)
         d = len(self.components_) if n_components is None else check_count("n_components", n_components)
         return local_subspaces(X, self.graph_.patches(Rows(X)), d)

@@ -7,12 +7,11 @@ from ._device_rows import DeviceClassRows, DeviceRows, nearest_there
 from ._find import NoPlaceError, distances_among, find, find_fitted, timed, within
 from ._nearest import Nearest
 from ._products import Threads
-from ._requests import AMONG, KERNEL, Edges, Search, is_exact, is_named, require_features, require_samplable
+from ._requests import AMONG, Edges, Search, is_exact, is_named, require_features, require_samplable
 from ._spaces import is_euclidean
 
 __all__ = [
     "AMONG",
-    "KERNEL",
     "TIE",
     "BlockRows",
     "ClassRows",

@@ -22,7 +22,7 @@ from ._copies import Copies
 from ._device_rows import candidates_there, is_searched_there, require_there
 from ._index import require_numbers
 from ._nearest import Nearest
-from ._requests import KERNEL, TRANSFORMER, Edges, Search, groups, is_named, require_samplable, require_square
+from ._requests import TRANSFORMER, Edges, Search, groups, is_named, require_samplable, require_square
 from ._spaces import AT_ONCE, PARALLEL, WORD, Space, in_parts, paired, space
 from ._tiled import by_tiles, tiled
 
@@ -141,7 +141,7 @@ def _found(data: Rows, search: Search) -> Edges:
     elif search.search is not None:
         return _by_transformer(data, search)
     if search.queries is not None:
-        require_samplable(search, data.has_features and search.metric is not KERNEL)
+        require_samplable(search, data.has_features)
     queries, members, classes = search.queried(data.n), np.arange(data.n), None
     if search.among != "all":
         classes = data.classes
@@ -153,7 +153,7 @@ def _found(data: Rows, search: Search) -> Edges:
 
 def is_by_features(data: Rows, search: Search) -> bool:
     """Whether distances are computed from features, pair by pair: not read from a matrix, and not chi-square distances."""
-    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
+    if not data.has_features or is_named(search.metric, "precomputed", "chi2"):
         return False
     if is_searched_there(data, search):
         return True

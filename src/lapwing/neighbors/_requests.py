@@ -17,7 +17,6 @@ TRANSFORMER = (  # the end of a message about a search that is none
     'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
     "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
 )
-KERNEL = object()  # stands for the metric of rows whose X is a kernel matrix
 
 
 class Search(NamedTuple):

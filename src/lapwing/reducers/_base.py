@@ -84,7 +84,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links matter only through their mean
     # Whether default graphs of many rows search for neighbours of a sample of the rows only.
     _samples_rows: ClassVar[bool] = False
-    _projects_features: ClassVar[bool] = False  # whether X must hold features, and not a kernel matrix
     _penalty: ClassVar[tuple[Any, int]] = (Repulsion, 15)  # the graph that ``penalty=7`` stands for, and its usual size
     _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
 
@@ -128,10 +127,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             self._forget()  # a fit that fails leaves no attributes behind
             if isinstance(error, FloatingPointError):
                 raise ValueError(OUT_OF_RANGE) from error
-            if isinstance(error, RecursionError):
-                raise ValueError(
-                    "graph= or penalty= has too many graphs inside one another; add them up one after the other, by sum([...])"
-                ) from error
             raise
         return self
 
@@ -385,12 +380,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             graph = sized(clone(graph), self._n_components)
         if penalty is not None or self._needs_penalty:
             penalty = as_graph("penalty", penalty, *self._penalty, many)
-        for resolved in (graph, penalty) if self._projects_features else ():
-            if resolved is not None and resolved.reads_kernel:
-                raise ValueError(
-                    f"graph={resolved!r} takes X for a kernel matrix, and {type(self).__name__} projects features, which its "
-                    'rows are not; use KernelLPP(kernel="precomputed"), or features and a graph without kernel='
-                )
         return Graphs.of(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
 
     def _units(self, graphs: Graphs) -> Units | None:
