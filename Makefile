@@ -52,7 +52,7 @@ test-newest:
 	@$(NEWEST) -c 'import platform, sys; print("test-newest: Python", platform.python_version(), "" if sys.version_info >= (3, 13) else "(3.13 or 3.14 is not at hand: PYTHON=... names one)")'
 	$(NEWEST) -m venv --clear .venv-newest
 	.venv-newest/bin/python $(INSTALL) --upgrade --upgrade-strategy eager --editable '.[dev]' --editable ./papers
-	.venv-newest/bin/python -m pip list --disable-pip-version-check | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|dask|zarr|numba) '
+	.venv-newest/bin/python -m pip list --disable-pip-version-check | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|dask|zarr) '
 	$(THREADS) .venv-newest/bin/python -m pytest -n 2 --dist worksteal
 
 # The properties of tests/properties with fresh seeds, up to 10,000 examples each, for so many minutes in all (and no more).

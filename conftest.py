@@ -76,11 +76,7 @@ def browser(tmp_path_factory):
 
 
 def pytest_collection_modifyitems(items):
-    """Examples of PyTorch are skipped where it is not installed. What compiles pynndescent comes first.
-
-    One of several test processes then does it all, and none waits for it at the end.
-    """
+    """Examples of PyTorch are skipped where it is not installed."""
     for item in items:
         if isinstance(item, pytest.DoctestItem) and "import torch" in item.dtest.docstring and not find_spec("torch"):
             item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
-    items.sort(key=lambda item: item.path.name != "test_approximate.py")

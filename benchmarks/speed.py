@@ -46,7 +46,6 @@ SHARED = {  # cases that are on the data of another
     "glpca10k": "mid",
     "search100k": "large",
     "sampled": "large",
-    "approximate": "large",
     "classes": "large",
     "surface": "roll",
 }
@@ -194,30 +193,6 @@ def lapwing_sampled_fit(X: np.ndarray, y: np.ndarray) -> None:
     LPP(N_COMPONENTS, graph=KNN(N_NEIGHBORS, weights="binary", queries=FEW_QUERIES)).fit(X)
 
 
-def pynndescent_alone(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """With as many neighbours as give recall 0.95 here, once it is compiled: a row counts as its own."""
-    import pynndescent
-
-    return pynndescent.NNDescent(X, n_neighbors=16, random_state=0).neighbor_graph[0][:, 1 : N_NEIGHBORS + 1]
-
-
-def lapwing_approximate(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    from lapwing.neighbors import Search, find
-    from lapwing.rows import Rows
-
-    found = find(Rows(X), Search(N_NEIGHBORS, search="approximate", recall=0.95))
-    return found.cols.reshape(-1, N_NEIGHBORS)
-
-
-def recall(X: np.ndarray, found: np.ndarray) -> float:
-    """The share of the nearest neighbours of 1,000 rows that was found, by scikit-learn's exact search."""
-    from sklearn.neighbors import NearestNeighbors
-
-    some = np.random.default_rng(0).choice(len(X), 1000, replace=False)
-    exact = NearestNeighbors(algorithm="brute").fit(X).kneighbors(X[some], N_NEIGHBORS + 1, return_distance=False)
-    return float(np.mean([np.isin(a[1:], b).mean() for a, b in zip(exact, found[some], strict=True)]))
-
-
 def lapwing_same_class(X: np.ndarray, y: np.ndarray) -> None:
     from lapwing.graphs import KNN
     from lapwing.rows import Rows
@@ -358,12 +333,6 @@ def lapwing_lpi(X: np.ndarray, y: np.ndarray) -> None:
     LPI(N_COMPONENTS).fit(X)
 
 
-def lapwing_lpi_svd(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing import LPI
-
-    LPI(N_COMPONENTS, neighbors="svd").fit(X)
-
-
 def search_15(X: np.ndarray, y: np.ndarray) -> None:
     from sklearn.neighbors import kneighbors_graph
 
@@ -444,7 +413,6 @@ CASES = {  # case: (bar, [(what, against the bar at most)])
     "GloVe": (search, [(lapwing_search, 0.65)]),
     "sampled": (bare_products, [(lapwing_sampled_search, 1.5)]),
     "sampled768": (search_and_moments, [(lapwing_sampled_fit, 1.5)]),
-    "approximate": (pynndescent_alone, [(lapwing_approximate, 1.3)]),
     "copies": (lapwing_search, []),
     "twins": (lapwing_same_class, []),
     "families": (lapwing_mfa, []),
@@ -456,11 +424,8 @@ CASES = {  # case: (bar, [(what, against the bar at most)])
     "scores": (search, [(lapwing_scores, 1.0)]),
     "eigenmaps": (spectral_amg, [(lapwing_eigenmaps, 0.2)]),
     "surface": (spectral_arpack, [(lapwing_eigenmaps, 1.0)]),
-    "TDT2": (by_hand_lpi, [(truncated_svd, None), (cosine_search, None), (lapwing_lpi, 0.25), (lapwing_lpi_svd, None)]),
-    "20news_bydate": (
-        by_hand_lpi,
-        [(truncated_svd, None), (cosine_search, None), (lapwing_lpi, 0.25), (lapwing_lpi_svd, None)],
-    ),
+    "TDT2": (by_hand_lpi, [(truncated_svd, None), (cosine_search, None), (lapwing_lpi, 0.25)]),
+    "20news_bydate": (by_hand_lpi, [(truncated_svd, None), (cosine_search, None), (lapwing_lpi, 0.25)]),
     "local": (search_15, [(lapwing_lpca, 1.25)]),
     "roll": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
     "scherk": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
@@ -486,8 +451,6 @@ def measure(case: str, function: str, folder: str) -> dict:
         _random_graph(X.shape[0])
     if function in ("dense_glpca", "lapwing_glpca", "lapwing_robust"):
         _five_nearest(X)
-    if function in ("pynndescent_alone", "lapwing_approximate"):
-        globals()[function](X[:20_000], y)  # compiled
     import sklearn.neighbors  # noqa: F401  imports are not on the clock
 
     import lapwing  # noqa: F401
@@ -501,8 +464,7 @@ def measure(case: str, function: str, folder: str) -> dict:
         times.append(time.perf_counter() - start)
         works.append(time.process_time() - worked)
     found = {"seconds": min(times), "work": min(works)}
-    found |= {"megabytes": memory("VmHWM") - before, "steps": given if isinstance(given, int) else None}
-    return found | ({"recall": recall(X, given)} if isinstance(given, np.ndarray) else {})
+    return found | {"megabytes": memory("VmHWM") - before, "steps": given if isinstance(given, int) else None}
 
 
 def _runs(shape: str) -> int:
@@ -548,8 +510,6 @@ def run(cases: list[str], folder: str) -> None:
             base = base or found
             steps = found["steps"]
             _line(case, function.__name__, found, base, None if steps else most)
-            if "recall" in found:
-                print(f"{case:14}  recall {found['recall']:.3f}", flush=True)
             if steps:
                 one = {name: found[name] / steps for name in ("seconds", "work", "megabytes")}
                 _line(case, f"  one of {steps} steps", one, base, most)

@@ -108,7 +108,7 @@ def test_sparse_rows_and_rows_in_blocks():
         (LPP(), (100, 10.5), {}, r"shape\[1\]=10.5"),
         (TSA(), (100, 64), {}, "sides of an image"),
         (LPP(graph=Radius(1.0)), (100, 10), {}, "depends on X"),
-        (LPP(graph=KNN(5, search="approximate")), (30_000, 10), {}, "searched exactly"),
+        (LPP(graph=KNN(5, search="torch")), (30_000, 10), {}, "searched exactly"),
         (LPP(graph=Precomputed(np.eye(5))), (100, 10), {}, r"matrix of shape \(5, 5\)"),
         (LPP(graph=SameClass()), (5, 10), {"n_classes": 9}, "n_classes=9"),
         (RobustGLPCA(), (100, 10), {"density": 0.1}, "sparse X, which RobustGLPCA does not take"),

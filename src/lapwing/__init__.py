@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._checkpoint import checkpoint as checkpoint
     from .devices import to_numpy as to_numpy
     from .inspection import loadings as loadings
     from .inspection import stability as stability
@@ -23,7 +22,6 @@ _ELSEWHERE = {
     "Certificate": "solvers",
     "CertificateWarning": "solvers",
     "UnitsWarning": "reducers",
-    "checkpoint": "_checkpoint",
     "loadings": "inspection",
     "stability": "inspection",
     "to_numpy": "devices",

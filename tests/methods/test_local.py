@@ -14,7 +14,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
-from lapwing import LPCA, LPP, NPE, OLPP, TangentialMaps
+from lapwing import LPCA, LPP, NPE, OLPP, KernelLPP, TangentialMaps
 from lapwing.graphs import (
     KNN,
     Alignment,
@@ -27,7 +27,7 @@ from lapwing.graphs import (
     align,
 )
 from lapwing.metrics import procrustes_error
-from lapwing.rows import Rows
+from lapwing.rows import KernelRows, Rows
 
 RNG = np.random.RandomState(0)
 X, Y = o.blobs(60, 5)
@@ -68,28 +68,23 @@ def test_weights_agree_with_their_definition(data, weights, k):
 
 def test_weights_of_a_kernel_are_those_of_its_features():
     centred = X - X.mean(axis=0)
-    given = CodingLength(6, kernel="precomputed", dimension=5, distortion=2.0)
+    given = CodingLength(6, dimension=5, distortion=2.0)
     plain = CodingLength(6, distortion=2.0)
     for K in (X @ X.T, centred @ centred.T):
-        rows, weights = given.patches(sample(K))
+        rows, weights = given.patches(KernelRows(K))
         assert np.array_equal(rows, plain.patches(sample(X)).rows)
         np.testing.assert_allclose(weights, plain.patches(sample(X)).weights, atol=1e-9)
         np.testing.assert_allclose(
-            given.build(K)[0].laplacian.toarray(), plain.build(X)[0].laplacian.toarray(), atol=1e-9
+            given.terms(KernelRows(K))[0].laplacian.toarray(), plain.build(X)[0].laplacian.toarray(), atol=1e-9
         )
     tangent = TangentAlignment(6, n_components=2, weights="uniform")
-    of_kernel = clone(tangent).set_params(kernel="precomputed").build(X @ X.T)[0].laplacian.toarray()
+    of_kernel = tangent.terms(KernelRows(X @ X.T))[0].laplacian.toarray()
     np.testing.assert_allclose(of_kernel, tangent.build(X)[0].laplacian.toarray(), atol=1e-8)
 
 
 @pytest.mark.parametrize(
     ("graph", "K", "message"),
     [
-        (CodingLength(5, kernel="precomputed"), X @ X.T, "dimension="),
-        (CodingLength(5, kernel="precomputed", dimension=5), X @ X.T, "distortion="),
-        (CodingLength(5, kernel="precomputed", dimension=5, distortion=1.0), X, "symmetric kernel matrix"),
-        (CodingLength(5, kernel="precomputed", dimension=5, distortion=1.0), np.triu(X @ X.T), "symmetric"),
-        (CodingLength(5, kernel="rbf"), X, "kernel='rbf' must be one of"),
         (CodingLength(5, weights="heat"), X, "weights='heat' must be one of"),
         (CodingLength(5, distortion=0.0), X, "distortion=0.0"),
         (CodingLength(5, dimension=-1), X, "dimension=-1"),
@@ -109,6 +104,20 @@ def test_weights_of_a_kernel_are_those_of_its_features():
 def test_bad_graphs(graph, K, message):
     with pytest.raises(ValueError, match=message):
         graph.build(K)
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (CodingLength(5), "dimension="),
+        (CodingLength(5, dimension=5), "distortion="),
+        (CodingLength(5, metric="manhattan", dimension=5, distortion=1.0), "metric='manhattan' needs features"),
+    ],
+)
+def test_what_patches_of_a_kernel_need(graph, message):
+    with pytest.raises(ValueError, match=message):
+        KernelLPP(2, kernel="precomputed", graph=graph).fit(X @ X.T)
+    KernelLPP(2, kernel="precomputed", graph=CodingLength(5, dimension=5, distortion=1.0)).fit(X @ X.T)
 
 
 def test_equal_changes_give_equal_weights():

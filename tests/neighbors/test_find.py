@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from lapwing.graphs import KNN, Radius
 from lapwing.neighbors import (
-    KERNEL,
     Nearest,
     Search,
     _find,
@@ -169,7 +168,6 @@ def test_kernels(name):
     X = np.round(10 * DATA[name])
     exact = rule.neighbors(X, K)
     assert rule.as_sets(find(KernelRows(X @ X.T), Search(K))) == exact
-    assert rule.as_sets(find(Rows(X @ X.T), Search(K, KERNEL))) == exact
     X = np.abs(X) + 1
     assert rule.as_sets(find(KernelRows(X @ X.T), Search(K, "cosine"))) == rule.neighbors(X, K, "cosine")
 
@@ -281,7 +279,7 @@ SCALES = [(np.float32, 1e-7), (np.float32, 1e-30), (np.float32, 1e30), (np.float
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(("dtype", "scale"), [*SCALES, (np.float64, 1e-200), (np.float64, 1e200)])
-@pytest.mark.parametrize("options", [{}, {"queries": 30}, {"among": "same_class"}, {"search": "approximate"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"queries": 30}, {"among": "same_class"}], ids=str)
 def test_angles_of_rows_of_any_length(dtype, scale, make, options):
     rng = np.random.RandomState(0)
     X = (np.where(rng.rand(40, 20) < 0.4, rng.rand(40, 20), 0) + 0.01) * 10.0 ** rng.uniform(-3, 3, (40, 1))

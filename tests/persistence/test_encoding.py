@@ -20,7 +20,6 @@ from sklearn.base import clone
 import lapwing
 from lapwing import (
     GLPCA,
-    LPI,
     LPP,
     OLPP,
     TSA,
@@ -48,7 +47,6 @@ MEANT = {
     "kernel_landmarks.1": literal(KernelLPP, 2, graph=3, landmarks=8, random_state=0, gamma=0.1, pca="auto"),
     "laplacian_eigenmaps.1": literal(LaplacianEigenmaps, 2, graph=4),
     "tsa.1": literal(TSA, (2, 1), graph=3, image_shape=(2, 2), flatten=True),
-    "lpi.1": literal(LPI, 2, graph=3, ridge="auto"),
     "laplacian_score.1": literal(LaplacianScore, 2, graph=3),
 }
 

@@ -32,7 +32,7 @@ from lapwing import (
     TangentialMaps,
 )
 from lapwing.clustering import NormalizedCut
-from lapwing.graphs import KNN, CodingLength, Graph, Precomputed, SameClass, TangentAlignment
+from lapwing.graphs import KNN, Graph, Precomputed, SameClass, TangentAlignment
 from lapwing.maps import form
 from lapwing.problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from lapwing.reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer, Reducer
@@ -214,13 +214,6 @@ def test_the_normalized_cut_takes_sparse_rows():
 def test_robust_maps_say_that_they_take_dense_rows(estimator):
     with pytest.raises(TypeError, match="toarray"):
         estimator.fit(sparse.csr_array(POSITIVE))
-
-
-def test_kernel_graphs_need_a_kernel_map():
-    K = X @ X.T
-    for graph in (CodingLength(5, kernel="precomputed", dimension=3, distortion=1.0),):
-        with pytest.raises(ValueError, match="kernel matrix"):
-            LPCA(2, graph=graph).fit(K)
 
 
 def test_constant_rows_with_a_graph_that_does_not_read_them():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,7 +11,6 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils import column_or_1d
 from threadpoolctl import threadpool_limits
 
-from .._checkpoint import text
 from .._validation import check_count
 from ..operators import Array
 from ..reducers import UnitsWarning
@@ -97,18 +95,6 @@ class Fold(NamedTuple):
     majority: dict[str, float]
     failures: dict[str, str]
     warnings: dict[str, list[str]]
-
-    def kept(self) -> dict[str, Any]:
-        """The fold as arrays: the predictions, and all else as one text."""
-        measures = [(*setting, found) for setting, found in self.measures.items()]
-        others = [measures, list(self.predictions), self.baseline, self.majority, self.failures, self.warnings]
-        return {"text": text(others)} | {str(i): array for i, array in enumerate(self.predictions.values())}
-
-    @classmethod
-    def resumed(cls, kept: dict[str, np.ndarray]) -> Fold:
-        measures, settings, *others = json.loads(str(kept["text"]))
-        predictions = {tuple(setting): kept[str(i)] for i, setting in enumerate(settings)}
-        return cls({(name, d): found for name, d, found in measures}, predictions, *others)
 
 
 def score_fold(

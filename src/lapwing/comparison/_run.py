@@ -10,7 +10,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from .._checkpoint import works
 from .._validation import check_count, check_in_memory
 from ..rows import class_codes
 from ._data import Given
@@ -152,7 +151,7 @@ def compare(
         settings = n_neighbors, seed, criterion in RETRIEVAL
         tasks = [(train, test, unit, *settings) for train, test in splits for unit in units]
         names = [f"fold {i + 1}: {_called(unit)}" for i in range(len(splits)) for unit in units]
-        parts = list(report.each(_scores(run, given, labels, tasks), names))
+        parts = list(report.each(run(delayed(score_fold)(given, labels, *task) for task in tasks), names))
         folds = [joined(parts[i : i + len(units)]) for i in range(0, len(parts), len(units))]
         plans, failures = _fitted(*_with_scores(plans, folds))
         chosen = _chosen(plans, folds, criterion, X.shape[1])
@@ -182,21 +181,6 @@ def compare(
         prepare=prepare,
         _plans=plans,
     )
-
-
-def _scores(run: Parallel, given: Given, labels: np.ndarray | None, tasks: list[tuple]) -> Iterator[Fold]:
-    """The result of each task, in the order of the tasks. Those that a checkpoint holds are read from there."""
-    begun = works("fold", (given, labels), tasks)
-    kept = [work.last() for work in begun]
-    left = (task for task, last in zip(tasks, kept, strict=True) if last is None)
-    found = run(delayed(score_fold)(given, labels, *task) for task in left)
-    for work, last in zip(begun, kept, strict=True):
-        if last is not None:
-            yield Fold.resumed(last)
-        else:
-            fold = next(found)
-            work.keep(fold.kept, always=True)
-            yield fold
 
 
 def _units(plans: dict[str, Plan]) -> list[dict[str, Plan]]:

@@ -138,12 +138,12 @@ class KNN(_Weighted):
         What becomes of a link that only one of its two rows has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
         its weight. ``"auto"`` is ``"or"``, and ``"mean"`` with ``queries``, where the neighbours of the other rows are
         unknown.
-    search : None, "torch", "approximate" or neighbours transformer, default=None
+    search : None, "torch" or neighbours transformer, default=None
         Which program searches. None compares exactly, in memory. ``"torch"`` finds the same neighbours on a GPU, where there
-        is one, for Euclidean distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and
-        Manhattan distances. Up to 16,384 rows it is exact; beyond, it misses few neighbours, and which ones depends on the
-        number of threads. Any object with the interface of :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well:
-        its ``n_neighbors`` is set to k, and it brings its own metric.
+        is one, for Euclidean distances and cosines. Any object with the interface of
+        :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well, such as pynndescent's ``PyNNDescentTransformer()``,
+        which misses a few neighbours. It brings its own metric. It may look for more neighbours than k, of which the nearest
+        are taken; where its ``n_neighbors`` is smaller than k, it is set to k.
     queries : int, default=None
         Search for the neighbours of this many random rows only, exactly and among all rows. The time then grows with the
         number of rows, and not with its square. For linear maps and scores.
@@ -152,10 +152,6 @@ class KNN(_Weighted):
         fitted estimator says how certain the result is. A number of n or more takes all rows, as None does.
     random_state : int, default=0
         The seed by which the rows of ``queries`` are drawn.
-    recall : float, default=None
-        The share of the nearest neighbours that ``search="approximate"`` is to find. None is what the map needs: 0.95 for
-        linear maps, kernels and scores, whose objective that changes by less than 0.05 %, and 0.99 for free maps. The share
-        that was found, measured on a sample of rows, is ``recall_`` of the fitted estimator.
 
     References
     ----------
@@ -185,7 +181,6 @@ class KNN(_Weighted):
         search: str | BaseEstimator | None = None,
         queries: int | None = None,
         random_state: int = 0,
-        recall: float | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -197,7 +192,6 @@ class KNN(_Weighted):
         self.search = search
         self.queries = queries
         self.random_state = random_state
-        self.recall = recall
 
     @property
     def reads_labels(self) -> bool:
@@ -213,7 +207,6 @@ class KNN(_Weighted):
             self.search,
             self.queries,
             self.random_state,
-            self.recall,
         )
 
     def searches(self) -> list[Search]:

@@ -4,7 +4,6 @@ from typing import Any
 
 from ._discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
 from ._documents import LPI
-from ._documents import SVDNeighbors as SVDNeighbors
 from ._kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP

@@ -66,7 +66,7 @@ class SpectralRegression(LinearReducer):
         Always None: there is no projection on principal directions.
     sampling_ : None
         Always None: the graph is built for all rows.
-    n_connected_components_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     See Also

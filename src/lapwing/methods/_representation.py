@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._checkpoint import work
 from .._clock import now
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..devices import host, is_foreign, place_of, to_numpy
@@ -131,7 +130,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    n_connected_components_, X_fit_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, fit_times_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -285,12 +284,8 @@ class _Robust(_Representing):
     def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
         mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
         state = _Multipliers(X, L, k, self._weight(X, L, mu), mu, moves=self.center == "median")
-        kept = work("robust", X, L, k, state.alpha, state.moves, self.rho, self.max_iter, self.tol)
-        state.resume(kept.last())
         while not state.violation <= self.tol and state.n_steps < self.max_iter:
             state.step(state.mu * float(self.rho) if state.n_steps else mu)
-            kept.keep(state.kept)
-        kept.keep(state.kept, done=True)
         if not state.violation <= self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, "
@@ -377,7 +372,7 @@ class RobustGLPCA(_Robust):
         As in :class:`GLPCA`.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
-    recall_, fit_times_, n_features_in_, feature_names_in_
+    fit_times_, n_features_in_, feature_names_in_
         As in :class:`GLPCA`.
 
     References
@@ -437,8 +432,6 @@ class _Multipliers:
     centre ``moves``, the offset is fitted together with U. It is the coefficient of the constant vector, which Q never holds.
     """
 
-    CHANGED = ("offset", "a", "s", "mu", "represented", "Q", "U", "values", "violation", "n_steps")
-
     def __init__(self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float, mu: float, moves: bool):
         self.X, self.L, self.alpha, self.moves = X, L, alpha, moves
         self.offset = np.zeros(X.shape[1])
@@ -446,14 +439,6 @@ class _Multipliers:
         self.Q = self._solved(self._matrix(X, mu), k).vectors
         self.size = np.linalg.norm(X)
         self.violation, self.n_steps = np.inf, 0
-
-    def kept(self) -> dict[str, Any]:
-        """All attributes that a step changes."""
-        return {name: getattr(self, name) for name in self.CHANGED}
-
-    def resume(self, kept: dict[str, Any] | None) -> None:
-        for name, value in (kept or {}).items():
-            setattr(self, name, value if value.ndim else value.item())
 
     def step(self, mu: float) -> None:
         multiplier = -self.mu / mu * (1 - self.s)  # C / mu = multiplier a

@@ -16,16 +16,23 @@ from .._clock import now
 from .._validation import check_positive
 from ..operators import Array, row_blocks
 from ..rows import Rows
-from ._approximate import METRICS, NNDescent
 from ._choice import choose
 from ._copies import Copies
 from ._device_rows import candidates_there, is_searched_there, require_there
 from ._index import require_numbers
 from ._nearest import Nearest
-from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable, require_square
+from ._requests import TRANSFORMER, Edges, Search, groups, is_named, require_samplable, require_square
 from ._spaces import AT_ONCE, PARALLEL, WORD, Space, in_parts, paired, space
 from ._tiled import by_tiles, tiled
 
+METRICS = {  # The metrics that ``paired`` measures. One metric may have several names.
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "cosine": "cosine",
+    "manhattan": "manhattan",
+    "cityblock": "manhattan",
+    "l1": "manhattan",
+}
 # In classes of up to this many rows all pairs are compared, since a search per class would take longer.
 SMALL_CLASS = 64
 
@@ -43,8 +50,6 @@ def find(data: Rows, search: Search) -> Edges:
     one random half of that sample are given.
     """
     search = search.checked(data.n_samples)
-    if is_named(search.search, "approximate") and search.recall is None:
-        search = search._replace(recall=data.recall)
     edges = timed(data, lambda: data.once(search.key, lambda: _found(data, search)))
     if data.half is None or search.queries is None:
         return edges
@@ -133,7 +138,7 @@ def _found(data: Rows, search: Search) -> Edges:
     elif search.search is not None:
         return _by_transformer(data, search)
     if search.queries is not None:
-        require_samplable(search, data.has_features and search.metric is not KERNEL)
+        require_samplable(search, data.has_features)
     queries, members, classes = search.queried(data.n), np.arange(data.n), None
     if search.among != "all":
         classes = data.classes
@@ -145,7 +150,7 @@ def _found(data: Rows, search: Search) -> Edges:
 
 def is_by_features(data: Rows, search: Search) -> bool:
     """Whether distances are computed from features, pair by pair: not read from a matrix."""
-    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed"):
+    if not data.has_features or is_named(search.metric, "precomputed"):
         return False
     if is_searched_there(data, search):
         return True
@@ -401,41 +406,35 @@ def _by_transformer(data: Rows, search: Search) -> Edges:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
     if search.among != "all":
         raise ValueError(f'search= finds neighbours among all rows; among="{search.among}" must go without it')
-    if isinstance(search.search, str):
-        return _approximate(data, search)
-    return _transformed(search.search, data.X, search.n_neighbors)[0]
+    return _transformed(search.search, data.X, search.n_neighbors)
 
 
-def _approximate(data: Rows, search: Search) -> Edges:
-    """``search="approximate"``, which is exact where there are few rows. The measured recall is kept with the rows."""
-    if not is_named(search.search, "approximate"):
-        raise ValueError(f'search={search.search!r} must be None, "approximate", "torch", or a neighbours transformer')
-    if not is_named(search.metric, *METRICS) or search.metric_params:
-        raise ValueError(
-            f'search="approximate" does not go with metric={search.metric!r}, metric_params={search.metric_params!r}; it knows '
-            f"{', '.join(METRICS)}, without parameters. Leave search out, or give it a transformer that brings its own metric, "
-            "such as pynndescent.PyNNDescentTransformer(metric=...)"
-        )
-    assert search.recall is not None
-    asked = NNDescent(search.n_neighbors, search.metric, float(search.recall))
-    edges, transformer = _transformed(asked, data.X, search.n_neighbors)
-    data.measured["recall"] = min(transformer.recall_, data.measured.get("recall", 1.0))
-    return edges
+def _transformed(search: Any, X: Array, k: int) -> Edges:
+    """Neighbours from a scikit-learn neighbours transformer.
 
-
-def _transformed(search: Any, X: Array, k: int) -> tuple[Edges, Any]:
-    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own neighbour."""
+    It may look for more neighbours than k, and may count a row as its own neighbour. A column of -1 stands for a neighbour that
+    it did not find.
+    """
+    n = X.shape[0]
     try:
-        search = clone(search).set_params(n_neighbors=k)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"search={search!r} must be a neighbours transformer with a parameter n_neighbors, such as "
-            "sklearn.neighbors.KNeighborsTransformer()"
-        ) from error
+        search = clone(search)
+        search.set_params(n_neighbors=min(max(search.get_params()["n_neighbors"], k), n - 1))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"search={search!r} {TRANSFORMER}") from error
     if "mode" in search.get_params():
         search.set_params(mode="distance")
-    found = sparse.coo_array(search.fit_transform(X))
+    # Some programs, such as older pynndescent, know sparse matrices and no sparse arrays.
+    found = search.fit_transform(sparse.csr_matrix(X) if sparse.issparse(X) else X)
+    found = found.tocsr() if sparse.issparse(found) else sparse.csr_array(found)  # a coo_array has no columns of -1
     require_numbers(found.data, f"search={search!r}")
-    edges = Edges(found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64))
-    edges = edges.where(edges.rows != edges.cols)
-    return edges.where(choose(*edges, k)), search
+    rows = np.repeat(np.arange(n), np.diff(found.indptr))
+    edges = Edges(rows, found.indices.astype(np.intp), found.data.astype(np.float64))
+    edges = edges.where((edges.cols >= 0) & (edges.rows != edges.cols))
+    counts = np.bincount(edges.rows, minlength=n)
+    if counts.min() < k:
+        row = int(np.argmin(counts))
+        raise ValueError(
+            f"search={search!r} found {counts[row]} neighbours of row {row}, and the graph asks for n_neighbors={k}; give the "
+            "transformer more n_neighbors, or leave search out"
+        )
+    return edges.where(choose(*edges, k))

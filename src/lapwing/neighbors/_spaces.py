@@ -16,7 +16,7 @@ from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ..rows import Rows, kernel_distances, lengths, row_width, unit_rows
 from ._choice import TIE
 from ._index import Index, sklearn_is_exact
-from ._requests import KERNEL, is_named
+from ._requests import is_named
 
 ROUNDING = 1e-13  # rounding of squared distances that are computed from products, as a share of the squared norms
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
@@ -167,13 +167,13 @@ def progressing(n: int, shows: bool) -> Any:
 
 def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
     """The rows of a sample, in the form in which they are searched in a metric."""
-    if not (metric is KERNEL or isinstance(metric, str) or callable(metric)):
+    if not (isinstance(metric, str) or callable(metric)):
         raise ValueError(f"metric={metric!r} must be the name of a metric, or a function of two rows")
     if not isinstance(metric_params, dict | None):
         raise ValueError(f"metric_params={metric_params!r} must be a dict of the metric's own parameters, or None")
     if data.in_blocks:
         return space(data.linked, metric, metric_params)
-    if metric is KERNEL or not data.has_features:
+    if not data.has_features:
         return _kernel_space(data, metric, metric_params)
     if is_euclidean(metric, metric_params):
         return _euclidean_space(data)
@@ -215,13 +215,8 @@ def _euclidean_space(data: Rows) -> Space:
 
 def _kernel_space(data: Rows, metric: Any, metric_params: dict | None) -> Space:
     """The distances between the rows whose kernel matrix X is."""
-
-    def distances() -> np.ndarray:
-        data.require_kernel()
-        return kernel_distances(data.X)
-
-    if metric is KERNEL or is_euclidean(metric, metric_params):
-        return Space(data.once(("distances", "kernel"), distances), "precomputed")
+    if is_euclidean(metric, metric_params):
+        return Space(data.once(("distances", "kernel"), lambda: kernel_distances(data.X)), "precomputed")
     if is_named(metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
         return Space(_parallel(1 - data.X / np.outer(data.norms, data.norms)), "precomputed")

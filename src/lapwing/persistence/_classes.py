@@ -14,7 +14,7 @@ from sklearn.kernel_approximation import Nystroem
 
 from .. import graphs
 from ..graphs import Graph
-from ..methods import METHODS, SVDNeighbors
+from ..methods import METHODS
 from ..reducers import Reducer
 from ._others import STORABLE
 
@@ -24,7 +24,6 @@ OWN: dict[str, type] = {
     **{name: cls for name, cls in vars(graphs).items() if isclass(cls) and issubclass(cls, Graph)},
     "NoGraph": graphs.Empty,
     "Nystroem": Nystroem,
-    "SVDNeighbors": SVDNeighbors,
     **{cls.__name__: cls for cls in STORABLE},
 }
 NAMES = {cls: name for name, cls in OWN.items()}

@@ -79,13 +79,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     """
 
     n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
-    _recall: ClassVar[float] = 0.95  # of approximate searches; more would change a linear map by less than 0.05 %
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links matter only through their mean
     # Whether default graphs of many rows search for neighbours of a sample of the rows only.
     _samples_rows: ClassVar[bool] = False
-    _projects_features: ClassVar[bool] = False  # whether X must hold features, and not a kernel matrix
     _penalty: ClassVar[tuple[Any, int]] = (Repulsion, 15)  # the graph that ``penalty=7`` stands for, and its usual size
     _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
 
@@ -129,10 +127,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             self._forget()  # a fit that fails leaves no attributes behind
             if isinstance(error, FloatingPointError):
                 raise ValueError(OUT_OF_RANGE) from error
-            if isinstance(error, RecursionError):
-                raise ValueError(
-                    "graph= or penalty= has too many graphs inside one another; add them up one after the other, by sum([...])"
-                ) from error
             raise
         return self
 
@@ -236,8 +230,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
         """Store what the fitted estimator keeps; every map adds its own attributes."""
         self.graph_ = graphs.graph
-        if "recall" in data.measured:
-            self.recall_: float | None = data.measured["recall"]
         terms = getattr(problem, "graph_terms", problem.minimise)
         # Where nothing attracts, the terms that repel.
         first, *rest = [term.laplacian for term in attraction(terms) or terms]
@@ -267,10 +259,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             return
         excess = (getattr(self, "sampling_", None) or {}).get("excess")
         found = [s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])]
-        certificates = [
-            certificate and replace(certificate, recall=getattr(self, "recall_", None), excess=excess)
-            for certificate in found
-        ]
+        certificates = [certificate and replace(certificate, excess=excess) for certificate in found]
         self.certificate_: Any = certificates if isinstance(solved, list) else certificates[0]
         for certificate in certificates:
             if certificate is not None and not certificate.holds:
@@ -359,7 +348,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 data.named(given)
             data = data if weights is None else data.weighted(weights, kept)
         data = data if data.in_blocks else self._for_map(data, graphs)  # blocks are divided as they are read
-        data.times, data.recall = {} if is_shared else data.times, self._recall
+        data.times = {} if is_shared else data.times
         return data, graphs
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
@@ -391,12 +380,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             graph = sized(clone(graph), self._n_components)
         if penalty is not None or self._needs_penalty:
             penalty = as_graph("penalty", penalty, *self._penalty, many)
-        for resolved in (graph, penalty) if self._projects_features else ():
-            if resolved is not None and resolved.reads_kernel:
-                raise ValueError(
-                    f"graph={resolved!r} takes X for a kernel matrix, and {type(self).__name__} projects features, which its "
-                    'rows are not; use KernelLPP(kernel="precomputed"), or features and a graph without kernel='
-                )
         return Graphs.of(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
 
     def _units(self, graphs: Graphs) -> Units | None:

@@ -61,7 +61,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """
 
     n_neighbors: ClassVar[int] = 12  # how many neighbours the default graph has
-    _recall: ClassVar[float] = 0.99  # the recall of approximate searches; a missed neighbour moves the place of a row
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
     _reads_features: ClassVar[bool] = False  # whether the problem reads X itself
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0

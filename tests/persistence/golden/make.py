@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lapwing import LPI, LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore
+from lapwing import LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore
 from lapwing.graphs import KNN, Repulsion
 from lapwing.persistence import save
 
@@ -19,7 +19,6 @@ MODELS = {
     "kernel_landmarks": KernelLPP(2, graph=3, landmarks=8, random_state=0, gamma=0.1),
     "laplacian_eigenmaps": LaplacianEigenmaps(2, graph=4),
     "tsa": TSA((2, 1), graph=3, image_shape=(2, 2), flatten=True),
-    "lpi": LPI(2, graph=3),
     "laplacian_score": LaplacianScore(2, graph=3),
 }
 
