@@ -6,14 +6,6 @@ import pytest
 from sparse_kinds import SPARSE
 
 
-@pytest.fixture(autouse=True, scope="session")
-def quick_estimates():
-    """Samples that take a twentieth of a second are enough to see whether estimates of costs work."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lapwing.cost.LONG", 0.05)
-        yield
-
-
 @pytest.fixture(params=SPARSE)
 def sparse_kind(request):
     """Makes a sparse matrix of a dense one: every kind that a user may pass."""

@@ -33,7 +33,6 @@ _PARTS = (
     "blocks",
     "clustering",
     "comparison",
-    "cost",
     "devices",
     "graphs",
     "inspection",

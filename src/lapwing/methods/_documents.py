@@ -17,7 +17,6 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.utils import check_random_state
 
-from .._clock import now
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph
@@ -114,7 +113,7 @@ class LPI(LinearReducer):
         were compared.
     rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
         As in :class:`LPP`.
-    sampling_, fit_times_, n_features_in_, feature_names_in_
+    sampling_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -193,9 +192,6 @@ class LPI(LinearReducer):
             return BlockRows(HeldBlocks(documents), labels, graphs.graph.searches())
         return super()._rows(documents, y, graphs)
 
-    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        return rows.once("documents", lambda: self._rows(rows.X, rows.y, graphs))
-
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         if self.neighbors == "svd":
             raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
@@ -225,9 +221,7 @@ class LPI(LinearReducer):
                 f"all documents are the same up to their length (n_features={F.shape[1]}), so there is nothing to tell apart"
             )
         ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(F.shape)
-        start = now()
         directions = ridge_regression(F, mean, degrees, graph.vectors, ridge)
-        data.times["forms"] = now() - start
         return as_solved(self, mean, graph, directions, ridge)
 
     def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
@@ -302,11 +296,9 @@ def _documents(X: Array, first: int = 0) -> Array:  # first: the number of the f
 
 def graph_vectors(problem: Problem, data: Rows, k: int, semidefinite: bool) -> Solution:
     """The eigenvectors of the graph itself, without the constant."""
-    L, start = laplacian_sum(problem.minimise), now()
+    L = laplacian_sum(problem.minimise)
     A = L.operator() if L.factors else L.tosparse()
-    found = solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
-    data.times["solve"] = now() - start
-    return found
+    return solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
 
 
 def as_solved(estimator: Any, mean: np.ndarray, graph: Solution, directions: np.ndarray, ridge: float) -> Solved:
