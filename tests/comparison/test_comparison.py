@@ -34,6 +34,7 @@ from lapwing.comparison import METHODS, Comparison, compare, default_methods, le
 from lapwing.comparison._run import _worthwhile
 from lapwing.graphs import KNN, Target
 from lapwing.metrics import clustering_accuracy, retrieval_scores
+from lapwing.neighbors import _find
 from lapwing.report._code import program
 from lapwing.selection import LabelledSplit, SemiSupervised, TimeSplit
 
@@ -192,6 +193,15 @@ def test_one_fit_serves_all_dimensions_that_share_a_pre_projection(digits, monke
     compare(*digits, methods=["LPP"], dimensions=[1, 2, 4, 8], cv=2)
     assert fits[:2] == [8, 8]
     assert len(fits) < 6  # all data: at most the chosen number and the largest
+
+
+def test_one_search_serves_all_fits_of_a_method_in_a_fold(digits, monkeypatch):
+    searches, found = [], _find._found
+    monkeypatch.setattr(
+        _find, "_found", lambda sample, search: searches.append(search.n_neighbors) or found(sample, search)
+    )
+    compare(*digits, methods=["OLPP"], dimensions=[1, 2, 4, 8], cv=2)
+    assert searches == [5, 5, 5]  # two folds and all data
 
 
 def test_n_jobs_does_not_matter(digits, found):

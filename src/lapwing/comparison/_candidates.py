@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from inspect import getattr_static
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from ..methods import KernelLDA
 from ..operators import Array
 from ..reducers import LinearReducer, Reducer
 from ..rows import Rows
-from ..selection import is_automatic, reducer_of, serving, why_not_nested
+from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
 from ._data import Fold
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
@@ -40,6 +41,14 @@ class Candidate(NamedTuple):
         reducer_of(model).set_params(n_components=dimension)
         return model.set_params(pca=self.directions[dimension]) if dimension in self.directions else model
 
+    def given_to_fit(self, X: Array, y: np.ndarray | None) -> tuple[Any, ...]:
+        """What each ``fit`` takes: X and y, or rows that keep their neighbours for the next fit of this method."""
+        if self.directions and has_the_usual_fit(self.estimator):
+            return (Rows(X, y),)
+        if y is not None and takes_unknown_for_a_class(self.estimator):
+            return X[y >= 0], y[y >= 0]
+        return X, y
+
     def groups(self, dimensions: Iterable[int]) -> list[list[int]]:
         """Groups of numbers of dimensions. One fit, with the largest number, serves a group."""
         reducer = reducer_of(self.at(self.dimensions[0]))
@@ -60,6 +69,11 @@ class Candidate(NamedTuple):
     def shown(self) -> list[int]:
         """The numbers of dimensions of its pictures."""
         return [d for d in SHOWN if d <= self.most] or [1]
+
+
+def has_the_usual_fit(estimator: Any) -> bool:
+    """Whether it is a linear method of lapwing, and not one that does something to X in a ``fit`` of its own."""
+    return isinstance(estimator, LinearReducer) and getattr_static(estimator, "fit") is getattr_static(Reducer, "fit")
 
 
 def candidates(estimators: dict[str, Any], dimensions: Any, X: Array, folds: list[Fold]) -> dict[str, Candidate]:

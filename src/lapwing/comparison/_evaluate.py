@@ -11,7 +11,6 @@ from threadpoolctl import threadpool_limits
 
 from ..operators import Array
 from ..reducers import UnitsWarning
-from ..selection import takes_unknown_for_a_class
 from ._candidates import Candidate
 from ._data import Fold
 from ._scores import Judge
@@ -32,12 +31,12 @@ def evaluate(candidate: Candidate, fold: Fold, settings: dict[str, Any], key: st
     # One thread per task: as fast where there are many tasks, and the same bits whatever n_jobs is.
     with threadpool_limits(1):
         X_train, X_test, y_train, y_test = fold.divided()
-        judge = Judge(X_test, y_train, y_test, **settings)
+        judge, given = Judge(X_test, y_train, y_test, **settings), candidate.given_to_fit(X_train, y_train)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for group in candidate.groups(candidate.dimensions):
                 try:
-                    for d, Z_train, Z_test in _projections(candidate, group, X_train, y_train, X_test):
+                    for d, Z_train, Z_test in _projections(candidate, group, given, X_train, X_test):
                         measures[d], predictions[d] = judge(Z_train, Z_test)
                 except Exception as error:  # any error: other dimensions and other methods go on
                     failures.append(why_it_failed(error))
@@ -54,10 +53,10 @@ def evaluate_as_given(fold: Fold, settings: dict[str, Any]) -> dict[str, float]:
 
 
 def _projections(
-    candidate: Candidate, group: list[int], X_train: Array, y_train: np.ndarray | None, X_test: Array
+    candidate: Candidate, group: list[int], given: tuple[Any, ...], X_train: Array, X_test: Array
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """The rows in each number of dimensions of a group: the first coordinates of the largest fit that serves it."""
-    models = candidate.fitted(group, lambda model: fitted(model, X_train, y_train))
+    models = candidate.fitted(group, lambda model: model.fit(*given))
     seen: dict[int, tuple[np.ndarray, ...]] = {}
     for d in group:
         model = models[d]
@@ -65,13 +64,6 @@ def _projections(
             seen[id(model)] = tuple(np.asarray(model.transform(rows)) for rows in (X_train, X_test))
         Z_train, Z_test = seen[id(model)]
         yield d, Z_train[:, :d], Z_test[:, :d]
-
-
-def fitted(model: Any, X: Array, y: np.ndarray | None) -> Any:
-    """The model, fitted to all rows, or to the labelled ones alone where it would take -1 for a class."""
-    if y is not None and takes_unknown_for_a_class(model):
-        X, y = X[y >= 0], y[y >= 0]
-    return model.fit(X, y)
 
 
 def why_it_failed(error: Exception) -> str:

@@ -152,15 +152,18 @@ def compare(
     if n_neighbors < 1:
         raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {X.shape[0]}; use fewer folds")
     settings = {"n_neighbors": n_neighbors, "seed": seed, "retrieval": criterion in RETRIEVAL}
-    steps = _Steps(progress, (len(folds) + 1) * len(tried) + len(folds))
+    total = len(folds) * (1 + len(tried)) + len(tried)
+    line = Progress("comparing", total, "parts")
+    steps = _Steps(progress or (lambda done, total, message: line(done, message)), total)
     # Inside the ``with`` both runs share X on disk. Two runs outside of it would delete that file twice.
-    with steps, Parallel(n_jobs=_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
+    with line, Parallel(n_jobs=_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
         found = list(steps.each(*_calls(tried, folds, settings, memory), run))
         baseline, scores = _by_method(found, tried)
         tried, failures = _scored(tried, scores)
         chosen = _chosen(tried, scores, criterion, X.shape[1])
         calls = [delayed(fit_whole)(candidate, chosen[name], X, labels) for name, candidate in tried.items()]
         fits = dict(zip(tried, steps.each([f"all data: {name}" for name in tried], calls, run), strict=True))
+        steps.tell(total, total, "done")
     failures |= {name: why for name, why in fits.items() if isinstance(why, str)}
     tried = _fitted(tried, failures)
     fits = {name: fits[name] for name in tried}
@@ -315,10 +318,8 @@ def _predictions(tried: Tried, scores: Scores) -> dict[tuple[str, int], list[np.
 class _Steps:
     """Passes results on as they come, and says before each what is being worked on."""
 
-    def __init__(self, tell: Callable[[int, int, str], Any] | None, total: int):
-        self.line = Progress("comparing", total, "parts")
-        self.tell = tell or (lambda done, total, message: self.line(done, message))
-        self.done, self.total = 0, total
+    def __init__(self, tell: Callable[[int, int, str], Any], total: int):
+        self.tell, self.done, self.total = tell, 0, total
 
     def each(self, names: list[str], calls: list[Any], run: Callable[[list[Any]], Any]) -> Iterator[Any]:
         results = run(calls)
@@ -326,11 +327,3 @@ class _Steps:
             self.tell(self.done, self.total, name)
             yield next(results)
             self.done += 1
-
-    def __enter__(self) -> _Steps:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.line.__exit__(*exception)
-        if exception[0] is None:
-            self.tell(self.total, self.total, "done")

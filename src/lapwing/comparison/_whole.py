@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from inspect import getattr_static
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from ..graphs import Graph, Reconstruction
 from ..operators import Array
-from ..reducers import LinearReducer, Reducer
 from ..selection import is_automatic, reducer_of
-from ._candidates import Candidate
-from ._evaluate import fitted, why_it_failed
+from ._candidates import Candidate, has_the_usual_fit
+from ._evaluate import why_it_failed
 
 
 class Whole(NamedTuple):
@@ -42,13 +40,14 @@ def _whole(candidate: Candidate, chosen: int, X: Array, labels: np.ndarray | Non
     largest = {d: group[-1] for group in candidate.groups(sorted({*candidate.dimensions, *shown})) for d in group}
     if is_automatic(reducer_of(candidate.at(chosen))):
         largest = {d: d for d in largest}  # it is not known which of them share their directions
-    models = {d: fitted(candidate.at(d), X, labels) for d in {chosen, *(largest[d] for d in (chosen, *shown))}}
+    given = candidate.given_to_fit(X, labels)
+    models = {d: candidate.at(d).fit(*given) for d in {chosen, *(largest[d] for d in (chosen, *shown))}}
     return Whole(
         models[chosen],
         {d: np.asarray(models[largest[d]].transform(X))[:, :d] for d in shown},
         np.asarray(models[chosen].transform(X)),
         _spectrum(models[largest[chosen]]),
-        _neighbor_graph(models[chosen], X, labels),
+        _neighbor_graph(models[chosen], given),
     )
 
 
@@ -58,11 +57,11 @@ def _spectrum(model: Any) -> np.ndarray:
     return np.asarray(found, dtype=float)
 
 
-def _neighbor_graph(model: Any, X: Array, labels: np.ndarray | None) -> dict[str, Any] | None:
+def _neighbor_graph(model: Any, given: tuple[Any, ...]) -> dict[str, Any] | None:
     """The edges of the first graph of neighbours that attracts; None where a fit of its own may build it on other rows."""
-    if not isinstance(model, LinearReducer) or getattr_static(model, "fit") is not getattr_static(Reducer, "fit"):
+    if not has_the_usual_fit(model):
         return None
-    rows = model.rows(X, labels)
+    rows = model.rows(*given)
     for coefficient, leaf in model.graph_.signed():
         if coefficient > 0 and leaf.reads_features:
             W = leaf.weights_matrix(rows) if isinstance(leaf, Reconstruction) else leaf.adjacency(rows)
