@@ -578,6 +578,16 @@ def test_compare_prints_a_table_and_how_to_go_on(tmp_path, iris):
     assert command[-4:] == ["--label", "species", "--drop", "name"]
 
 
+def test_compare_goes_on_from_a_folder(tmp_path, iris):
+    command = ["compare", iris, "--label", "species", "--id", "name", "-m", "pca,lda", "-d", "1,2", "--cv", 3]
+    options = ["--memory", tmp_path / "kept", "-o", tmp_path / "r.html"]
+    first = run(*command, *options)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("output.pkl")}
+    assert len(kept) == 6  # two methods on three folds
+    assert run(*command, *options).stdout == first.stdout
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("output.pkl")} == kept
+
+
 def test_compare_says_that_it_samples(tmp_path, iris):
     arguments = [
         "compare",
