@@ -13,14 +13,6 @@ OF_PAGES = ("documentation", "guide", "pages", "publication", "recipes", "site")
 collect_ignore = [] if Path(__file__).with_name("docs").is_dir() else [f"tests/test_{name}.py" for name in OF_PAGES]
 
 
-@pytest.fixture(autouse=True, scope="session")
-def quick_estimates():
-    """Samples that take a twentieth of a second are enough to see whether estimates of costs work."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lapwing.cost.LONG", 0.05)
-        yield
-
-
 @pytest.fixture(params=SPARSE)
 def sparse_kind(request):
     """Makes a sparse matrix of a dense one: every kind that a user may pass."""

@@ -1,6 +1,6 @@
 """A literal that is the name of something in the reference becomes a link to its page.
 
-``LPP`` and ``graphs.KNN`` in any page, docstring or example do; a function only with its module (``cost.estimate_cost``), since
+``LPP`` and ``graphs.KNN`` in any page, docstring or example do; a function only with its module (``comparison.compare``), since
 ``load`` or ``compare`` alone may be a word of the command line. Headings, links and the thing's own page stay as they are.
 
 A role may name anything by the end of its full name (``:func:`recall_at_k```), from any page, where only one thing ends so.

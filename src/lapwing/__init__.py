@@ -32,7 +32,6 @@ _PARTS = (
     "blocks",
     "clustering",
     "comparison",
-    "cost",
     "devices",
     "graphs",
     "inspection",

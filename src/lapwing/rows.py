@@ -58,7 +58,6 @@ class Rows:
         self.n_fitted = self.n if n_fitted is None else n_fitted  # the rows after these are new
         self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
         self._kept: dict[Hashable, Any] = {}
-        self.times: dict[str, float] = {}  # seconds of the parts of a fit
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
@@ -283,7 +282,7 @@ class RowsWithout(Rows):
         X = rows.X @ sparse.diags_array(kept.astype(rows.X.dtype)) if sparse.issparse(rows.X) else rows.X * kept
         super().__init__(X, rows.y)
         self._take_over(rows)
-        self.times, self.beside = rows.times, columns
+        self.beside = columns
 
     @property
     def given(self) -> Array:

@@ -465,7 +465,7 @@ def test_a_messy_table_from_file_to_model(tmp_path, monkeypatch):
     said = result.stderr
     assert "2 classes" in said
     assert "unknown" in said
-    assert "3 methods; this takes a few seconds" in said
+    assert "comparing 3 methods" in said
     assert "the classes are unequal: always naming the largest is right in" in said
     assert result.stdout.splitlines()[0].split()[:4] == ["method", "d", "balanced", "%"]
     assert result.stdout.splitlines()[-1].split()[:4] == ["always", "the", "largest", "class"]
@@ -576,6 +576,16 @@ def test_compare_prints_a_table_and_how_to_go_on(tmp_path, iris):
     assert command[2:7] == [str(iris), "--method", method.lower(), "-d", str(dimension)]
     assert "-p" in command  # how many principal directions were kept
     assert command[-4:] == ["--label", "species", "--drop", "name"]
+
+
+def test_compare_goes_on_from_a_folder(tmp_path, iris):
+    command = ["compare", iris, "--label", "species", "--id", "name", "-m", "pca,lda", "-d", "1,2", "--cv", 3]
+    options = ["--memory", tmp_path / "kept", "-o", tmp_path / "r.html"]
+    first = run(*command, *options)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("output.pkl")}
+    assert len(kept) == 6  # two methods on three folds
+    assert run(*command, *options).stdout == first.stdout
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("output.pkl")} == kept
 
 
 def test_compare_says_that_it_samples(tmp_path, iris):

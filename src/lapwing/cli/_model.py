@@ -479,7 +479,7 @@ def _projected(
         except (TypeError, ValueError) as error:
             raise ValueError(f"{data}: {error}") from error
         done += len(table)
-        update(done, None, "projecting, rows")
+        update(done, None, "projecting rows")
         names = [f"column {j}" for j in range(Z.shape[1] - len(predicted))] if known is None else known
         projected = replace(table, X=Z, feature_names=[*names, *predicted], kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected

@@ -22,7 +22,6 @@ from ..neighbors import (
     is_named,
     nearest_there,
     require_features,
-    timed,
     within,
 )
 from ..operators import Structured, diagonal
@@ -248,7 +247,7 @@ class KNN(_Weighted):
         """
         if self.weights not in ("heat", "binary"):
             return None
-        found = timed(data, lambda: nearest_there(data, self._search))
+        found = nearest_there(data, self._search)
         if found is None:
             return None
         cols, d = found

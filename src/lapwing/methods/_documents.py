@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._clock import now
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph
@@ -78,7 +77,7 @@ class LPI(LinearReducer):
         The eigenvalues of the graph, in ascending order.
     rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
         As in :class:`LPP`.
-    sampling_, fit_times_, n_features_in_, feature_names_in_
+    sampling_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -153,9 +152,6 @@ class LPI(LinearReducer):
             return BlockRows(HeldBlocks(documents), labels, graphs.graph.searches())
         return super()._rows(documents, y, graphs)
 
-    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        return rows.once("documents", lambda: self._rows(rows.X, rows.y, graphs))
-
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
         if graphs.queries is None and fits_in_memory(blocks):  # the regression reads documents one by one
             return self._rows(blocks.load(), blocks.labels(y), graphs)
@@ -183,9 +179,7 @@ class LPI(LinearReducer):
                 f"all documents are the same up to their length (n_features={F.shape[1]}), so there is nothing to tell apart"
             )
         ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(F.shape)
-        start = now()
         directions = ridge_regression(F, mean, degrees, graph.vectors, ridge)
-        data.times["forms"] = now() - start
         return as_solved(self, mean, graph, directions, ridge)
 
     def __sklearn_tags__(self) -> Any:
@@ -255,11 +249,9 @@ def _documents(X: Array, first: int = 0) -> Array:  # first: the number of the f
 
 def graph_vectors(problem: Problem, data: Rows, k: int, semidefinite: bool) -> Solution:
     """The eigenvectors of the graph itself, without the constant."""
-    L, start = laplacian_sum(problem.minimise), now()
+    L = laplacian_sum(problem.minimise)
     A = L.operator() if L.factors else L.tosparse()
-    found = solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
-    data.times["solve"] = now() - start
-    return found
+    return solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
 
 
 def as_solved(estimator: Any, mean: np.ndarray, graph: Solution, directions: np.ndarray, ridge: float) -> Solved:

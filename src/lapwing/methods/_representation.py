@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._clock import now
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..devices import host, is_foreign, place_of, to_numpy
 from ..graphs import KNN, Empty, Graph
@@ -130,7 +129,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    n_connected_components_, X_fit_, graph_, solver_, certificate_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -181,10 +180,8 @@ class GLPCA(_Representing):
         assert isinstance(problem, Representation)
         if problem.beta == 1:  # X takes no part, so that the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
-        A, start = laplacian_sum(problem.minimise).operator(data.X.dtype), now()
-        solution = solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
-        data.times["solve"] = now() - start
-        return solution
+        A = laplacian_sum(problem.minimise).operator(data.X.dtype)
+        return solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
 
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
@@ -267,9 +264,7 @@ class _Robust(_Representing):
             raise ValueError(f"n_components={k} is more than {data.n} samples leave, {data.n - 1}; use fewer")
         L = laplacian_sum(problem.minimise).tosparse()
         centre = data.mean if self.center == "mean" else np.median(data.X, axis=0).astype(np.float64)
-        start = now()
         found = self._minimised(data.X.astype(np.float64) - centre, L, k)
-        data.times["solve"] = now() - start
         centre = centre + found.offset
         self.mean_, self.alpha_, self.components_ = centre.astype(dtype), found.alpha, found.U.T.astype(dtype)
         self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps
@@ -372,7 +367,7 @@ class RobustGLPCA(_Robust):
         As in :class:`GLPCA`.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
-    fit_times_, n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_
         As in :class:`GLPCA`.
 
     References
@@ -542,7 +537,7 @@ class L21PCA(_Robust):
         Always ``Empty()``: there is no graph.
     n_connected_components_ : int
         The number of samples, none of which is linked to another.
-    X_fit_, solver_, certificate_, fit_times_, n_features_in_, feature_names_in_
+    X_fit_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`RobustGLPCA`.
 
     References

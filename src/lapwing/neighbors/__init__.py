@@ -3,7 +3,7 @@
 from ._blocks import BlockRows, ClassRows, require_room
 from ._choice import TIE, choose
 from ._device_rows import DeviceClassRows, DeviceRows, nearest_there
-from ._find import NoPlaceError, distances_among, find, find_fitted, timed, within
+from ._find import NoPlaceError, distances_among, find, find_fitted, within
 from ._nearest import Nearest
 from ._products import Threads
 from ._requests import AMONG, Edges, Search, is_exact, is_named, require_features, require_samplable
@@ -32,6 +32,5 @@ __all__ = [
     "require_features",
     "require_room",
     "require_samplable",
-    "timed",
     "within",
 ]

@@ -12,7 +12,6 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import check_non_negative
 
-from .._clock import now
 from .._validation import check_positive
 from ..operators import Array, row_blocks
 from ..rows import Rows
@@ -50,20 +49,12 @@ def find(data: Rows, search: Search) -> Edges:
     one random half of that sample are given.
     """
     search = search.checked(data.n_samples)
-    edges = timed(data, lambda: data.once(search.key, lambda: _found(data, search)))
+    edges = data.once(search.key, lambda: _found(data, search))
     if data.half is None or search.queries is None:
         return edges
     searched, place = np.unique(edges.rows, return_inverse=True)
     half = np.random.RandomState(0).permutation(searched.size) % 2
     return edges.where(half[place] == data.half)
-
-
-def timed(data: Rows, found: Callable[[], Any]) -> Any:
-    """Call ``found`` and return its result; the time it takes is counted as time of the search."""
-    start = now()
-    result = found()
-    data.times["search"] = data.times.get("search", 0.0) + now() - start
-    return result
 
 
 def find_fitted(both: Rows, search: Search) -> Edges:

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from .._clock import now
 from .._docstrings import Documented, page_of_a_class
 from .._validation import check_in_memory, of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
@@ -132,7 +131,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
     def _learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Learnt:
         """Do the work of :meth:`fit`, and return what it worked with."""
-        start = now()
         with np.errstate(over="raise"):
             place, X, y = entered(self, X, y)
             if sample_weight is not None:
@@ -140,17 +138,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             # The validated rows, and the graphs, which are resolved once.
             data, graphs = self._prepared(X, y, sample_weight)
             graphs = graphs.fitted(data)
-            at, searched = now(), data.times.get("search", 0.0)
             problem = self._problem(data, graphs)  # the matrices A and B
-            built = now()
-            data.times["graph"] = built - at - (data.times.get("search", 0.0) - searched)
             F = self._map(data, graphs)  # the map F
-            data.times["map"] = now() - built
             solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
             self._store(F, data, problem, graphs, solution)
             self._certify(data, solution)
-            rest = now() - start - sum(data.times.values())
-            self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
             if place is not None:
                 settle(self, place)
         return Learnt(F, data, problem, graphs, solution)
@@ -314,12 +306,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The rows, as graphs and maps look at them, and the graphs."""
         if is_tensor(X):
             return self._prepared_there(checked(self, X, fitting=True), y)
-        is_shared, given = isinstance(X, Rows), X
-        in_memory = is_shared or type(X) is np.ndarray
+        is_rows, given = isinstance(X, Rows), X
+        in_memory = is_rows or type(X) is np.ndarray
         blocks = self._as_blocks(X, y) if self._takes_blocks and not in_memory else None
         if blocks is not None:
             announce(self, blocks)
-        elif is_shared:
+        elif is_rows:
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
         else:
             accept = "csr" if self._takes_sparse else False
@@ -335,9 +327,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if blocks is not None:
             graphs = self._graphs(blocks.shape[0], in_blocks=True)
             data = self._block_rows(blocks, y, graphs, weights)
-        elif is_shared:
+        elif is_rows:
             graphs = self._graphs(X.n)
-            data = self._shared(X, graphs)
+            data = X
         else:
             graphs = self._graphs(X.shape[0])
             kept = None if weights is None else present(weights)
@@ -348,7 +340,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 data.named(given)
             data = data if weights is None else data.weighted(weights, kept)
         data = data if data.in_blocks else self._for_map(data, graphs)  # blocks are divided as they are read
-        data.times = {} if is_shared else data.times
         return data, graphs
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
@@ -404,10 +395,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         scale = units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))
         return data if scale is None else data.once("divided", lambda: data.divided(scale))
 
-    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        """The rows, or those that several estimators fitted to the same data share."""
-        return rows
-
     @property
     def _n_components(self) -> int | None:
         k = getattr(self, "n_components", None)
@@ -442,10 +429,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             if not fits_in_memory(blocks):
                 raise
             return self._rows(blocks.load(), blocks.labels(y), graphs)
-        start = now()
-        data = BlockRows(blocks, self._labels(y, graphs), searches, self._units(graphs), weights)
-        data.times["search"] = now() - start
-        return data
+        return BlockRows(blocks, self._labels(y, graphs), searches, self._units(graphs), weights)
 
     def _require_blocks(self, graphs: Graphs, n: int) -> None:
         """Raise where a graph needs all rows in memory, and name the parameter that the graph belongs to."""

@@ -13,7 +13,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._clock import now
 from .._validation import check_choice, check_count, check_in_memory
 from ..blocks import stacked
 from ..devices import host, to_numpy
@@ -120,15 +119,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 UserWarning,
                 stacklevel=outside(),
             )
-        start = now()
         (A,) = F.forms([laplacian_sum(problem.minimise)])
-        data.times["forms"] = now() - start
         semidefinite = graphs.graph.is_semidefinite
         crowded = self._crowded or data.X.shape[1] <= 3  # up to three columns are taken for a surface
-        constant, start = np.ones((data.n, 1)), now()
-        solution = solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
-        data.times["solve"] = now() - start
-        return solution
+        constant = np.ones((data.n, 1))
+        return solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
 
     def _solved_problems(self, solution: Solution) -> Solution:
         return solution

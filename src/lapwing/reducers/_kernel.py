@@ -167,10 +167,6 @@ class KernelReducer(ProjectingReducer):
     def _taken(self, X: Array, rows: np.ndarray) -> Array:
         return X[np.ix_(rows, rows)] if self._kernel.is_precomputed else X[rows]
 
-    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        self._require_room(rows.X)
-        return self._rows(rows.X, rows.y, graphs) if self._kernel.is_precomputed else super()._shared(rows, graphs)
-
     def _require_room(self, X: Array) -> None:
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)

@@ -1,24 +1,15 @@
-"""One fold: every method is fitted to its training rows and judged by the rows held out."""
+"""How the rows are split into folds: by classes, by groups or by time."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import column_or_1d
-from threadpoolctl import threadpool_limits
 
 from .._validation import check_count
-from ..operators import Array
-from ..reducers import UnitsWarning
 from ..selection import LabelledSplit, TimeSplit
-from ._data import Given
-from ._fits import SharedFits, why_it_failed
-from ._plan import Plan
-from ._scores import Judge
 
 SHOWN = 8  # an error names this many classes
 
@@ -84,63 +75,3 @@ def checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
             f"{name} is missing in {missing.sum()} rows (the first is row {np.argmax(missing)}); fill it in, or remove such rows"
         )
     return values
-
-
-class Fold(NamedTuple):
-    """The scores, predictions, failures and warnings of one fold."""
-
-    measures: dict[tuple[str, int], dict[str, float]]
-    predictions: dict[tuple[str, int], np.ndarray]
-    baseline: dict[str, float]
-    majority: dict[str, float]
-    failures: dict[str, str]
-    warnings: dict[str, list[str]]
-
-
-def score_fold(
-    given: Given,
-    labels: np.ndarray | None,
-    train: np.ndarray,
-    test: np.ndarray,
-    plans: dict[str, Plan],
-    n_neighbors: int,
-    seed: int,
-    retrieval: bool = False,
-) -> Fold:
-    y_train, y_test = (None, None) if labels is None else (labels[train], labels[test])
-    # One thread per fold: as fast where there are many folds, and the same bits whatever n_jobs is.
-    with threadpool_limits(1):
-        X_train, X_test = given.divided(train, test)
-        judge = Judge(X_test, y_train, y_test, n_neighbors, seed, retrieval)
-        fold = Fold({}, {}, judge(X_train, X_test)[0], judge.majority(), {}, {})
-        fits = SharedFits(X_train, y_train)
-        for name, plan in plans.items():
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                for group in plan.groups(plan.dimensions):
-                    try:
-                        for d, Z_train, Z_test in _projections(plan, group, fits, X_test):
-                            fold.measures[name, d], fold.predictions[name, d] = judge(Z_train, Z_test)
-                    except Exception as error:  # any error: other dimensions and other methods go on
-                        fold.failures.setdefault(name, why_it_failed(error))
-            # Warnings about units are left out here. The result gives one for all methods.
-            fold.warnings[name] = [str(w.message) for w in caught if not issubclass(w.category, UnitsWarning)]
-    return fold
-
-
-def joined(parts: list[Fold]) -> Fold:
-    """One fold from several parts, which differ in their methods."""
-    return Fold(*({key: value for part in same for key, value in part.items()} for same in zip(*parts, strict=True)))
-
-
-def _projections(
-    plan: Plan, group: list[int], fits: SharedFits, X_test: Array
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    models = plan.fitted(group, fits.fit)
-    seen: dict[int, tuple[np.ndarray, ...]] = {}
-    for d in group:
-        model = models[d]
-        if id(model) not in seen:
-            seen[id(model)] = tuple(np.asarray(model.transform(rows)) for rows in (fits.X, X_test))
-        Z_train, Z_test = seen[id(model)]
-        yield d, Z_train[:, :d], Z_test[:, :d]

@@ -1,8 +1,9 @@
-"""The numbers of dimensions of each method, and its pre-projection for each of them."""
+"""The methods to compare, each with its numbers of dimensions and its pre-projection for each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from inspect import getattr_static
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,15 +19,15 @@ from ..methods import KernelLDA
 from ..operators import Array
 from ..reducers import LinearReducer, Reducer
 from ..rows import Rows
-from ..selection import is_automatic, reducer_of, serving, why_not_nested
-from ._data import Given
+from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
+from ._data import Fold
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
 SHOWN = (2, 3)  # the numbers of dimensions of the pictures
 FEW = 3  # Methods that need a slow fit per number of dimensions are tried with this many numbers.
 
 
-class Plan(NamedTuple):
+class Candidate(NamedTuple):
     """A method with its numbers of dimensions, and with the pre-projection for each of them."""
 
     estimator: Any
@@ -39,6 +40,14 @@ class Plan(NamedTuple):
         model = clone(self.estimator)
         reducer_of(model).set_params(n_components=dimension)
         return model.set_params(pca=self.directions[dimension]) if dimension in self.directions else model
+
+    def given_to_fit(self, X: Array, y: np.ndarray | None) -> tuple[Any, ...]:
+        """What each ``fit`` takes: X and y, or rows that keep their neighbours for the next fit of this method."""
+        if self.directions and has_the_usual_fit(self.estimator):
+            return (Rows(X, y),)
+        if y is not None and takes_unknown_for_a_class(self.estimator):
+            return X[y >= 0], y[y >= 0]
+        return X, y
 
     def groups(self, dimensions: Iterable[int]) -> list[list[int]]:
         """Groups of numbers of dimensions. One fit, with the largest number, serves a group."""
@@ -62,15 +71,20 @@ class Plan(NamedTuple):
         return [d for d in SHOWN if d <= self.most] or [1]
 
 
-def planned(
-    estimators: dict[str, Any], dimensions: Any, given: Given, X: Array, labels: np.ndarray | None, splits: list
-) -> dict[str, Plan]:
+def has_the_usual_fit(estimator: Any) -> bool:
+    """Whether it is a linear method of lapwing, and not one that does something to X in a ``fit`` of its own."""
+    return isinstance(estimator, LinearReducer) and getattr_static(estimator, "fit") is getattr_static(Reducer, "fit")
+
+
+def candidates(estimators: dict[str, Any], dimensions: Any, X: Array, folds: list[Fold]) -> dict[str, Candidate]:
+    """Each method with the numbers of dimensions that it is tried with."""
     with threadpool_limits(1):  # as in the folds: matrices are small, and the bits are the same on any machine
-        room = _room(given, X, splits)
+        room = _room(X, folds)
     wanted = _checked_dimensions(dimensions, room.most)
-    data = Rows(X, labels)
+    data = Rows(X, folds[0].labels)
     return {
-        name: _plan(estimator, wanted, data, room, dimensions is not None) for name, estimator in estimators.items()
+        name: _candidate(estimator, wanted, data, room, dimensions is not None)
+        for name, estimator in estimators.items()
     }
 
 
@@ -82,7 +96,7 @@ class _Room(NamedTuple):
     is_settled: bool  # whether all folds are solved in the same way as X
 
 
-def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: bool) -> Plan:
+def _candidate(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: bool) -> Candidate:
     most = room.most
     if data.y is not None and _counts_classes(reducer_of(estimator)):
         most = min(most, int(data.y.max()))  # one fewer than the number of classes
@@ -95,7 +109,7 @@ def _plan(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: boo
     automatic = isinstance(estimator, LinearReducer) and isinstance(getattr(estimator, "pca", None), str)
     if automatic and room.is_settled:
         directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], data, room)
-    return Plan(estimator, tuple(dimensions), most, directions)
+    return Candidate(estimator, tuple(dimensions), most, directions)
 
 
 def _counts_classes(reducer: Any) -> bool:
@@ -149,11 +163,11 @@ def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
     return found
 
 
-def _room(given: Given, X: Array, splits: list) -> _Room:
+def _room(X: Array, folds: list[Fold]) -> _Room:
     if as_map(X).is_large:
-        least = min(len(train) for train, _ in splits)
+        least = min(len(fold.train) for fold in folds)
         return _Room(min(least, X.shape[1]) - 2, None, as_map(X[:least]).is_large)
-    ranks = [as_map(given.divided(train, test)[0]).spectrum[0].size for train, test in splits]
+    ranks = [as_map(fold.divided()[0]).spectrum[0].size for fold in folds]
     if 0 in ranks:
         raise ValueError(
             f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is no "
