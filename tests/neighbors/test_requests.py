@@ -1,6 +1,5 @@
 """What a graph asks of a search: parameters are checked, equal searches are one, and times are counted."""
 
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -135,14 +134,6 @@ def test_names():
 )
 def test_distances_that_differences_give_again(metric, params, measurable):
     assert space(Rows(X), metric, params).is_measurable is measurable
-
-
-def test_seconds_of_searches_add_up():
-    data, start = Rows(X), perf_counter()
-    find(data, Search(3))
-    first = data.times["search"]
-    find(data, Search(4))
-    assert 0 < first < data.times["search"] < perf_counter() - start
 
 
 def test_threads_start_again():
