@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from lapwing.persistence._others import STORABLE
 from messy import customers
 from model_files import contents, forge
 from model_pipelines import (
@@ -41,7 +42,6 @@ from sklearn.preprocessing import (
 from lapwing import LPP, MMC, KernelLPP
 from lapwing.graphs import KNN, SameClass
 from lapwing.persistence import ModelFileError, can_save, load, save, to_onnx
-from lapwing.persistence._others import STORABLE
 from lapwing.tables import DatesAsNumbers, prepare, read
 
 pytest.importorskip("safetensors")
