@@ -12,7 +12,7 @@ from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass
 X, Y = o.blobs(30, 4)
 
 
-@pytest.mark.parametrize("count", [2, 40, 60, 700])
+@pytest.mark.parametrize("count", [2, 40])
 def test_a_sum_of_many_graphs_in_a_model_file(count, tmp_path):
     W = sparse.csr_array(np.ones((30, 30)) - np.eye(30))
     kinds = [KNN(3), 0.5 * SameClass(), -0.25 * Repulsion(9), Precomputed(W)]
