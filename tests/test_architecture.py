@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "clustering": {"graphs", "methods", "rows"},
     "selection": {"graphs", "metrics", "reducers", "rows"},
     "comparison": {"graphs", "maps", "methods", "metrics", "operators", "reducers", "report", "rows", "selection"},
-    "persistence": {"devices", "graphs", "maps", "methods", "reducers", "selection", "solvers", "tables"},
+    "persistence": {"clustering", "devices", "graphs", "methods", "reducers", "selection", "solvers", "tables"},
     "inspection": {"rows"},
     "plots": {"inspection"},
     "report": {"graphs", "inspection", "metrics", "plots", "rows", "selection"},

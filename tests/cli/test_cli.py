@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import oracles as o
 import pytest
+import sklearn
 from messy import customers
 from scipy import sparse
 from scipy.io import mmwrite
@@ -29,13 +30,12 @@ from lapwing import LPP, MFA, OLPP, TSA, LaplacianScore
 from lapwing.comparison import METHODS, compare
 from lapwing.graphs import KNN, On, Target
 from lapwing.inspection import loadings
-from lapwing.persistence import load
-from lapwing.persistence._file import FORMAT
+from lapwing.persistence import load, versions
 from lapwing.tables import Table, batches, read, write
 
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 from typer.testing import CliRunner
 
 from lapwing.cli import _methods
@@ -226,10 +226,14 @@ def test_inspect(model):
     assert facts["feature_names"] == NAMES
     np.testing.assert_array_equal(facts["eigenvalues"], expected.eigenvalues_)
     assert facts["arrays"]["components_"] == [2, 4]
-    assert facts["file"]["format"] == FORMAT
-    assert facts["file"]["bytes"] == model.stat().st_size
+    assert facts["file"] == {**versions(model), "bytes": model.stat().st_size}
     shown = run("inspect", model).stdout
-    for part in ("Locality Preserving Projections", "outputs          2", "petal width", f"format {FORMAT}"):
+    for part in (
+        "Locality Preserving Projections",
+        "outputs          2",
+        "petal width",
+        f"scikit-learn {sklearn.__version__}, ",
+    ):
         assert part in shown
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import lapwing
 
-for name in ("typer", "rich", "matplotlib", "jinja2", "safetensors"):
+for name in ("typer", "rich", "matplotlib", "jinja2", "skops"):
     pytest.importorskip(name)
 ROOT = Path(lapwing.__file__).parent
 COMMANDS = {

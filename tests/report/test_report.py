@@ -258,7 +258,7 @@ if __name__ == "__main__":
 
 def test_an_estimator_of_the_main_program(tmp_path):
     """It fits, compares in two processes, is saved and read, and its code runs, as in a notebook."""
-    pytest.importorskip("safetensors")
+    pytest.importorskip("skops")
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done"), done.stderr
