@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 import lapwing
 from lapwing import LPP, KernelLPP
 from lapwing.graphs import KNN
-from lapwing.persistence._file import signed
+from lapwing.persistence._file import packed, signed
 
 X, Y = o.blobs(30, 4)
 NUMBERS = itertools.count(2**60)  # of nodes, which skops takes from addresses
@@ -57,7 +57,7 @@ def archived(entries, compression=zipfile.ZIP_STORED):
 
 def file_of(model):
     """A model, as fitted as it may be, in a file as lapwing.save writes it."""
-    return signed(skops.io.dumps({"lapwing": "0.1.0", "scikit-learn": "1.9.1", "model": model}))
+    return signed(packed(skops.io.dumps({"lapwing": "0.1.0", "scikit-learn": "1.9.1", "model": model})))
 
 
 def attributes(schema):
@@ -323,11 +323,19 @@ BEFORE = {
         lambda: with_ridge(arrays("a.npy", "numpy.void"), {"a.npy": npy(np.array(10**12))}),
     ),
     "no such entry": (None, lambda: with_ridge(arrays("../a.npy"))),
+    "one entry for two": (
+        "of another object",
+        lambda: with_ridge(tuples(*(node("BytesNode", "builtins.bytes", file="a") for _ in range(2))), {"a": b"a"}),
+    ),
     "one array for two": (
         "of another object",
         lambda: with_ridge(tuples(arrays("a.npy"), arrays("a.npy")), {"a.npy": npy(X)}),
     ),
-    "a compressed entry": ("compressed", lambda: put_together(*taken_apart(written()), zipfile.ZIP_DEFLATED)),
+    "a compressed entry": ("is compressed", lambda: put_together(*taken_apart(written()), zipfile.ZIP_DEFLATED)),
+    "a bomb of a tree": (
+        "schema.json is compressed, and would take",
+        lambda: put_together(json.dumps(taken_apart(written())[0]) + " " * 2**25, {}, zipfile.ZIP_DEFLATED),
+    ),
     "a zip bomb": (
         "MiB, above the limit",
         lambda: with_ridge(

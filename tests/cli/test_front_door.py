@@ -97,7 +97,10 @@ def test_a_classifier_behind_the_model():
     run("fit", "customers.csv", "--label", "churned", "-d", 3)
     run("transform", "model.lapwing", "customers.csv", "-l", "churned", "-o", "z.csv")
     table, model = read("z.csv", label="churned"), load("model.lapwing")
-    save(Pipeline([*model.steps, ("knn", KNeighborsClassifier().fit(table.X, table.y))]), "classifier.lapwing")
+    save(
+        Pipeline([*model.steps, ("knn", KNeighborsClassifier(algorithm="brute").fit(table.X, table.y))]),
+        "classifier.lapwing",
+    )
     said = run("transform", "classifier.lapwing", "customers.csv", "--id", "customer_id", "-o", "predicted.csv").stderr
     assert "400 predictions" in said
     header, first, *_ = Path("predicted.csv").read_text().splitlines()
@@ -124,7 +127,9 @@ def test_coordinates_beside_predictions():
     np.testing.assert_array_equal(stored.y, both.y)
     refused = run("transform", "predicting.lapwing", "customers.csv", "--coordinates", "-o", "both.npy", code=2).stderr
     assert "classes beside numbers" in refused
-    classifier = Pipeline([*load("plain.lapwing").steps, ("knn", KNeighborsClassifier(1).fit(plain.X, both.y))])
+    classifier = Pipeline(
+        [*load("plain.lapwing").steps, ("knn", KNeighborsClassifier(1, algorithm="brute").fit(plain.X, both.y))]
+    )
     save(classifier, "classifier.lapwing")
     run("transform", "classifier.lapwing", "customers.csv", "--coordinates", "-o", "behind.csv")
     np.testing.assert_allclose(read("behind.csv", label="prediction").X, plain.X, atol=1e-9)

@@ -194,7 +194,7 @@ def test_other_files(data, tmp_path):
 
 
 def test_a_folder_is_no_model(tmp_path):
-    with pytest.raises(ValueError, match="is a folder, and a model is a file"):
+    with pytest.raises(ValueError, match="is a folder, not a model file"):
         load(tmp_path)
 
 

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from inspect import getattr_static, isclass, isfunction
 from math import prod
 from typing import Any
-from zipfile import ZIP_STORED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 import sklearn
@@ -39,6 +39,7 @@ from .._validation import check_compressed
 from ..devices import to_numpy
 from ..graphs import Graph
 from ..methods import METHODS
+from ..reducers import KernelReducer
 from ..solvers import Certificate
 
 OLDEST_PROTOCOL = 2  # of skops; older nodes are read by other classes
@@ -46,6 +47,8 @@ DEEPEST = 200  # objects inside one another; skops recurses
 TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
 LONGEST = 400  # the most characters that a message may quote
 DIGITS = 64  # of the checksum
+TREE = "schema.json"
+LARGEST_TREE = 2**24  # bytes of a tree that is compressed, which take 25 times as much when they are read
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 SCORES = ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression")
 LISTS = {"ListNode", "SetNode", "TupleNode"}
@@ -96,7 +99,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     check_stored(model)
     root = {"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": model}
     try:
-        content = signed(skops.dumps(root))
+        content = signed(packed(skops.dumps(root)))
         Archive(content)  # what could not be read is not written
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"{type(model).__name__} cannot be stored: {in_a_line(error)}") from error
@@ -166,9 +169,21 @@ def versions(path: str | os.PathLike[str]) -> dict[str, str]:
 def _read(path: str | os.PathLike[str]) -> bytes:
     if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe could wait without end
         what = "a folder" if os.path.isdir(path) else "no file on disk"
-        raise ValueError(f"{os.fspath(path)!r} is {what}, and a model is a file")
+        raise ValueError(f"{os.fspath(path)!r} is {what}, not a model file")
     with open(path, "rb") as file:
         return file.read()
+
+
+def packed(archive: bytes) -> bytes:
+    """The archive with its tree without white space and, unless that is large, compressed: a twentieth of the bytes."""
+    buffer = io.BytesIO()
+    with ZipFile(io.BytesIO(archive)) as given, ZipFile(buffer, "w") as taken:
+        tree = json.dumps(json.loads(given.read(TREE)), separators=(",", ":"))
+        taken.writestr(TREE, tree, ZIP_DEFLATED if len(tree) <= LARGEST_TREE else ZIP_STORED)
+        for name in given.namelist():
+            if name != TREE:
+                taken.writestr(name, given.read(name))
+    return buffer.getvalue()
 
 
 def signed(archive: bytes) -> bytes:
@@ -211,21 +226,23 @@ class Archive:
     """A file of skops that can be built: its entries, its tree and its arrays have been looked at."""
 
     def __init__(self, content: bytes):
-        if sha256(content[:-DIGITS]).hexdigest().encode() != content[-DIGITS:]:
+        if sha256(memoryview(content)[:-DIGITS]).hexdigest().encode() != content[-DIGITS:]:
             raise ValueError("it is another kind of file, or damaged: it does not match its checksum")
         self._zip = ZipFile(io.BytesIO(content))
         entries = self._zip.infolist()
         if len({entry.filename for entry in entries}) < len(entries):
             raise ValueError("it has two entries of one name")
-        if any(entry.compress_type != ZIP_STORED for entry in entries):
-            raise ValueError("it has a compressed entry")
-        if sum(entry.file_size for entry in entries) > len(content):
+        for entry in entries:
+            most = LARGEST_TREE if entry.filename == TREE else 0  # bytes that may be compressed
+            if entry.file_size > most and entry.file_size != entry.compress_size:
+                raise ValueError(f"{entry.filename} is compressed, and would take {entry.file_size:,} bytes")
+        if sum(entry.compress_size for entry in entries) > len(content):
             raise ValueError("its entries overlap")
         self._room = max(TIMES * len(content), int(get_config()["working_memory"] * 2**20))
         self._sizes: dict[int, int] = {}  # how many nodes there are in a node, by its number
         self._owners: dict[str, int] = {}  # the number of the node that has an entry
         self.places: dict[str, str] = {}  # where each type is met first
-        root = json.loads(self._zip.read("schema.json"))
+        root = json.loads(self._zip.read(TREE))
         protocol, parts = root["protocol"], root["content"]
         if type(protocol) is not int or protocol < OLDEST_PROTOCOL:
             raise ValueError(f"protocol {protocol!r} of skops is unknown")
@@ -250,10 +267,13 @@ class Archive:
             )
         if sys.stdlib_module_names.intersection(name.partition(".")[0] for name in found):
             raise ValueError(f"{what}, which no model has")
-        trusted = ", ".join(name.rpartition(".")[2] for name in found)
+        trusted, hint = ", ".join(name.rpartition(".")[2] for name in found), ""
+        if last in ("BallTree", "KDTree"):
+            hint = ', or fit with algorithm="brute"'
+        elif module.partition(".")[0] not in ("numpy", "scipy", "sklearn"):
+            hint = f", or --import {module} on the command line"
         raise ValueError(
-            f"{what}, which is not read from any file; where you trust who wrote it, lapwing.load(path, trusted=[{trusted}]), "
-            + ('or fit with algorithm="brute"' if "Tree" in last else f"or --import {module} on the command line")
+            f"{what}, which is not read from any file; where you trust who wrote it, lapwing.load(path, trusted=[{trusted}]){hint}"
         )
 
     def _visit(self, node: Any, place: str, depth: int) -> int:
@@ -268,20 +288,22 @@ class Archive:
         if kind not in KINDS or own().get(name, kind) != kind or name == "numpy.void" or "." in node["__class__"]:
             raise ValueError(f"{place} is {name} as {kind!r}, which no model has")
         self.places.setdefault(name, place)
+        if "file" in node and self._owners.setdefault(node["file"], number) != number:
+            raise ValueError(f"{place} is an array of another object")
         if kind == "JsonNode":
             json.loads(node["content"])
-        elif kind in ("NdArrayNode", "SparseMatrixNode") and node["type"] != "json":
-            if self._owners.setdefault(node["file"], number) != number:
-                raise ValueError(f"{place} is an array of another object")
-            (_check_npy if kind == "NdArrayNode" else self._check_npz)(self._zip, node["file"])
+        elif kind == "SparseMatrixNode":
+            self._check_npz(node["file"])
+        elif kind == "NdArrayNode" and node["type"] != "json":
+            _check_npy(self._zip, node["file"])
         size = 1 + sum(self._visit(part, f"{place}{step}".lstrip("."), depth + 1) for step, part in _parts(node))
         if type(number) is not int or number < 1 or self._sizes.setdefault(number, size) != size:
             raise ValueError(f"{place} has the number {number!r:.60} of another object")
         return size
 
-    def _check_npz(self, archive: ZipFile, name: str) -> None:
+    def _check_npz(self, name: str) -> None:
         """Check a sparse matrix, which is an archive of arrays that may be compressed."""
-        with ZipFile(io.BytesIO(archive.read(name))) as inner:
+        with ZipFile(io.BytesIO(self._zip.read(name))) as inner:
             size = sum(entry.file_size for entry in inner.infolist())
             if size > self._room:
                 raise ValueError(
@@ -387,7 +409,8 @@ def _check_attributes(place: str, value: Any) -> None:
             raise ValueError(f"{place}.{name} would hide what its class has under this name")
     if "memory" in held and type(value).__module__.startswith("sklearn."):
         value.memory = None  # a folder of pickles
-    for name in () if features is None or "nystroem_" in held else OF_FEATURES:
-        shape = getattr(held.get(name), "shape", ())
+    for name in () if features is None else OF_FEATURES:
+        of_landmarks = name in ("components_", "mean_") and isinstance(value, KernelReducer)
+        shape = () if of_landmarks else getattr(held.get(name), "shape", ())
         if shape and features not in (shape[-1], prod(shape)):
             raise ValueError(f"{place}.{name}, of shape {shape}, contradicts n_features_in_={features!r:.60}")
