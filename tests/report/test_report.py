@@ -247,7 +247,7 @@ if __name__ == "__main__":
     found = compare(X, y, methods={"mine": Mine(), "sharp": Mine(graph=Sharp(3))}, dimensions=[2, 5], cv=2, n_jobs=2)
     for row in found.summary():
         save(found.models[row["method"]], "model")
-        assert (load("model").transform(X) == found.models[row["method"]].transform(X)).all()
+        assert (load("model", [Mine, Sharp]).transform(X) == found.models[row["method"]].transform(X)).all()
         code = program(found, row["method"])
         assert "# define first: Mine, your class" in code
         exec(code)

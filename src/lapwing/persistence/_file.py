@@ -26,7 +26,7 @@ import numpy as np
 import sklearn
 from scipy import sparse
 from sklearn import feature_selection, get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_selector
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.model_selection import BaseCrossValidator
@@ -37,9 +37,9 @@ from .._extras import require
 from .._replacing import write_whole
 from .._validation import check_compressed
 from ..devices import to_numpy
-from ..graphs import Graph
+from ..graphs import Graph, On
 from ..methods import METHODS
-from ..reducers import KernelReducer
+from ..reducers import KernelReducer, Reducer
 from ..solvers import Certificate
 
 OLDEST_PROTOCOL = 2  # of skops; older nodes are read by other classes
@@ -95,7 +95,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     skops = require("skops.io", "model")
     if getattr(model, "moments_", None) is None:  # else partial_fit can go on, even where it had too few rows for a fit
         check_is_fitted(model)
-    model = to_numpy(model)
+    model = _copied(model)
     check_stored(model)
     root = {"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": model}
     try:
@@ -159,6 +159,20 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
             stacklevel=2,
         )
     return model
+
+
+def _copied(given: Any) -> Any:
+    """The model with arrays of NumPy, and with lists of columns where a function has chosen them for a graph."""
+    model, originals = to_numpy(given), {id(part) for _, part in _inside(given)}
+    for _, part in _inside(model):
+        if isinstance(part, Reducer) and id(part) not in originals and _is_by_function(getattr(part, "graph", None)):
+            part.graph = clone(part.graph_)
+    return model
+
+
+def _is_by_function(graph: Any) -> bool:
+    parts = [graph, *graph.get_params().values()] if isinstance(graph, Graph) else []
+    return any(isinstance(part, On) and isfunction(part.what) for part in parts)
 
 
 def versions(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -270,10 +284,11 @@ class Archive:
         trusted, hint = ", ".join(name.rpartition(".")[2] for name in found), ""
         if last in ("BallTree", "KDTree"):
             hint = ', or fit with algorithm="brute"'
-        elif module.partition(".")[0] not in ("numpy", "scipy", "sklearn"):
+        elif module.partition(".")[0] not in ("__main__", "numpy", "scipy", "sklearn"):
             hint = f", or --import {module} on the command line"
         raise ValueError(
-            f"{what}, which is not read from any file; where you trust who wrote it, lapwing.load(path, trusted=[{trusted}]){hint}"
+            f"{what}, which is not read from any file; where you trust who wrote it, "
+            f"lapwing.load(path, trusted=[{trusted}]){hint}"
         )
 
     def _visit(self, node: Any, place: str, depth: int) -> int:
