@@ -52,7 +52,7 @@ MAY_IMPORT = {
         "selection",
     },
     "onnx": {"devices", "methods", "reducers", "selection", "tables"},
-    "persistence": {"devices", "graphs", "maps", "methods", "onnx", "reducers", "selection", "solvers", "tables"},
+    "persistence": {"clustering", "devices", "graphs", "methods", "onnx", "reducers", "selection", "solvers", "tables"},
     "inspection": {"rows"},
     "plots": {"inspection"},
     "report": {"graphs", "inspection", "metrics", "plots", "rows", "selection"},

@@ -542,6 +542,6 @@ def test_every_check_of_maps_catches_something():
 
 
 def test_a_model_file_that_forgets_is_caught(monkeypatch):
-    monkeypatch.setattr(testing, "load", lambda path: clone(LPP()).fit(*testing._data(None, None, 30, 6)))
+    monkeypatch.setattr(testing, "load", lambda path, trusted: clone(LPP()).fit(*testing._data(None, None, 30, 6)))
     with pytest.raises(AssertionError, match="a model file does not"):
         check_map(LPP())

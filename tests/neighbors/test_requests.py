@@ -1,6 +1,5 @@
 """What a graph asks of a search: parameters are checked, equal searches are one, and times are counted."""
 
-
 import numpy as np
 import pytest
 from scipy import sparse

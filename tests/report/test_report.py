@@ -241,7 +241,7 @@ if __name__ == "__main__":
     found = compare(X, y, methods={"mine": Mine(), "sharp": Mine(graph=Sharp(3))}, dimensions=[2, 5], cv=2, n_jobs=2)
     for row in found.summary():
         save(found.models[row["method"]], "model")
-        assert (load("model").transform(X) == found.models[row["method"]].transform(X)).all()
+        assert (load("model", [Mine, Sharp]).transform(X) == found.models[row["method"]].transform(X)).all()
         code = program(found, row["method"])
         assert "# define first: Mine, your class" in code
         exec(code)
@@ -252,7 +252,7 @@ if __name__ == "__main__":
 
 def test_an_estimator_of_the_main_program(tmp_path):
     """It fits, compares in two processes, is saved and read, and its code runs, as in a notebook."""
-    pytest.importorskip("safetensors")
+    pytest.importorskip("skops")
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done"), done.stderr

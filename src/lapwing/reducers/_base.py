@@ -181,13 +181,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         _, X, y = entered(self, X, y)
         return clone(self)._prepared(X, y)[0]
 
-    def try_out(self) -> None:
-        """Raise an error where a fitted estimator cannot be used. By default it never raises.
-
-        :func:`lapwing.load` calls it on what it has read, because a file may hold arrays that do not fit together. Write it
-        where a model of yours holds something that can fail when it is first used.
-        """
-
     def samples_rows(self, n: int, most: int | None = None) -> bool:
         """Whether the default graph of n rows in memory searches for the neighbours of a sample of the rows, and not of all.
 

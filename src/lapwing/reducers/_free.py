@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,8 +25,6 @@ from ..solvers import Solution, fix_signs, solve
 from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside, with_equal_say
 from ._places import shared_place
-
-TRIED = 50  # this many fitted samples are placed as new ones, to try whether new samples can be placed
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -203,19 +200,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if new.size:
             Y[new] = self._extended(X[new])
         return Y
-
-    def try_out(self) -> None:
-        """Place a few fitted samples as new ones, and raise where that fails.
-
-        Nothing is tried where the graph never places any.
-        """
-        few = copy(self)
-        most = max((getattr(leaf, "n_neighbors", 0) for _, leaf in self.graph_.signed()), default=0)
-        few._linked = self._linked[: TRIED + most]
-        try:
-            few._extended(self.X_fit_[self._linked[:1]])
-        except NoPlaceError:
-            return
 
     def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
         W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))
