@@ -29,7 +29,7 @@ def weights(distances, power=1):
         (KernelLPP(kernel=lambda a, b: a @ b), r"KernelLPP\.kernel is <function.*; define it at the top of a module"),
         (LPP(graph=KNN(4, weights=partial(weights, power=2))), r"model\.graph\.weights is functools\.partial"),
         (LPP(graph=W), r"LPP\.graph is a sparse coo matrix, .*W\.tocsr\(\)"),
-        (LPP(graph=sum([KNN(4)] * 700)), "LPP cannot be stored: it has more than 200 objects inside one another"),
+        (LPP(graph=sum([KNN(4)] * 210)), "LPP cannot be stored: it has more than 200 objects inside one another"),
     ],
     ids=lambda value: named(value)[:40],
 )
