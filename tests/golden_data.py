@@ -99,7 +99,7 @@ DATA: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "deficient": lambda: (lambda X, y: (X @ np.random.RandomState(1).randn(4, 10), y))(*blobs(50 + NEW, 4, 4)),
     "copies": _copied,
     "constant": lambda: (lambda X, y: (_with_constants(X), y))(*blobs(50 + NEW, 8, 5)),
-    "far": lambda: (lambda X, y: (X + 1e3 * np.linspace(1, 2, 8), y))(*blobs(50 + NEW, 8, 6)),
+    "far": lambda: (lambda X, y: (X + 1e4, y))(*blobs(50 + NEW, 8, 6)),
     "float32": lambda: (lambda X, y: (X.astype(np.float32), y))(*blobs(60 + NEW, 8, 7)),
     # Those above are crossed with all methods, those below are for single cases.
     "three rows": lambda: (blobs(3 + NEW, 4, 8)[0], np.arange(3 + NEW) % 2),

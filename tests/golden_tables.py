@@ -34,7 +34,7 @@ CROSSED_METHODS = {
     "TangentialMaps": "TangentialMaps(2{})",
     "GLPCA": "GLPCA(2{})",
     "RobustGLPCA": "RobustGLPCA(2{}, tol=1e-9)",
-    "L21PCA": "L21PCA(2, tol=1e-9)",
+    "L21PCA": "L21PCA(1, tol=1e-9)",
     "GraphPCA": "GraphPCA(2{})",
     "MULTISPATI": "MULTISPATI(2{})",
     "ContrastivePCA": "ContrastivePCA(2)",
@@ -340,7 +340,7 @@ OPTIONS = {
         LaplacianEigenmaps(3, constraint="identity")
         DiffusionMaps(2)
         GLPCA(3)
-        SpectralRegression(3)
+        SpectralRegression(3, ridge=1)
         KernelLPP(3, landmarks=60, random_state=0)
     """,
     ("roll", "full"): """
