@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import KNeighborsTransformer
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 NEW = 5  # rows of each data set that are not fitted
 FITTED = 7  # fitted rows whose coordinates are recorded
@@ -48,6 +48,20 @@ def _with_constants(X: np.ndarray) -> np.ndarray:
 def _copied() -> tuple[np.ndarray, np.ndarray]:
     X, y = blobs(24, 6, 3)
     return np.round(np.concatenate([X, X, X[:NEW] + np.eye(NEW, 6)])), np.concatenate([y, y, y[:NEW]])
+
+
+def _outlier() -> tuple[np.ndarray, np.ndarray]:
+    """One row is far from all others, and so is a new one."""
+    X, y = blobs(120 + NEW, 8, 15)
+    X[[7, -1]] += 300.0
+    return X, y
+
+
+def _empty_document() -> tuple[sparse.csr_array, np.ndarray]:
+    X, y = _counts()
+    X = X.toarray()
+    X[[5, -1]] = 0
+    return sparse.csr_array(X), y
 
 
 def _roll() -> tuple[np.ndarray, np.ndarray]:
@@ -115,6 +129,8 @@ DATA: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "many digits": lambda: (lambda X, y: (X[: 450 + NEW], y[: 450 + NEW]))(*load_digits(return_X_y=True)),
     "roll": _roll,
     "documents": _counts,
+    "empty document": _empty_document,
+    "outlier": _outlier,
     "beside": _beside,
     "large": _large,
     "frame": lambda: (lambda X, y: (_frame(X), y))(*blobs(40 + NEW, 8, 10)),
@@ -189,6 +205,11 @@ def far_apart(x: np.ndarray, z: np.ndarray) -> float:
     return float(np.abs(x - z).sum() + np.abs(x - z).max())
 
 
+def halved(X: np.ndarray) -> np.ndarray:
+    """The first two columns, halved."""
+    return np.asarray(X)[:, :2] / 2
+
+
 def squared_kernel(x: np.ndarray, z: np.ndarray, scale: float = 0.1) -> float:
     """A kernel of a user's own."""
     return float((1 + scale * (x @ z)) ** 2)
@@ -221,6 +242,7 @@ EXTRAS: dict[str, Any] = {
     "NAMED": [["row 3", "row 8"], ["row 1", "row 30"], ["row 2", "row 99"]],
     "PATCHES": PATCHES,
     "LOCAL": np.array([np.eye(3) - 1 / 3] * 60),
+    "HALVED": FunctionTransformer(halved),
     "first_columns": lambda X: [0, 1, 2],
 }
 

@@ -21,6 +21,15 @@ from scipy import sparse
 
 NUMBERS = ("gamma_", "trace_ratio_", "alpha_", "reconstruction_error_", "objective_", "n_samples_seen_")
 PLAIN = ("mean_", "scale_", "scores_", "support_", "density_")
+KEPT = (
+    "components_",
+    "dual_coef_",
+    "embedding_",
+    "mean_",
+    "scale_",
+    "eigenvalues_",
+    "scores_",
+)  # whose type is recorded
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 ONCE = "UnitsWarning"  # it is given once per process, and so has a case of its own
 PASSING = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning, ResourceWarning)
@@ -33,6 +42,11 @@ def dense(X: Any) -> np.ndarray:
     if hasattr(X, "detach"):
         return X.detach().cpu().numpy()
     return np.asarray(X)
+
+
+def _dtype(found: Any) -> str:
+    """The type of the numbers of an array, or of the arrays of a list."""
+    return _dtype(found[0]) if isinstance(found, list) else str(getattr(found, "dtype", found))
 
 
 def cut_off(values: np.ndarray, certificate: Any) -> bool:
@@ -51,6 +65,7 @@ def described(model: Any, X: Any = None, new: Any = None, every: int = 1) -> Rec
             facts[name] = None if found is None else np.asarray(found).tolist()
     if hasattr(model, "graph_"):
         facts["graph"] = shown(model.graph_)
+    facts["dtypes"] = {name: _dtype(getattr(model, name)) for name in KEPT if hasattr(model, name)}
     for name in NUMBERS + PLAIN:
         found = getattr(model, name, None)
         if found is not None:

@@ -259,6 +259,20 @@ OPTIONS = {
         LPI(2, graph=KNN(5, metric="cosine", weights="dot"))
         LPP(2, graph=KNN(5, metric="cosine", weights="cosine"))
     """,
+    ("empty document", "full"): """
+        LPI(2)
+        LPI(2, graph=Precomputed(W))
+    """,
+    ("outlier", "full"): """
+        LPP(2)
+        LPP(2, graph=KNN(5, t=4.0), pca=None)
+        LPP(2, graph=KNN(5, t=0.001))
+        LPP(2, graph=SameClass("heat", t=9.0))
+        LPP(2, graph=KNN(5, weights="self-tuning"))
+        LaplacianScore(3, graph=KNN(5, t=4.0))
+        KernelLPP(2)
+        RobustGLPCA(2)
+    """,
     ("kernel", "full"): """
         KernelLPP(2, kernel="precomputed")
         KernelLPP(2, kernel="precomputed", graph="supervised")
@@ -429,6 +443,7 @@ GRAPHS = {
         Precomputed(W)
         KNN(5) + 3 * Pairs(MUST, CANNOT)
         KNN(5) + Pairs(cannot_link=CANNOT)
+        KNN(5) + SameClass() + 3 * Pairs(MUST)
         Pairs(MUST) + Chain()
         Alignment(PATCHES, LOCAL)
         KNN(5) + 0 * Complete()
@@ -508,7 +523,8 @@ GRAPHS = {
     ("beside", "full"): """
         On([0, 1], Grid(), beside=True)
         On([0, 1], Grid(corners=True), beside=True)
-        On([0, 1], Grid(step=1.0), beside=True) + KNN(5)
+        On([0, 1], Grid(), beside=True) + KNN(5)
+        On(HALVED, Grid(step=0.5))
         On([0, 4], Delaunay())
         On([4, 5], Delaunay(longest=2.0))
         On([4, 5], Delaunay(weights="heat"))

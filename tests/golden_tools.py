@@ -193,6 +193,7 @@ def _(names: Names) -> Record:
 
 @tool("UnitsWarning, once per process")
 def _(names: Names) -> Record:
+    names["LPP"]  # the package has it
     code = (
         f"import warnings, {names.package} as package\nfrom sklearn.datasets import load_wine\n"
         "with warnings.catch_warnings(record=True) as caught:\n"
