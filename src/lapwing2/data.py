@@ -61,13 +61,13 @@ def validated(
             "TfidfVectorizer does"
         ) from error
     if sample_weight is not None:
-        X, y, sample_weight = _with_weight(X, y, sample_weight)
+        X, y, sample_weight = _with_weight(X, y, sample_weight, least or 2)
     data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
     data.given = given
     return data
 
 
-def _with_weight(X: Array, y: Any, weights: Any) -> tuple[Array, Any, np.ndarray]:
+def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray]:
     """The rows whose weight is not 0, their labels and their weights."""
     n = X.shape[0]
     weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -82,7 +82,7 @@ def _with_weight(X: Array, y: Any, weights: Any) -> tuple[Array, Any, np.ndarray
         raise ValueError(
             "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
         )
-    if there.size < 2:
+    if there.size < least:
         raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
     if there.size == n:
         return X, y, weights
