@@ -1,17 +1,16 @@
-"""What holds for the tests of ``tests`` and for the examples in ``src``."""
+"""What holds for the tests of ``tests`` and ``papers/tests``, and for the examples in the sources."""
 
+import contextlib
+import shutil
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from sparse_kinds import SPARSE
 
-
-@pytest.fixture(autouse=True, scope="session")
-def quick_estimates():
-    """Samples that take a twentieth of a second are enough to see whether estimates of costs work."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lapwing.cost.LONG", 0.05)
-        yield
+# Tests of pages and workflows, which the source distribution does not have.
+OF_PAGES = ("documentation", "guide", "pages", "publication", "recipes", "site")
+collect_ignore = [] if Path(__file__).with_name("docs").is_dir() else [f"tests/test_{name}.py" for name in OF_PAGES]
 
 
 @pytest.fixture(params=SPARSE)
@@ -45,12 +44,31 @@ def limit(request, monkeypatch):
     return request.param
 
 
-def pytest_collection_modifyitems(items):
-    """Examples of PyTorch are skipped where it is not installed. What compiles pynndescent comes first.
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Chromium, in which pages are tried."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromedriver = shutil.which("chromedriver")
+    if not chromium or not chromedriver:
+        pytest.skip("no Chromium with chromedriver on this machine: the page is not tested in a browser")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    quiet = "no-first-run disable-background-networking disable-component-update disable-sync disable-quic"
+    software = (
+        "disable-gpu enable-unsafe-swiftshader use-gl=angle use-angle=swiftshader"  # WebGL without a graphics card
+    )
+    for flag in f"headless=new no-sandbox window-size=1366,768 {quiet} {software}".split():
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('browser')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with contextlib.closing(webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))) as driver:
+        driver.close = driver.quit
+        yield driver
 
-    One of several test processes then does it all, and none waits for it at the end.
-    """
+
+def pytest_collection_modifyitems(items):
+    """Examples of PyTorch are skipped where it is not installed."""
     for item in items:
         if isinstance(item, pytest.DoctestItem) and "import torch" in item.dtest.docstring and not find_spec("torch"):
             item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
-    items.sort(key=lambda item: item.path.name != "test_approximate.py")

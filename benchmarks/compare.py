@@ -1,4 +1,4 @@
-"""The time of ``compare`` with eight methods, five folds and nine numbers of dimensions, on one process and on two.
+"""The time of ``compare`` with ten methods, five folds and nine numbers of dimensions, on one process and on two.
 
     python benchmarks/compare.py          5,000 x 784: MNIST's first images where LAPWING_DATA has them, else made up
     python benchmarks/compare.py 2000     2,000 rows

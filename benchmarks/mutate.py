@@ -53,7 +53,7 @@ HANGS = 1200  # seconds after which a run that uses no CPU is given up
 PRELOADED = "numpy scipy.stats scipy.sparse.linalg sklearn.decomposition sklearn.metrics sklearn.manifold"
 PRELOADED += " sklearn.discriminant_analysis"
 PRELOADED += " sklearn.kernel_approximation sklearn.pipeline sklearn.model_selection joblib pytest torch"
-PRELOADED += " dask.array pandas numba pynndescent"
+PRELOADED += " dask.array pandas"
 OTHER = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,

@@ -32,9 +32,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from lapwing import GLPCA, L21PCA, LPP, LaplacianEigenmaps, RobustGLPCA
 from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy
-from lapwing.papers.datasets import load
-from lapwing.papers.factorisation import SemiNMF
 from lapwing.rows import Rows
+from lapwing_papers.datasets import load
+from lapwing_papers.factorisation import SemiNMF
 
 PUBLISHED = {  # table 1: gLPCA at beta = 1, random
     "AT&T": (0.5620, 0.9479),

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from guide import _rivals
+from guide._rivals import SoftSVC, discriminants, nearest, principal, scatters
 from scipy.linalg import subspace_angles
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
@@ -23,9 +25,6 @@ from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
-
-from lapwing.papers.experiments._guide import _rivals
-from lapwing.papers.experiments._guide._rivals import SoftSVC, discriminants, nearest, principal, scatters
 
 SHRINKAGE = (0.001, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9)  # and "auto" up to so many columns:
 AUTO_COLUMNS = 300

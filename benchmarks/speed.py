@@ -46,24 +46,22 @@ SHARED = {  # cases that are on the data of another
     "glpca10k": "mid",
     "search100k": "large",
     "sampled": "large",
-    "approximate": "large",
     "classes": "large",
     "surface": "roll",
 }
-HISTOGRAMS = {"chi2": (2_000, 1), "chi2_10k": (10_000, 1)}
 N_COMPONENTS, N_NEIGHBORS, PATCH = 20, 10, 15
 QUERIES, FEW_QUERIES = 20_000, 5_000
 
 
 def data(case: str) -> tuple[np.ndarray, np.ndarray]:
-    """Classes on curved patches of 8 dimensions, a decaying spectrum, and noise; or a surface; or histograms."""
+    """Classes on curved patches of 8 dimensions, a decaying spectrum, and noise; or a surface."""
     if case in SURFACES:
         n = SURFACES[case][0]
         if case.startswith("roll"):
             from sklearn.datasets import make_swiss_roll
 
             return make_swiss_roll(n, random_state=0)[0], np.zeros(n)
-        from lapwing.papers.datasets import make_scherk
+        from lapwing_papers.datasets import make_scherk
 
         return make_scherk(n, random_state=0)[0], np.zeros(n)
     if case in TEXTS:
@@ -85,9 +83,6 @@ def data(case: str) -> tuple[np.ndarray, np.ndarray]:
     if case in PICTURES:
         X = np.load(f"{os.environ['LAPWING_DATA']}/{case}.npz")["X"].astype(np.float32)
         return X, np.zeros(len(X))
-    if case in HISTOGRAMS:
-        n = HISTOGRAMS[case][0]
-        return np.random.default_rng(0).poisson(1.5, (n, 2_891)).astype(np.float32), np.zeros(n)
     n, d, c, dtype, _ = SHAPES[case]
     rng = np.random.default_rng(0)
     y = rng.integers(c, size=n)
@@ -196,30 +191,6 @@ def lapwing_sampled_fit(X: np.ndarray, y: np.ndarray) -> None:
     from lapwing.graphs import KNN
 
     LPP(N_COMPONENTS, graph=KNN(N_NEIGHBORS, weights="binary", queries=FEW_QUERIES)).fit(X)
-
-
-def pynndescent_alone(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """With as many neighbours as give recall 0.95 here, once it is compiled: a row counts as its own."""
-    import pynndescent
-
-    return pynndescent.NNDescent(X, n_neighbors=16, random_state=0).neighbor_graph[0][:, 1 : N_NEIGHBORS + 1]
-
-
-def lapwing_approximate(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    from lapwing.neighbors import Search, find
-    from lapwing.rows import Rows
-
-    found = find(Rows(X), Search(N_NEIGHBORS, search="approximate", recall=0.95))
-    return found.cols.reshape(-1, N_NEIGHBORS)
-
-
-def recall(X: np.ndarray, found: np.ndarray) -> float:
-    """The share of the nearest neighbours of 1,000 rows that was found, by scikit-learn's exact search."""
-    from sklearn.neighbors import NearestNeighbors
-
-    some = np.random.default_rng(0).choice(len(X), 1000, replace=False)
-    exact = NearestNeighbors(algorithm="brute").fit(X).kneighbors(X[some], N_NEIGHBORS + 1, return_distance=False)
-    return float(np.mean([np.isin(a[1:], b).mean() for a, b in zip(exact, found[some], strict=True)]))
 
 
 def lapwing_same_class(X: np.ndarray, y: np.ndarray) -> None:
@@ -362,12 +333,6 @@ def lapwing_lpi(X: np.ndarray, y: np.ndarray) -> None:
     LPI(N_COMPONENTS).fit(X)
 
 
-def lapwing_lpi_svd(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing import LPI
-
-    LPI(N_COMPONENTS, neighbors="svd").fit(X)
-
-
 def search_15(X: np.ndarray, y: np.ndarray) -> None:
     from sklearn.neighbors import kneighbors_graph
 
@@ -396,19 +361,6 @@ def lapwing_maps(X: np.ndarray, y: np.ndarray) -> None:
     from lapwing import TangentialMaps
 
     TangentialMaps(2, graph=PATCH).fit(X)
-
-
-def scikit_learn_chi2(X: np.ndarray, y: np.ndarray) -> None:
-    from sklearn.metrics.pairwise import additive_chi2_kernel
-
-    np.argpartition(-additive_chi2_kernel(X), PATCH)[:, :PATCH]
-
-
-def lapwing_chi2(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.graphs import KNN
-    from lapwing.rows import Rows
-
-    KNN(PATCH, metric="chi2").adjacency(Rows(X))
 
 
 def _five_nearest(X: np.ndarray) -> object:
@@ -461,7 +413,6 @@ CASES = {  # case: (bar, [(what, against the bar at most)])
     "GloVe": (search, [(lapwing_search, 0.65)]),
     "sampled": (bare_products, [(lapwing_sampled_search, 1.5)]),
     "sampled768": (search_and_moments, [(lapwing_sampled_fit, 1.5)]),
-    "approximate": (pynndescent_alone, [(lapwing_approximate, 1.3)]),
     "copies": (lapwing_search, []),
     "twins": (lapwing_same_class, []),
     "families": (lapwing_mfa, []),
@@ -473,18 +424,13 @@ CASES = {  # case: (bar, [(what, against the bar at most)])
     "scores": (search, [(lapwing_scores, 1.0)]),
     "eigenmaps": (spectral_amg, [(lapwing_eigenmaps, 0.2)]),
     "surface": (spectral_arpack, [(lapwing_eigenmaps, 1.0)]),
-    "TDT2": (by_hand_lpi, [(truncated_svd, None), (cosine_search, None), (lapwing_lpi, 0.25), (lapwing_lpi_svd, None)]),
-    "20news_bydate": (
-        by_hand_lpi,
-        [(truncated_svd, None), (cosine_search, None), (lapwing_lpi, 0.25), (lapwing_lpi_svd, None)],
-    ),
+    "TDT2": (by_hand_lpi, [(truncated_svd, None), (cosine_search, None), (lapwing_lpi, 0.25)]),
+    "20news_bydate": (by_hand_lpi, [(truncated_svd, None), (cosine_search, None), (lapwing_lpi, 0.25)]),
     "local": (search_15, [(lapwing_lpca, 1.25)]),
     "roll": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
     "scherk": (scikit_learn_ltsa, [(tapkee_ltsa, None), (lapwing_maps, 0.1)]),
     "roll100k": (lapwing_maps, []),
     "scherk100k": (lapwing_maps, []),
-    "chi2": (scikit_learn_chi2, [(lapwing_chi2, 1.0)]),
-    "chi2_10k": (lapwing_chi2, []),
     "glpca2k": (dense_glpca, [(randomized_pca, None), (lapwing_glpca, None)]),
     "glpca4k": (dense_glpca, [(randomized_pca, None), (lapwing_glpca, 1 / 20)]),
     "glpca10k": (dense_glpca, [(randomized_pca, None), (lapwing_glpca, 1 / 20)]),
@@ -505,8 +451,6 @@ def measure(case: str, function: str, folder: str) -> dict:
         _random_graph(X.shape[0])
     if function in ("dense_glpca", "lapwing_glpca", "lapwing_robust"):
         _five_nearest(X)
-    if function in ("pynndescent_alone", "lapwing_approximate"):
-        globals()[function](X[:20_000], y)  # compiled
     import sklearn.neighbors  # noqa: F401  imports are not on the clock
 
     import lapwing  # noqa: F401
@@ -520,13 +464,12 @@ def measure(case: str, function: str, folder: str) -> dict:
         times.append(time.perf_counter() - start)
         works.append(time.process_time() - worked)
     found = {"seconds": min(times), "work": min(works)}
-    found |= {"megabytes": memory("VmHWM") - before, "steps": given if isinstance(given, int) else None}
-    return found | ({"recall": recall(X, given)} if isinstance(given, np.ndarray) else {})
+    return found | {"megabytes": memory("VmHWM") - before, "steps": given if isinstance(given, int) else None}
 
 
 def _runs(shape: str) -> int:
     files = TEXTS | PICTURES | REPEATED
-    return files[shape] if shape in files else (SHAPES | SURFACES | HISTOGRAMS)[shape][-1]
+    return files[shape] if shape in files else (SHAPES | SURFACES)[shape][-1]
 
 
 def memory(field: str) -> float:
@@ -567,8 +510,6 @@ def run(cases: list[str], folder: str) -> None:
             base = base or found
             steps = found["steps"]
             _line(case, function.__name__, found, base, None if steps else most)
-            if "recall" in found:
-                print(f"{case:14}  recall {found['recall']:.3f}", flush=True)
             if steps:
                 one = {name: found[name] / steps for name in ("seconds", "work", "megabytes")}
                 _line(case, f"  one of {steps} steps", one, base, most)

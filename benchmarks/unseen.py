@@ -4,7 +4,7 @@
 
 Half of the classes of a data set may train the map, and the column says how many of them do. Each row of the other half is a
 query among the other rows of that half. The score is the mean average precision in percent, as the mean over three draws of
-classes. ``lapwing reproduce guide-unseen`` compares more methods, with half of the classes to learn from.
+classes. ``python benchmarks/guide guide-unseen`` compares more methods, with half of the classes to learn from.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import warnings
 
 import numpy as np
 from defaults import FILES, is_there, whole
+from guide._tasks import precision
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from lapwing import LPP
-from lapwing.papers.experiments._guide._tasks import precision
 
 SETS = ("ORL", "Yale", "Yale B", "PIE", "AR", "UMIST", "COIL20", "ISOLET1", "BinAlpha", "Libras", "MNIST")
 COUNTS = (3, 5, 10, 20, 50)

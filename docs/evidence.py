@@ -1,4 +1,4 @@
-"""Writes docs/evidence.md's tables and its picture from the results that come with lapwing.
+"""Writes docs/evidence.md's tables and its picture from the results that come with lapwing_papers.
 
     python docs/evidence.py
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from lapwing.papers.experiments import (
+from lapwing_papers.experiments import (
     IMPOSSIBLE,
     INVESTIGATIONS,
     VERDICTS,

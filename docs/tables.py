@@ -1,7 +1,7 @@
 """Writes what is measured or declared into the pages: tables of methods, of the comparison, and counts of the evidence.
 
-    python docs/tables.py                 from the results that come with lapwing
-    python docs/tables.py --results OUT   from those of a run, as given to ``lapwing reproduce --output``
+    python docs/tables.py                 from the kept results
+    python docs/tables.py --results OUT   from those of a run, as given to ``python benchmarks/guide --output``
 
 What stands between two markers of a page is replaced; a test fails where a page is stale. The markers of the pages:
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -23,10 +24,14 @@ from typing import Any
 
 from lapwing.methods import METHODS
 from lapwing.methods.about import described
-from lapwing.papers.experiments import Summary, collected, experiments, group, sentence, tallies
-from lapwing.papers.experiments._guide._standing import Row, cells, dots, is_new, quantities, rows, signed
+from lapwing_papers.experiments import Summary, collected, experiments, sentence, tallies
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import guide  # noqa: E402
+from guide._standing import Row, cells, dots, is_new, quantities, rows, signed  # noqa: E402
+
 RESULTS: dict[str, Any] = {"kept": True}  # where collected() finds them
 OF_METHODS = re.compile(
     r"(^(?:<!-- |\.\. )written by docs/tables\.py[^\n]*\n).*?(^[^\n]*end of docs/tables\.py)", re.S | re.M
@@ -104,7 +109,7 @@ HEAD = ["method", "labels", "mean", "to the strongest rival", "wins / ties / los
 @cache
 def summaries() -> dict[str, Summary]:
     """What is known of each task."""
-    found = collected(group("guide"), **RESULTS)
+    found = collected(guide.experiments().values(), **RESULTS)
     return {summary.experiment.name.removeprefix("guide-"): summary for summary in found}
 
 
@@ -246,7 +251,7 @@ def draw() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Write the tables of the pages.")
-    parser.add_argument("--results", metavar="FOLDER", help="of a run; else the results that come with lapwing")
+    parser.add_argument("--results", metavar="FOLDER", help="of a run; else the kept results")
     given = parser.parse_args(arguments)
     if given.results:
         RESULTS.clear()

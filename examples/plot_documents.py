@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from lapwing.papers.datasets import available, load
+from lapwing_papers.datasets import available, load
 
 
 def tdt2(n_per_class=200):

@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import fetch_olivetti_faces, load_digits
 
-from lapwing.papers.datasets import available, load
+from lapwing_papers.datasets import available, load
 
 
 def pictures():

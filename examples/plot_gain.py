@@ -26,7 +26,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from lapwing import LPP, KernelLPP
 from lapwing.metrics import recall_at_k
-from lapwing.papers.datasets import available, load
+from lapwing_papers.datasets import available, load
 
 collection = "ar"  # or "orl", "yale_b", "pie"
 faces = "file" in available()[collection].values()

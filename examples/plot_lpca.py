@@ -20,8 +20,8 @@ from sklearn.decomposition import PCA
 
 from lapwing import LPCA
 from lapwing.graphs import CodingLength
-from lapwing.papers.datasets import make_patch, make_perturbed_line
 from lapwing.rows import Rows
+from lapwing_papers.datasets import make_patch, make_perturbed_line
 
 
 def draw_line(ax, centre, direction, length, **options):

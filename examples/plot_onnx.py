@@ -3,9 +3,9 @@ How do I ship a model without shipping Python?
 ==============================================
 
 A fitted pipeline can be written as ONNX, a file format that runtimes for C++, C#, Java,
-JavaScript and phones read. :func:`lapwing.to_onnx` writes lapwing's linear methods
-together with scikit-learn's scalers, imputers and nearest-neighbour classifiers. This
-example writes one, runs it in onnxruntime, and looks at how much the answers differ.
+JavaScript and phones read. :func:`lapwing.to_onnx` writes lapwing's linear and kernel
+methods, and the steps of scikit-learn around them by skl2onnx. This example writes one,
+runs it in onnxruntime, and looks at how much the answers differ.
 """
 
 # %%
@@ -47,7 +47,7 @@ print(f"accuracy on new digits, in Python: {model.score(X_test, y_test):.4f}")
 # in memory, which is what we need here. The extra ``onnx`` has to be installed. If it
 # is not, the example says so and stops here.
 
-has_onnx = find_spec("onnx") is not None and find_spec("onnxruntime") is not None
+has_onnx = all(find_spec(name) is not None for name in ("skl2onnx", "onnxruntime"))
 if has_onnx:
     projection, classifier = (
         lapwing.to_onnx(fitted).SerializeToString() for fitted in (reducer, model)
@@ -57,14 +57,15 @@ if has_onnx:
     )
 else:
     print(
-        "onnx or onnxruntime is not installed: pip install 'lapwing[onnx]'. Nothing is written below."
+        "skl2onnx or onnxruntime is not installed: pip install 'lapwing[onnx]'. Nothing is written below."
     )
 
 # %%
 # The runtime
 # -----------
 # onnxruntime knows nothing of scikit-learn or lapwing. The input is called ``X`` and
-# holds single precision numbers. A projection has the output ``Y``, and a classifier
+# holds single precision numbers, or double precision ones with
+# ``to_onnx(model, dtype="float64")``. A projection has the output ``Y``, and a classifier
 # has ``label`` and ``probabilities``.
 
 if has_onnx:
@@ -92,7 +93,7 @@ if has_onnx:
 
 # %%
 # The left picture shows that both give the same coordinates. The right one shows how
-# small the differences are: they are those of single precision, in which ONNX computes.
+# small the differences are: they are those of single precision.
 
 if has_onnx:
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3.4), layout="constrained")
@@ -141,5 +142,6 @@ if has_onnx:
 #   gets in Python. A row that has two classes equally near can get the other label.
 # - One row at a time, the runtime is far quicker, because Python checks every input
 #   anew.
-# - Only linear methods and feature scores can be written. ``to_onnx`` raises an error
-#   that names the step that it cannot write.
+# - Linear methods, kernel methods and feature scores can be written, and maps that place
+#   each sample on its own cannot. ``to_onnx`` raises an error that names the step that it
+#   cannot write.

@@ -100,9 +100,6 @@ for ax in axes:
 plt.show()
 
 # %%
-# :func:`lapwing.cost.estimate_cost` predicts the time and the memory of a fit before
-# you begin.
-#
 # What to take home
 # -----------------
 # - A sample of queries takes a share of the time. The share falls as rows become many,

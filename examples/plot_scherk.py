@@ -20,7 +20,7 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 
-from lapwing.papers.datasets import make_scherk
+from lapwing_papers.datasets import make_scherk
 
 n, k = 1200, 15
 surfaces = {off: make_scherk(n, n_outliers=off, random_state=0) for off in (0, 5)}

@@ -8,9 +8,30 @@ from oracles import laplacian
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from lapwing import L21PCA, LPI, RobustGLPCA
 from lapwing.graphs import Graph
-from lapwing.papers.published import published
 from lapwing.problem import degree_sum, laplacian_sum
+
+# What the papers use where the defaults may differ: columns as they are, directions of unit length, no ridge, graphs added as
+# they are written.
+SETTINGS = {
+    "standardize": False,
+    "center": "auto",
+    "scaling": "unit",
+    "ridge": 0.0,
+    "normalize": None,
+    "gamma": "scale",
+    "unit_rows": False,
+}
+OWN = {LPI: {"ridge": 10.0}, L21PCA: {"center": "mean"}, RobustGLPCA: {"center": "mean"}}
+
+
+def published(method, *args, **params):
+    """The method with the given parameters, and with the papers' settings for those that are not given."""
+    accepted = signature(method).parameters
+    given = signature(method).bind_partial(*args, **params).arguments
+    settings = SETTINGS | OWN.get(method, {})
+    return method(**{name: value for name, value in settings.items() if name in accepted} | given)
 
 
 def literal(method, *args, **params):

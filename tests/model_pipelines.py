@@ -64,18 +64,20 @@ NUMERIC = [
     make_pipeline(OneHotEncoder(handle_unknown="ignore", sparse_output=False), LPP(2)),
 ]
 FINAL = [
-    make_pipeline(StandardScaler(), LPP(3), KNeighborsClassifier(3)),
+    make_pipeline(StandardScaler(), LPP(3), KNeighborsClassifier(3, algorithm="brute")),
     make_pipeline(LPP(3), KMeans(3, random_state=0, n_init=1)),
     make_pipeline(LPP(3), MiniBatchKMeans(3, random_state=0, n_init=1)),
     make_pipeline(MMC(2), LogisticRegression()),
-    make_pipeline(LPP(2), KNeighborsRegressor(4)),
-    SemiSupervised(make_pipeline(StandardScaler(), LPP(2, graph="semi")), KNeighborsClassifier(3)),
+    make_pipeline(LPP(2), KNeighborsRegressor(4, algorithm="brute")),
+    SemiSupervised(make_pipeline(StandardScaler(), LPP(2, graph="semi")), KNeighborsClassifier(3, algorithm="brute")),
     make_pipeline(StandardScaler(), SemiSupervised("passthrough")),
 ]
-KEPT_ONLY = [  # which ONNX has not
+KEPT_ONLY = [
     make_pipeline(KernelLPP(3), NearestCentroid()),
     make_pipeline(KernelPCA(5, kernel="rbf"), LinearDiscriminantAnalysis()),
-    make_pipeline(StandardScaler(), LPP(3), KNeighborsClassifier(3, weights="distance", metric="manhattan")),
+    make_pipeline(
+        StandardScaler(), LPP(3), KNeighborsClassifier(3, algorithm="brute", weights="distance", metric="manhattan")
+    ),
     make_pipeline(OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), LPP(2)),
     make_pipeline(Gower([1]), LPP(2)),
 ]

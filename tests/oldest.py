@@ -1,4 +1,4 @@
-"""Prints the oldest releases that ``pyproject.toml`` allows, as constraints for pip: ``make test-oldest`` installs them."""
+"""Prints the oldest releases that both ``pyproject.toml`` allow, as constraints for pip: ``make test-oldest`` installs them."""
 
 import re
 import tomllib
@@ -14,7 +14,10 @@ def oldest(requirements):
 
 
 if __name__ == "__main__":
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    of_extras = [requirement for name in extras if name != "gpu" for requirement in extras[name]]  # torch once
-    print(*oldest(project["dependencies"] + of_extras), sep="\n")
+    root, found = Path(__file__).parents[1], set()
+    for file in (root / "pyproject.toml", root / "papers" / "pyproject.toml"):
+        project = tomllib.loads(file.read_text())["project"]
+        extras = project["optional-dependencies"]
+        of_extras = [requirement for name in extras if name != "gpu" for requirement in extras[name]]  # torch once
+        found.update(oldest(project["dependencies"] + of_extras))
+    print(*sorted(found), sep="\n")

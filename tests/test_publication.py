@@ -22,6 +22,7 @@ def commands(workflow):
 
 def test_one_version():
     assert CITATION["version"] == PROJECT["version"]
+    assert tomllib.loads((ROOT / "papers" / "pyproject.toml").read_text())["project"]["version"] == PROJECT["version"]
     assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == PROJECT["version"]
     assert CITATION["license"] == PROJECT["license"]
 

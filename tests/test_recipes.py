@@ -125,7 +125,14 @@ def isoprojection():
     assert_allclose(-model.eigenvalues_, values, rtol=1e-8)
 
 
-DEFINITIONS = [pca, lda, kernel_lda, slpp, dlpp, laplacianfaces, cca, sfa, tica, isoprojection]
+def descended():
+    pytest.importorskip("pynndescent")
+    rows, names = o.blobs(2000, 7)[0], made("descended")
+    exact = names["LPP"](2, graph=names["KNN"](10)).fit(rows)
+    agrees(names["descended"].fit(rows), exact.components_.T, 0.01)
+
+
+DEFINITIONS = [pca, lda, kernel_lda, slpp, dlpp, laplacianfaces, cca, sfa, tica, isoprojection, descended]
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda check: check.__name__)

@@ -9,8 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
+import lapwing
 import lapwing2
 from lapwing2.methods import LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore
 
@@ -52,8 +54,17 @@ BARS = {
     "new rows": (eigenmaps, lambda model: model.transform(X[600:700]), 30, 40, 8),
     "TSA": (None, lambda _: TSA(3).fit(DIGITS.images), 70, None, None),
     "LaplacianScore": (None, lambda _: LaplacianScore(3).fit(X), 70, None, None),
+    "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),
     "transform": (lambda: LPP(10).fit(X), lambda model: model.transform(X), 8, 10, 4),
 }
+
+
+LINES = 31_500  # of the library, docstrings and comments included; papers are a distribution of their own
+SOURCE = Path(lapwing.__file__).parent
+
+
+def test_lines():
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in SOURCE.rglob("*.py")) <= LINES
 
 
 @pytest.mark.parametrize("name", BARS)

@@ -17,9 +17,9 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 
-from lapwing.papers.experiments import _glpca as paper
-from lapwing.papers.experiments import get
-from lapwing.papers.experiments._data import dataset
+from lapwing_papers.experiments import _glpca as paper
+from lapwing_papers.experiments import get
+from lapwing_papers.experiments._data import dataset
 
 Data = tuple[np.ndarray, np.ndarray]
 STARTS, LABELINGS = 10, 3

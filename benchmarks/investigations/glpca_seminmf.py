@@ -18,9 +18,9 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lapwing.papers.experiments import _glpca as paper
-from lapwing.papers.experiments import get
-from lapwing.papers.factorisation import SemiNMF
+from lapwing_papers.experiments import _glpca as paper
+from lapwing_papers.experiments import get
+from lapwing_papers.factorisation import SemiNMF
 
 STARTS = 3
 PRINTED = get("glpca-table-3-seminmf").published

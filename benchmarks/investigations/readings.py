@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lapwing.papers.experiments import Summary, collected, get
+from lapwing_papers.experiments import Summary, collected, get
 
 
 def readings(name: str, known: list[str]) -> list[str]:

@@ -22,8 +22,8 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 
 from lapwing.metrics import clustering_accuracy
-from lapwing.papers.experiments import _thesis_text as thesis
-from lapwing.papers.experiments import get
+from lapwing_papers.experiments import _thesis_text as thesis
+from lapwing_papers.experiments import get
 
 STARTS = 10
 #: By corpus, numbers of classes and how many draws of so many classes are taken: draws of few differ much.

@@ -23,9 +23,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 from lapwing.graphs import KNN
 from lapwing.methods import LPP, LaplacianScore
 from lapwing.metrics import clustering_accuracy
-from lapwing.papers.experiments import _thesis as thesis
-from lapwing.papers.experiments._clustering import drawn
-from lapwing.papers.published import published
+from lapwing_papers.experiments import _thesis as thesis
+from lapwing_papers.experiments._clustering import drawn
+from lapwing_papers.published import published
 
 Data = tuple[np.ndarray, np.ndarray]
 CLASSES, DRAWS, STARTS = (5, 10, 30, 68), 6, 10

@@ -20,11 +20,11 @@ from sklearn.preprocessing import normalize
 
 from lapwing.graphs import KNN
 from lapwing.methods import LPP
-from lapwing.papers.experiments import _thesis_text as thesis
-from lapwing.papers.experiments import collected, get
-from lapwing.papers.published import published
-from lapwing.papers.retrieval import neighborhood_accuracy
 from lapwing.rows import Rows
+from lapwing_papers.experiments import _thesis_text as thesis
+from lapwing_papers.experiments import collected, get
+from lapwing_papers.published import published
+from lapwing_papers.retrieval import neighborhood_accuracy
 
 NAME = "reuters"
 

@@ -16,11 +16,11 @@ from sklearn.preprocessing import normalize
 
 from lapwing.graphs import KNN
 from lapwing.methods import LPP
-from lapwing.papers.experiments import _thesis_text as thesis
-from lapwing.papers.experiments import get
-from lapwing.papers.experiments._data import dataset
-from lapwing.papers.published import published
 from lapwing.rows import Rows
+from lapwing_papers.experiments import _thesis_text as thesis
+from lapwing_papers.experiments import get
+from lapwing_papers.experiments._data import dataset
+from lapwing_papers.published import published
 
 N_TRAIN, WORDS, DIMENSIONS = 500, thesis.WORDS, (100, 200, 400, 700, 1000)
 PRINTED = get("thesis-table-2.2").published["accuracy"][thesis.PAPERS_WORDS]

@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
-from lapwing.papers.experiments import _thesis as thesis
-from lapwing.papers.experiments import get
+from lapwing_papers.experiments import _thesis as thesis
+from lapwing_papers.experiments import get
 
 SPLITS, TRAINING = 5, (5, 10, 20, 30)
 PRINTED = get("thesis-table-7.1").published["error"]

@@ -1,6 +1,6 @@
 """A literal that is the name of something in the reference becomes a link to its page.
 
-``LPP`` and ``graphs.KNN`` in any page, docstring or example do; a function only with its module (``cost.estimate_cost``), since
+``LPP`` and ``graphs.KNN`` in any page, docstring or example do; a function only with its module (``comparison.compare``), since
 ``load`` or ``compare`` alone may be a word of the command line. Headings, links and the thing's own page stay as they are.
 
 A role may name anything by the end of its full name (``:func:`recall_at_k```), from any page, where only one thing ends so.
@@ -9,6 +9,7 @@ A role may name anything by the end of its full name (``:func:`recall_at_k```), 
 from docutils import nodes
 from sphinx.util.nodes import make_refnode
 
+OURS = ("lapwing.", "lapwing_papers.")
 NOT_HERE = (nodes.title, nodes.reference, nodes.term)
 
 
@@ -26,7 +27,7 @@ def link_names(app, doctree, docname):
     known = {
         spelling: (name, entry)
         for name, entry in sorted(app.env.get_domain("py").objects.items(), reverse=True)  # the shorter path wins
-        if entry.objtype in {"class", "function"} and name.startswith("lapwing.") and not entry.aliased
+        if entry.objtype in {"class", "function"} and name.startswith(OURS) and not entry.aliased
         for spelling in spellings(name, entry.objtype)
     }
     for literal in list(doctree.findall(nodes.literal)):
@@ -51,7 +52,7 @@ def by_its_end(app, env, node, contnode):
     ends = {
         (entry.docname, entry.node_id)
         for name, entry in env.get_domain("py").objects.items()
-        if node.get("refdomain") == "py" and name.startswith("lapwing.") and name.endswith(f".{target}")
+        if node.get("refdomain") == "py" and name.startswith(OURS) and name.endswith(f".{target}")
     }
     if len(ends) != 1:
         return None

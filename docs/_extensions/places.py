@@ -2,8 +2,8 @@
 
 ``{line}`graphs/_weights.py::heat_weights``` is the first line of that function, class, method or constant;
 ``{line}`graphs/_weights.py::heat_weights np.exp``` is the first line in it that holds ``np.exp``. Paths begin in
-``src/lapwing``, or with ``tests/``. What is not there is a warning, and so fails the build. Each file that is referred to
-becomes a page.
+``src/lapwing``, or with ``tests/`` or ``papers/``. What is not there is a warning, and so fails the build. Each file that is
+referred to becomes a page.
 """
 
 from docutils import nodes

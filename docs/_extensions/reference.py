@@ -23,16 +23,15 @@ FOR_AUTHORS = {
         "beside_columns",
         "categorical_columns",
         "fitted",
-        "grams",
         "links",
         "new_links",
         "patches",
     ),
     *("require_blocks", "resolved", "searches", "signed", "term", "terms", "view", "weights_at", "weights_matrix"),
     *("counts_pairs", "indexes_rows", "is_laplacian", "is_of_classes", "is_semidefinite", "learns"),
-    *("reads_features", "reads_kernel", "reads_labels", "reads_targets"),
+    *("reads_features", "reads_labels", "reads_targets"),
     # of methods
-    *("default_graph", "fitted_width", "is_nested", "n_neighbors", "preprojection", "rows", "samples_rows", "try_out"),
+    *("default_graph", "fitted_width", "is_nested", "n_neighbors", "preprojection", "rows", "samples_rows"),
     "why_unweighted",
 }
 INITIAL = re.compile(r"^(\s*\.\. \[\w+\] )(?=[A-Z]\. )")

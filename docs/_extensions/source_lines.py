@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def file_of(path):
-    return ROOT / path if path.startswith("tests/") else ROOT / "src" / "lapwing" / path
+    return ROOT / path if path.startswith(("tests/", "papers/")) else ROOT / "src" / "lapwing" / path
 
 
 def names(node):

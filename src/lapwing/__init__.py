@@ -4,42 +4,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._checkpoint import checkpoint as checkpoint
     from .devices import to_numpy as to_numpy
     from .inspection import loadings as loadings
     from .inspection import stability as stability
     from .methods import *  # noqa: F403
+    from .onnx import to_onnx as to_onnx
     from .persistence import load as load
     from .persistence import save as save
-    from .persistence import to_onnx as to_onnx
     from .persistence import to_torch as to_torch
     from .reducers import UnitsWarning as UnitsWarning
     from .reducers import verify as verify
     from .solvers import Certificate as Certificate
     from .solvers import CertificateWarning as CertificateWarning
 
-_FILES = ("load", "save", "to_onnx", "to_torch")
+_FILES = ("load", "save", "to_torch")
 _ELSEWHERE = {
     "Certificate": "solvers",
     "CertificateWarning": "solvers",
     "UnitsWarning": "reducers",
-    "checkpoint": "_checkpoint",
     "loadings": "inspection",
     "stability": "inspection",
     "to_numpy": "devices",
+    "to_onnx": "onnx",
     "verify": "reducers",
 }
 _PARTS = (
     "blocks",
     "clustering",
     "comparison",
-    "cost",
     "devices",
     "graphs",
     "inspection",
     "methods",
     "metrics",
-    "papers",
     "persistence",
     "plots",
     "report",

@@ -138,7 +138,7 @@ def moved(model: Any, change: Callable[[Any], Any]) -> Any:
     """A copy of an estimator, with ``change`` applied to the arrays among its attributes and among those of its parts."""
     other = copy(model)
     for name, value in vars(model).items():
-        if is_learnt(name) or name == "steps":
+        if is_learnt(name) or name in ("steps", "transformer_list"):
             setattr(other, name, mapped(value, change))
     return other
 

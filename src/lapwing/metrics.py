@@ -14,12 +14,10 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ._validation import check_count, check_in_memory
-from .neighbors import chi2_distances
 from .operators import Array, row_blocks
 from .rows import spread_rows
 
 __all__ = [
-    "chi2_distances",
     "clustering_accuracy",
     "continuity",
     "mean_average_precision",

@@ -49,7 +49,6 @@ class Rows:
     ids: Any = None  # the names of the rows, the index of that data frame
     beside: np.ndarray | None = None  # the places of columns that graphs read and maps do not
     is_learnt = False  # whether graphs have learnt from these rows already
-    recall = 0.95  # the recall that approximate searches aim at, where the graph does not say
 
     def __init__(self, X: Array, y: Any = None, *, n_fitted: int | None = None):
         self.X, self.y = canonical(X), y
@@ -59,8 +58,6 @@ class Rows:
         self.n_fitted = self.n if n_fitted is None else n_fitted  # the rows after these are new
         self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
         self._kept: dict[Hashable, Any] = {}
-        self.times: dict[str, float] = {}  # seconds of the parts of a fit
-        self.measured: dict[str, float] = {}  # what searches found out about themselves
 
     @classmethod
     def validated(cls, X: Any, y: Any = None) -> Rows:
@@ -77,7 +74,7 @@ class Rows:
 
     def _take_over(self, rows: Rows) -> None:
         """Store what is known of the rows that these were made of."""
-        self._rows_given, self.recall = rows.given, rows.recall
+        self._rows_given = rows.given
         self.frame, self.ids, self.beside = rows.frame, rows.ids, rows.beside
 
     def fitted(self) -> Rows:
@@ -199,19 +196,6 @@ class Rows:
         if self.norms.any() and not in_range(dtype, squares):
             raise ValueError(OUT_OF_RANGE)
 
-    def require_kernel(self) -> None:
-        X = self.X
-        if sparse.issparse(X) or X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f'kernel="precomputed" needs X to be a symmetric kernel matrix, a dense square one; it has shape {X.shape}'
-            )
-        largest = np.abs(X - X.T).max()
-        if largest > max(1e-8, equal_within(X.dtype)) * np.abs(X).max():
-            raise ValueError(
-                f'kernel="precomputed" needs X to be a symmetric kernel matrix; it is not symmetric (largest difference '
-                f"{largest:.3g}): pass (K + K.T) / 2"
-            )
-
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         """The squared Euclidean distances of some rows from each other."""
         centred = self.centred[rows]
@@ -298,7 +282,7 @@ class RowsWithout(Rows):
         X = rows.X @ sparse.diags_array(kept.astype(rows.X.dtype)) if sparse.issparse(rows.X) else rows.X * kept
         super().__init__(X, rows.y)
         self._take_over(rows)
-        self.times, self.beside = rows.times, columns
+        self.beside = columns
 
     @property
     def given(self) -> Array:
@@ -312,7 +296,7 @@ class KernelRows(Rows):
 
     def __init__(self, K: np.ndarray, y: Any = None):
         super().__init__(K, y)
-        self.require_kernel()
+        _require_kernel(self.X)
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -330,6 +314,19 @@ class KernelRows(Rows):
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         return kernel_distances(self.X[np.ix_(rows, rows)]) ** 2
+
+
+def _require_kernel(X: Array) -> None:
+    if sparse.issparse(X) or X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f'kernel="precomputed" needs X to be a symmetric kernel matrix, a dense square one; it has shape {X.shape}'
+        )
+    largest = np.abs(X - X.T).max()
+    if largest > max(1e-8, equal_within(X.dtype)) * np.abs(X).max():
+        raise ValueError(
+            f'kernel="precomputed" needs X to be a symmetric kernel matrix; it is not symmetric (largest difference '
+            f"{largest:.3g}): pass (K + K.T) / 2"
+        )
 
 
 def kernel_distances(K: np.ndarray) -> np.ndarray:

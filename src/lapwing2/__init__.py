@@ -3,7 +3,19 @@
 from importlib import import_module
 from typing import Any
 
-_PARTS = ("auto", "data", "graphs", "maps", "methods", "neighbors", "operators", "problem", "reducers", "solvers")
+_PARTS = (
+    "auto",
+    "clustering",
+    "data",
+    "graphs",
+    "maps",
+    "methods",
+    "neighbors",
+    "operators",
+    "problem",
+    "reducers",
+    "solvers",
+)
 _ELSEWHERE = {"Certificate": "solvers", "CertificateWarning": "solvers", "UnitsWarning": "auto"}
 
 

@@ -36,14 +36,16 @@ ALL = slice(None)
 KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
 
-def validated(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True) -> Data:
+def validated(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
+) -> Data:
     """X as a Data. This is the one place that asks what X is."""
     kind = KINDS.get(type(X).__module__.partition(".")[0])
     if kind:
         return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting)
     if isinstance(X, str | PathLike):
         raise TypeError(f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X")
-    given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": 2 if fitting else 1}
+    given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
     if not estimator._takes_sparse:
         del options["accept_sparse"]
     try:
@@ -55,13 +57,13 @@ def validated(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, 
         reword_text_error(error)
         raise
     if sample_weight is not None:
-        X, y, sample_weight = _with_weight(X, y, sample_weight)
+        X, y, sample_weight = _with_weight(X, y, sample_weight, least or 2)
     data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
     data.given = given
     return data
 
 
-def _with_weight(X: Array, y: Any, weights: Any) -> tuple[Array, Any, np.ndarray]:
+def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray]:
     """The rows whose weight is not 0, their labels and their weights."""
     n = X.shape[0]
     weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -76,7 +78,7 @@ def _with_weight(X: Array, y: Any, weights: Any) -> tuple[Array, Any, np.ndarray
         raise ValueError(
             "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
         )
-    if there.size < 2:
+    if there.size < least:
         raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
     if there.size == n:
         return X, y, weights
@@ -127,6 +129,7 @@ class Data:
     def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None, source: Data | None = None):
         self.X, self.y, self.weights = X, y, weights
         self.n, self.d = X.shape
+        self.dtype, self.is_wide = X.dtype, X.shape[0] < X.shape[1]
         self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
         self._step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))  # rows that are computed with at a time
         self._mean: np.ndarray | None = None
@@ -214,7 +217,7 @@ class Data:
         """
         if about is self._mean and self._gram is not None:
             return self._gram
-        total, wide = np.zeros((min(self.n, self.d),) * 2), self.n < self.d
+        total, wide = np.zeros((min(self.n, self.d),) * 2), self.is_wide
         roots = None if self.weights is None else np.sqrt(self.weights)[:, None]
         step = max(1, 2 * BLOCK_BYTES // (8 * self.n)) if wide else self._step
         for start in range(0, self.d if wide else self.n, step):
@@ -287,7 +290,7 @@ class Data:
             if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
                 Q[i] = rest / length
         Q = Q.T
-        if self._gram is not None and self.n >= self.d:
+        if self._gram is not None and not self.is_wide:
             return np.einsum("ij,ij->j", Q, self._gram @ Q) / np.trace(self._gram)
         if sparse.issparse(self.X):
             roots = 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
@@ -335,7 +338,7 @@ class Data:
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
-        if self.n < self.d and self.n <= GRAM_ROWS:
+        if self.is_wide and self.n <= GRAM_ROWS:
             return _by_gram(self.gram(self.mean()), queries, members, m, self.d)
         if queries.size * members.size >= TILED_PAIRS and is_worth_tiles(self.X, queries.size * members.size, m):
             return by_tiles(self.X, queries, members, m)
@@ -407,6 +410,16 @@ class Data:
         return squared_lengths(self.X)
 
     @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        """The squared distances of the rows from their mean."""
+        mean, found = self.mean(), np.empty(self.n)
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            part = self._part(rows, ALL, mean)
+            found[rows] = np.einsum("ij,ij->i", part, part)
+        return found
+
+    @cached_property
     def unit(self) -> Data:
         """The rows, scaled to unit length; zero rows stay zero."""
         return type(self)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
@@ -427,8 +440,30 @@ class Data:
 
     @cached_property
     def classes(self) -> np.ndarray:
-        """The labels as numbers 0 ... c - 1, and -1 where unknown."""
-        return encode_labels(self.y, self.n)
+        """The labels as numbers 0 ... c - 1, and -1 where unknown. Fewer than two classes raise an error."""
+        y = label_array(self.y, self.n)
+        known = y != -1
+        if not known.any():
+            raise ValueError(
+                "y has no known label: every entry is -1 (unknown); label some samples of at least two classes"
+            )
+        try:
+            names, codes = np.unique(y[known], return_inverse=True)
+        except TypeError as error:
+            kinds = ", ".join(sorted({type(label).__name__ for label in y[known]}))
+            raise ValueError(f"y mixes labels of kinds that have no order ({kinds}); use one kind") from error
+        if names.size == 1 and names[0] in (1, "1", "+1") and not known.all():
+            raise ValueError(
+                "y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1"
+            )
+        if names.size < 2:
+            raise ValueError(
+                f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes, or use "
+                "a method whose graph reads none, such as LPP with KNN"
+            )
+        classes = np.full(self.n, -1, dtype=np.intp)
+        classes[known] = codes
+        return classes
 
     @cached_property
     def class_sizes(self) -> np.ndarray:
@@ -513,7 +548,7 @@ class SparseData(Data):
 
     def gram(self, about: np.ndarray) -> np.ndarray:
         """As for dense rows. A column that is mostly its mean would lose digits in products, so it is centred as a dense one."""
-        if self.n >= self.d or (about is self._mean and self._gram is not None):
+        if not self.is_wide or (about is self._mean and self._gram is not None):
             return super().gram(about)
         X = self.X.astype(np.float64)
         flat = self.n * about**2 > 0.5 * np.asarray(X.power(2).sum(axis=0)).ravel()
@@ -590,6 +625,12 @@ class SparseData(Data):
     def _near_origin(self, rows: np.ndarray) -> Array:
         return self._moved[rows]
 
+    @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        mean = self.mean().copy()
+        mean[self._full[0]] = 0.0  # these columns are about their mean already
+        return squared_lengths(self._moved) - 2 * (self._moved @ mean) + mean @ mean
+
     def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return np.sqrt(squared_lengths(self.X[i].astype(np.float64) - self.X[j].astype(np.float64)))
 
@@ -632,6 +673,11 @@ class KernelData(Data):
     @cached_property
     def squares(self) -> np.ndarray:
         return np.maximum(np.diagonal(self.X), 0).astype(np.float64)
+
+    @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        K = self.X.astype(np.float64, copy=False)
+        return np.diagonal(K) - 2 * K.mean(axis=0) + K.mean()
 
     @cached_property
     def unit(self) -> KernelData:
@@ -691,11 +737,8 @@ def unit_rows(X: Array, lengths: np.ndarray) -> Array:
     return unit
 
 
-def encode_labels(y: Any, n: int) -> np.ndarray:
-    """Labels as integers 0 ... c - 1, with -1 for unknown. Fewer than two classes raise an error.
-
-    NumPy and files turn -1 among words into the word "-1", which is turned back.
-    """
+def label_array(y: Any, n: int) -> np.ndarray:
+    """Labels of n samples in one dimension, -1 where unknown; NumPy and files turn that into "-1" among words."""
     if y is None:
         raise ValueError(
             "the method or its graph requires y to be passed, but the target y is None; pass class labels (-1 marks an unknown "
@@ -723,25 +766,4 @@ def encode_labels(y: Any, n: int) -> np.ndarray:
     if y.dtype.kind in "OU":
         y = y.astype(object)
         y[y == "-1"] = -1
-    known = y != -1
-    if not known.any():
-        raise ValueError(
-            "y has no known label: every entry is -1 (unknown); label some samples of at least two classes"
-        )
-    try:
-        names, codes = np.unique(y[known], return_inverse=True)
-    except TypeError as error:
-        kinds = ", ".join(sorted({type(label).__name__ for label in y[known]}))
-        raise ValueError(f"y mixes labels of kinds that have no order ({kinds}); use one kind") from error
-    if names.size == 1 and names[0] in (1, "1", "+1") and not known.all():
-        raise ValueError(
-            "y holds exactly the labels -1 and +1, but -1 means unknown here; relabel the classes as 0 and 1"
-        )
-    if names.size < 2:
-        raise ValueError(
-            f"y has one class only ({names[0]}), so there is nothing to tell apart; pass at least two classes, or use "
-            "a method whose graph reads none, such as LPP with KNN"
-        )
-    classes = np.full(n, -1, dtype=np.intp)
-    classes[known] = codes
-    return classes
+    return y

@@ -149,7 +149,7 @@ def linear(data: Any, keep: Keep, centre: Centre) -> Coordinates:
     plain = data.mean()
     mean = np.zeros(data.d) if centre.at_origin else plain if centre.degrees is None else data.mean(centre.degrees)
     whole = keep.share is None and centre.is_seen and not keep.principal
-    if whole and (data.is_large or data.n >= data.d):
+    if whole and (data.is_large or not data.is_wide):
         return Coordinates(data, mean, np.transpose, mean)
     about = mean if whole and centre.at_origin else plain
     values, total, N, C = directions(data, about, keep)
@@ -173,12 +173,12 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
         values, total, vectors = few
     else:
         G = data.gram(about)
-        floor = rounding(data.X.dtype, np.trace(G) + data.size * (about @ about))
+        floor = rounding(data.dtype, np.trace(G) + data.size * (about @ about))
         values, vectors = np.linalg.eigh(G)
         rank, total = numerical_rank(values, floor), float(np.maximum(values, 0).sum())
         values, vectors = values[::-1][:rank], vectors[:, ::-1]
     p = keep.kept(values, total)
-    if len(vectors) == data.d and data.d <= data.n:
+    if not data.is_wide:
         return values, total, vectors[:, :p], None
     sigma, roots = np.sqrt(values[:p]), 1.0 if data.weights is None else np.sqrt(data.weights)[:, None]
     C, F = roots * vectors[:, :p] / sigma, vectors[:, :p] * sigma / roots
@@ -186,7 +186,7 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     if sigma.min() < SHORT * sigma.max():  # the Gram matrix holds squares, and has few digits for short directions
         R = np.linalg.cholesky(N.T @ N).T
         N, F = solve_triangular(R, N.T, trans="T").T, F @ R.T
-    return values, total, N, F.astype(data.X.dtype, copy=False)
+    return values, total, N, F.astype(data.dtype, copy=False)
 
 
 def rounding(dtype: Any, squares: float) -> float:
@@ -212,7 +212,7 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
         keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
     total = float(data.spread(about, np.ones(data.n)).sum())
     gram = _gram_operator(data, about)
-    floor = rounding(data.X.dtype, total + data.size * (about @ about))
+    floor = rounding(data.dtype, total + data.size * (about @ about))
     count = max(keep.at_most or 128, 0 if is_sparse else FEWEST_FOUND)
     while True:
         count = min(count, side - 1)
@@ -236,7 +236,7 @@ def _gram_operator(data: Any, about: np.ndarray) -> LinearOperator:
     F = data.centred(about)
     if data.weights is not None:
         F = aslinearoperator(sparse.diags_array(np.sqrt(data.weights))) @ F
-    return F @ F.T if data.n < data.d else F.T @ F
+    return F @ F.T if data.is_wide else F.T @ F
 
 
 def _largest(gram: LinearOperator, k: int) -> tuple[np.ndarray, np.ndarray]:

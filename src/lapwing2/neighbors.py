@@ -45,6 +45,10 @@ class Request(NamedTuple):
         """Whether neighbours are searched for fewer than all n rows."""
         return self.queries is not None and self.queries < n
 
+    def rows_per_query(self, n: float) -> float:
+        """How many of the n rows each row that is searched for stands for."""
+        return n / self.queries if self.queries is not None and self.queries < n else 1.0
+
     def checked(self, n: int) -> Request:
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
         check_choice("among", self.among, AMONG)
@@ -83,6 +87,10 @@ def find(data: Any, request: Request) -> Edges:
     """Edges to the k nearest other rows of each row that is asked for: of all, of the same class, or of other classes."""
     if hasattr(request.search, "get_params"):
         return _by_transformer(data, request)
+    if request.queries is not None and (is_named(request.metric, "precomputed") or not data.has_features):
+        raise ValueError(
+            f"queries={request.queries} needs features, and X holds distances or a kernel; leave queries out"
+        )
     everyone = np.arange(data.n)
     queries = everyone if request.queries is None else sample(data.n, request.queries, request.random_state)
     if request.among == "all":
@@ -117,17 +125,22 @@ def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray
         cols, beyond = np.broadcast_to(members, (queries.size, m)), np.full(queries.size, np.inf)
     else:
         cols, beyond = data.candidates(queries, members, m)
-    found, d = choose(cols, data.distances(queries, cols), k)
-    doubt = np.flatnonzero(beyond <= d[:, -1] * (1 + 2 * TIE))
+    lengths = data.distances(queries, cols)
+    if cosine:  # of unit rows, half the squared distance is one minus the cosine
+        lengths, beyond = np.where(lengths**2 / 2 <= PARALLEL, 0.0, lengths**2 / 2), beyond**2 / 2
+    found, d = choose(cols, lengths, k)
+    doubt = np.flatnonzero(beyond <= np.maximum(d[:, -1] * (1 + 2 * TIE), PARALLEL if cosine else 0.0))
     for some in np.array_split(doubt, 1 + doubt.size // DOUBTFUL_ROWS) if doubt.size else ():
-        near = data.within_radius(queries[some], members, d[some, -1] * (1 + 2 * TIE))
+        reach = d[some, -1] * (1 + 2 * TIE)
+        near = data.within_radius(queries[some], members, np.sqrt(2 * np.maximum(reach, PARALLEL)) if cosine else reach)
         # Filled up with the row itself, which is infinitely far.
         cols = np.repeat(queries[some, None], max(map(len, near)), axis=1)
         for row, own in zip(cols, near, strict=True):
             row[: len(own)] = own
-        found[some], d[some] = choose(cols, data.distances(queries[some], cols), k)
-    if cosine:  # of unit rows, half the squared distance is one minus the cosine
-        d = np.where(d * d / 2 <= PARALLEL, 0.0, d * d / 2)
+        lengths = data.distances(queries[some], cols)
+        if cosine:
+            lengths = np.where(lengths**2 / 2 <= PARALLEL, 0.0, lengths**2 / 2)
+        found[some], d[some] = choose(cols, lengths, k)
     return np.repeat(queries, k), found.ravel(), d.ravel()
 
 

@@ -229,7 +229,7 @@ def diagonal(values: np.ndarray) -> Structured:
 
 def identity(n: int) -> Structured:
     """The n x n identity."""
-    return diagonal(np.ones(n))
+    return Structured(n, diag=np.ones(n))
 
 
 def laplacian(W: Any) -> tuple[Structured, Structured]:

@@ -227,12 +227,6 @@ def test_graphs_that_need_all_rows(name, tmp_path):
         clone(model).fit(blocks, y)
 
 
-def test_a_metric_that_cannot_be_sampled():
-    X, _ = data()
-    with memory(X), pytest.raises(ValueError, match='queries=20 does not go with metric="chi2"'):
-        LPP(2, graph=KNN(4, metric="chi2", queries=20)).fit(zarr.array(np.abs(X), chunks=(90, D)))
-
-
 def test_the_margin_of_mfa_needs_all_rows():
     X, y = data()
     with memory(X), pytest.raises(ValueError, match=r"ClosestPairs compares.*Repulsion\(15, queries=20_000\)"):

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 pytest.importorskip("PIL")
 from PIL import Image
 from typer.testing import CliRunner

@@ -1,15 +1,19 @@
 """Comparisons against scikit-learn's own cross-validation and measures."""
 
 import dataclasses
+import os
+import signal
+import subprocess
 import sys
 import time
 import types
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import outside
 import pytest
-from joblib import Parallel
+from joblib import Memory, Parallel
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
@@ -25,10 +29,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 
 from lapwing import LPP, KernelLPP
+from lapwing.blocks import _progress
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, left_out, neighborhood_preservation
-from lapwing.comparison._data import Given
-from lapwing.comparison._estimate import estimated_seconds
-from lapwing.comparison._plan import planned
 from lapwing.comparison._run import _worthwhile
 from lapwing.graphs import KNN, Target
 from lapwing.metrics import clustering_accuracy, retrieval_scores
@@ -184,17 +186,22 @@ def test_graph_facts(digits, found):
     assert facts["methods"] == ["LPP", "OLPP", "NPE", "LPDP", "LPP + repulsion"]  # no others have one that attracts
 
 
-def test_one_search_a_fold_and_one_fit_for_many_dimensions(digits, monkeypatch):
-    searches, fits = [], []
-    found = _find._found
+def test_one_fit_serves_all_dimensions_that_share_a_pre_projection(digits, monkeypatch):
+    fits = []
+    solve = LPP._solve
+    monkeypatch.setattr(LPP, "_solve", lambda self, *a: fits.append(self.n_components) or solve(self, *a))
+    compare(*digits, methods=["LPP"], dimensions=[1, 2, 4, 8], cv=2)
+    assert fits[:2] == [8, 8]
+    assert len(fits) < 6  # all data: at most the chosen number and the largest
+
+
+def test_one_search_serves_all_fits_of_a_method_in_a_fold(digits, monkeypatch):
+    searches, found = [], _find._found
     monkeypatch.setattr(
         _find, "_found", lambda sample, search: searches.append(search.n_neighbors) or found(sample, search)
     )
-    solve = LPP._solve
-    monkeypatch.setattr(LPP, "_solve", lambda self, *a: fits.append(self.n_components) or solve(self, *a))
-    compare(*digits, methods=["LPP", "OLPP", "NPE"], dimensions=[1, 2, 4, 8], cv=2)
+    compare(*digits, methods=["OLPP"], dimensions=[1, 2, 4, 8], cv=2)
     assert searches == [5, 5, 5]  # two folds and all data
-    assert fits[:2] == [8, 8]
 
 
 def test_n_jobs_does_not_matter(digits, found):
@@ -394,8 +401,8 @@ def test_progress_and_frame(digits):
     pytest.importorskip("pandas")
     seen = []
     found = compare(*digits, methods=["PCA"], dimensions=[2, 3], cv=2, progress=lambda *step: seen.append(step))
-    assert seen[0] == (0, 3, "this takes a few seconds")
-    assert seen[1:] == [(1, 3, "fold 1: PCA"), (2, 3, "fold 2: PCA"), (3, 3, "all data, part 1")]
+    parts = ["fold 1: all features", "fold 1: PCA", "fold 2: all features", "fold 2: PCA", "all data: PCA", "done"]
+    assert seen == [(i, 5, part) for i, part in enumerate(parts)]
     frame = found.to_frame()
     assert frame.groupby("dimension")["accuracy"].mean()[3] == pytest.approx(found.scores("PCA")[:, 1].mean())
 
@@ -607,8 +614,8 @@ def test_all_features_are_recommended_only_if_nothing_less_is_as_good():
 def test_a_matrix_comes_before_a_kernel():
     found = by_hand({"A": [[0.8, 0.9, 0.9], [0.8, 0.9, 0.9]], "B": [[0.9, 0.9, 0.9], [0.9, 0.9, 0.9]]})
     assert found.choice == ("B", 1)
-    plans = {**found._plans, "B": found._plans["B"]._replace(estimator=KernelLPP())}
-    assert dataclasses.replace(found, _plans=plans).choice == ("A", 2)
+    others = {**found._candidates, "B": found._candidates["B"]._replace(estimator=KernelLPP())}
+    assert dataclasses.replace(found, _candidates=others).choice == ("A", 2)
 
 
 def test_what_readme_recommends_is_known(digits):
@@ -638,28 +645,6 @@ def test_umap_is_compared_where_it_is_installed_and_never_recommended(digits, mo
     found = compare(X, y, methods=["umap", "LDA"], dimensions=[2, 9], cv=2)
     assert {row["method"] for row in found.summary()} == {"UMAP", "LDA"}
     assert found.choice[0] == "LDA"
-
-
-def test_the_time_is_estimated_before(digits, monkeypatch):
-    monkeypatch.setattr("lapwing.comparison._run.SMALL", 0)
-    seen = []
-    compare(*digits, methods=["PCA", "LPP"], dimensions=[2], cv=2, progress=lambda *step: seen.append(step))
-    assert seen[0][2] == "this takes about ten seconds or less"
-    for seconds, words in [(12, "about 10 seconds"), (200, "about 3 minutes")]:
-        monkeypatch.setattr("lapwing.comparison._run.estimated_seconds", lambda *data, seconds=seconds: seconds)
-        compare(*digits, methods=["PCA"], dimensions=[2], cv=2, progress=lambda *step: seen.append(step))
-        assert words in [step for step in seen if step[0] == 0][-1][2]
-
-
-def test_an_estimate_is_of_the_right_size(digits):
-    X, y = (np.concatenate([part] * 3) for part in digits)
-    X = X + np.random.RandomState(0).standard_normal(X.shape)
-    splits = list(StratifiedKFold(3).split(X, y))
-    plans = planned({"PCA": METHODS["PCA"], "MMC": METHODS["MMC"]}, [2, 9], Given(X, None), X, y, splits)
-    start = time.perf_counter()
-    compare(X, y, methods=["PCA", "MMC"], dimensions=[2, 9], cv=3)
-    taken = time.perf_counter() - start
-    assert taken / 20 < estimated_seconds(X, y, *splits[0], plans, 3, 1) < 20 * taken
 
 
 def test_columns_in_different_units_are_said_once():
@@ -739,3 +724,135 @@ def test_kernel_methods_and_free_maps_are_known_by_name():
     assert not any(found.warnings.values())
     assert found.dimensions("KernelLDA") == [1, 2]
     assert {row["method"] for row in found.summary() if row["mean"] > 0.9} >= {"KernelLDA", "DiffusionMaps"}
+
+
+# Going on where a comparison was stopped
+
+
+class Interrupted(PCA):
+    """PCA whose fits are counted, and which is interrupted in one of them."""
+
+    fits: ClassVar[int] = 0
+    last: ClassVar[float] = np.inf
+
+    def fit(self, X, y=None):
+        Interrupted.fits += 1
+        if Interrupted.fits > Interrupted.last:
+            raise KeyboardInterrupt
+        return super().fit(X)
+
+
+def entries(folder):
+    return list(Path(folder).rglob("output.pkl"))
+
+
+def same(one, other):
+    assert one.records == other.records
+    assert one.warnings == other.warnings
+    assert one.choice == other.choice
+    for setting, folds in one.predictions.items():
+        np.testing.assert_array_equal(np.concatenate(folds), np.concatenate(other.predictions[setting]))
+
+
+def test_a_comparison_goes_on_where_it_was_stopped(digits, tmp_path, monkeypatch):
+    settings = {"methods": {"PCA": PCA(), "mine": Interrupted(svd_solver="full"), "LPP": LPP()}, "cv": 3}
+    expected = compare(*digits, dimensions=[2, 5], **settings)
+    monkeypatch.setattr(Interrupted, "fits", 0)
+    monkeypatch.setattr(Interrupted, "last", 2)
+    with pytest.raises(KeyboardInterrupt):
+        compare(*digits, dimensions=[2, 5], memory=tmp_path, **settings)
+    assert len(entries(tmp_path)) == 7  # two folds of three methods, and the first method of the third
+    monkeypatch.setattr(Interrupted, "fits", 0)
+    monkeypatch.setattr(Interrupted, "last", np.inf)
+    same(compare(*digits, dimensions=[2, 5], memory=tmp_path, **settings), expected)
+    assert len(entries(tmp_path)) == 9
+    assert Interrupted.fits <= 3  # one fold, and all data in the chosen and in the largest number of dimensions
+    same(compare(*digits, dimensions=[2, 5], memory=Memory(str(tmp_path), verbose=0), n_jobs=2, **settings), expected)
+    assert len(entries(tmp_path)) == 9
+
+
+PROGRAM = """
+from sklearn.datasets import load_digits
+from lapwing.comparison import compare
+X, y = load_digits(return_X_y=True)
+compare(X, y, methods=["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"], memory="kept", n_jobs=2)
+"""
+
+
+def test_a_killed_comparison_goes_on(tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=tmp_path, env=os.environ, start_new_session=True)
+    end = time.monotonic() + 120
+    while len(entries(tmp_path)) < 4 and time.monotonic() < end:
+        time.sleep(0.02)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    kept = {path: path.stat().st_mtime_ns for path in entries(tmp_path)}
+    assert 4 <= len(kept) < 25
+    X, y = load_digits(return_X_y=True)
+    settings = {"methods": ["PCA", "LDA", "LPP", "MFA", "OLPP + repulsion"]}
+    same(compare(X, y, **settings, memory=tmp_path / "kept"), compare(X, y, **settings))
+    assert len(entries(tmp_path)) == 25
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept  # they were read, and not written again
+
+
+def test_scores_are_of_these_rows_labels_settings_and_releases(digits, tmp_path, monkeypatch):
+    X, y = digits
+    settings = {"methods": {"LPP": LPP(graph=4)}, "dimensions": [2], "cv": 2, "memory": tmp_path}
+    compare(X, y, **settings)
+    changes = [
+        {"X": X + np.eye(*X.shape)},
+        {"y": np.roll(y, 1)},
+        {"y": None},
+        {"dimensions": [3]},
+        {"random_state": 1},
+        {"scoring": "retrieval"},
+        {"methods": {"LPP": LPP(graph=5)}},
+        {"prepare": StandardScaler()},
+    ]
+    for n, change in enumerate(changes, start=2):
+        given = {"X": X, "y": y, **settings, **change}
+        same(compare(**given), compare(**{**given, "memory": None}))
+        assert len(entries(tmp_path)) == 2 * n
+    monkeypatch.setattr("lapwing.comparison._run.version", lambda name: "0")
+    compare(X, y, **settings)
+    assert len(entries(tmp_path)) == 2 * len(changes) + 4
+
+
+def test_tables_are_found_again(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng, y = np.random.RandomState(0), np.repeat([0, 1], 30)
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    prepare = ColumnTransformer([("n", StandardScaler(), ["a"]), ("t", encoder, ["b"])])
+    values = 3 * y + rng.randn(60)
+    for _ in range(2):
+        X = pandas.DataFrame({"a": values.copy(), "b": [f"c{i % 3}" for i in range(60)]})
+        compare(X, y, methods=["PCA"], dimensions=[1], cv=2, prepare=prepare, memory=tmp_path)
+    assert len(entries(tmp_path)) == 2
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_damaged_entries_are_made_anew(digits, tmp_path):
+    settings = {"methods": ["PCA", "LDA"], "dimensions": [2], "cv": 2, "memory": tmp_path}
+    expected = compare(*digits, **settings)
+    for path, damage in zip(entries(tmp_path), [b"", b"text", None, None], strict=True):
+        path.write_bytes(path.read_bytes()[:-20] if damage is None else damage)
+    same(compare(*digits, **settings), expected)
+
+
+def test_what_memory_refuses(digits, tmp_path):
+    with pytest.raises(ValueError, match=r"memory=3 must be the path of a folder, a joblib\.Memory, or None"):
+        compare(*digits, methods=["PCA"], memory=3)
+    unnamed = {"LPP": LPP(graph=KNN(4, weights=lambda distances: distances))}
+    with pytest.raises(ValueError, match=r"methods\['LPP'\]=.* cannot be found again in memory=.* use memory=None"):
+        compare(*digits, methods=unnamed, dimensions=[2], cv=2, memory=tmp_path)
+
+
+def test_a_terminal_sees_what_is_running_and_the_time_that_is_left(digits, monkeypatch, capsys):
+    monkeypatch.setattr(_progress, "_is_read", lambda: True)
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "BETWEEN", 0.0)
+    compare(*digits, methods=["PCA", "LPP"], dimensions=[2], cv=2)
+    shown = capsys.readouterr().err
+    assert "\rfold 2: LPP: 5 of 8 parts, " in shown
+    assert " s left" in shown
+    assert shown.endswith("\r" + " " * 78 + "\r")  # the line is cleared

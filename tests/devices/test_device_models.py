@@ -198,7 +198,7 @@ def test_what_is_wrong_with_x(there):
 
 def test_files_hold_arrays_of_numpy(there, tmp_path):
     """A model on a device, alone or in a pipeline, is read back with arrays of NumPy."""
-    pytest.importorskip("safetensors")
+    pytest.importorskip("skops")
     X = there(DIGITS)
     model = LPP(3).fit(X)
     Z = model.transform(X).cpu().numpy()

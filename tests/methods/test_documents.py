@@ -21,7 +21,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lapwing import LPI, LPP
 from lapwing.graphs import KNN, SameClass
-from lapwing.methods._documents import SVDNeighbors
 from lapwing.rows import Rows
 
 
@@ -120,15 +119,6 @@ def test_few_documents_with_a_term():
         LPI(1, graph=np.ones((92, 92))).fit(EMPTY)
 
 
-def test_neighbours_in_the_space_of_an_svd():
-    exact = literal(LPI, 3, graph=6).fit(X)
-    assert exact.recall_ is None
-    whole = literal(LPI, 3, graph=KNN(6, metric="cosine", weights="dot", search=SVDNeighbors(n_components=59))).fit(X)
-    assert o.angle(whole.components_, exact.components_) < 0.2
-    fitted = literal(LPI, 3, graph=6, neighbors="svd").fit(X)
-    assert 0.5 < fitted.recall_ <= 1
-
-
 def test_text_pipeline_and_search():
     words = np.array([f"word{i}" for i in range(60)])
     texts = [" ".join(np.repeat(words, row.astype(int))) for row in X.toarray()]
@@ -149,7 +139,6 @@ def test_text_pipeline_and_search():
         ({"ridge": 0.0}, X, "ridge=0"),
         ({"ridge": -1.0}, X, "ridge=-1.0"),
         ({"ridge": "none"}, X, "ridge='none'"),
-        ({"neighbors": "fast"}, X, "neighbors='fast' must be one of"),
         ({"scaling": "objective"}, X, "scaling='objective' must be one of"),
         ({"n_components": None}, X, "n_components=None"),
         ({"n_components": 90}, X, "n_components=90"),

@@ -16,9 +16,6 @@ def distance(a, b, metric):
         return angular if angular > 1e-13 else 0.0
     if metric == "manhattan":
         return np.sum(np.abs(a - b))
-    if metric == "chi2":
-        total = np.where(a + b > 0, a + b, 1)
-        return np.sum((a - b) ** 2 / total)
     return np.sqrt(np.sum((a - b) ** 2))
 
 

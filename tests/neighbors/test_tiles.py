@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn import config_context
 from threadpoolctl import threadpool_limits
 
-from lapwing import LPP, LaplacianEigenmaps, _checkpoint, checkpoint
+from lapwing import LPP, LaplacianEigenmaps
 from lapwing.graphs import KNN, ClosestPairs
 from lapwing.neighbors import Search, _bounds, _copies, _find, _spaces, _tiled, _tiles, find, within
 from lapwing.rows import Rows
@@ -234,37 +234,6 @@ def test_closest_pairs_of_each_class():
     assert {frozenset(pair) for pair in zip(W.row.tolist(), W.col.tolist(), strict=True)} == expected
 
 
-@pytest.mark.parametrize("queries", [None, 2500])
-def test_a_search_that_was_stopped_goes_on(queries, monkeypatch, tmp_path):
-    """From the tiles that were compared, which are not compared again."""
-    monkeypatch.setattr(_tiles, "TILE", 256)
-    monkeypatch.setattr(_checkpoint, "SHARE", 0)
-    X, search = np.random.RandomState(0).randn(3000, 150), Search(K, queries=queries)
-    keep, kept, last = _checkpoint.Work.keep, [], [np.inf]
-
-    def counted(self, state, **options):
-        keep(self, state, **options)
-        kept.append(options)
-        if len(kept) == last[0]:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(_checkpoint.Work, "keep", counted)
-    expected, total = find(Rows(X), search), len(kept)
-    assert total > 4
-    kept.clear()
-    last[0] = 3
-    with pytest.raises(KeyboardInterrupt), checkpoint(tmp_path, every=0):
-        find(Rows(X), search)
-    kept.clear()
-    last[0] = np.inf
-    with checkpoint(tmp_path, every=0):
-        found = find(Rows(X), search)
-    assert len(kept) == total - 3
-    assert kept[-1] == {"done": True}
-    for one, other in zip(expected, found, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 class TestProgress:
     X = np.random.RandomState(0).randn(3000, 150)
 
@@ -303,7 +272,6 @@ class TestProgress:
             pytest.param(20, Search(K, "manhattan"), id="another metric"),
             pytest.param(20, Search(K, "manhattan", queries=2000), id="sampled"),
             pytest.param(150, Search(250, queries=2500), id="many neighbours"),
-            pytest.param(3, Search(K, "chi2"), id="chi-square"),
         ],
     )
     def test_searches_that_are_not_by_tiles_show_how_far_they_are(self, columns, search, monkeypatch, capsys):

@@ -11,6 +11,8 @@ import pytest
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import PCA
+from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -29,7 +31,7 @@ from lapwing import (
     LaplacianEigenmaps,
     RobustGLPCA,
 )
-from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass
+from lapwing.graphs import KNN, On, Precomputed, Repulsion, SameClass
 from lapwing.methods import METHODS
 from lapwing.reducers import _free, _projecting
 from lapwing.selection import SemiSupervised
@@ -68,7 +70,7 @@ def test_every_method_has_one_and_it_is_found_anew(name, dtype):
     for one, other in zip(all_of(found), all_of(again.certificate), strict=True):
         assert one.holds
         assert one.tolerance == (1e-3 if name in OPTIONS and "tol" in OPTIONS[name] else IN_PRECISION[dtype])
-        assert (one.rank, one.condition, one.recall) == (other.rank, other.condition, other.recall)
+        assert (one.rank, one.condition) == (other.rank, other.condition)
         assert all(type(value) in (float, int, type(None)) for value in vars(one).values())
         assert one.gap == other.gap or one.gap == pytest.approx(other.gap, rel=1e-3)
         assert other.residual < (1e-3 if name in OPTIONS else 1e-6)  # of what is stored, which float32 rounds
@@ -150,15 +152,19 @@ def test_no_scale_of_x_is_too_much_for_it(scale):
         assert method(2).fit(X * scale).certificate_.holds
 
 
-def test_recall_and_excess():
+def test_excess():
     sampled = LPP(2, graph=KNN(5, queries=60)).fit(X)
     assert sampled.certificate_.excess == sampled.sampling_["excess"]
-    assert sampled.certificate_.recall is None
     assert lapwing.verify(sampled, X).certificate.excess == pytest.approx(sampled.certificate_.excess)
-    documents = LPI(2, graph=5, neighbors="svd").fit(X)
-    assert documents.certificate_.recall == documents.recall_ > 0
-    assert documents.certificate_.excess is None
-    assert "searched approximately" in " ".join(lapwing.verify(documents, X).unknown)
+    assert LPP(2, graph=5).fit(X).certificate_.excess is None
+
+
+def test_neighbours_that_another_program_has_found():
+    for graph in (KNN(5, search=KNeighborsTransformer()), On(PCA(4), KNN(5, search=KNeighborsTransformer()))):
+        found = lapwing.verify(LPP(2, graph=graph).fit(X), X)
+        assert found.holds
+        assert "searched by another program" in " ".join(found.unknown)
+    assert "another program" not in " ".join(lapwing.verify(LPP(2, graph=5).fit(X), X).unknown)
 
 
 def test_tensors():

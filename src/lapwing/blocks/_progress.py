@@ -1,4 +1,4 @@
-"""How far a pass over the rows has come."""
+"""How far long work has come."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ BETWEEN = 0.2  # seconds between two updates
 
 
 class Progress:
-    """A line on a terminal or in a notebook that is shown once a pass takes longer than two seconds.
+    """A line on a terminal or in a notebook that is shown once work takes longer than two seconds, with the time that is left.
 
     Elsewhere nothing is shown.
     """
 
-    def __init__(self, doing: str, total: int):
-        self.doing, self.total = doing, total
+    def __init__(self, doing: str, total: int | None, unit: str = "rows"):
+        self.doing, self.total, self.unit = doing, total, unit
         self._start = self._shown = time.monotonic()
         self._visible = False
 
-    def __call__(self, done: int) -> None:
+    def __call__(self, done: int, doing: str | None = None) -> None:
         now = time.monotonic()
         if not _is_read() or now - self._start < PATIENCE or now - self._shown < BETWEEN:
             return
         self._shown, self._visible = now, True
-        left = (now - self._start) * (self.total - done) / max(done, 1)
-        line = f"{self.doing}: {done:,} of {self.total:,} rows, {left:.0f} s left"
-        sys.stderr.write(f"\r{line:<78}")
+        line = f"{doing or self.doing}: {done:,} {self.unit}"
+        if self.total is not None:
+            left = (now - self._start) * (self.total - done) / max(done, 1)
+            line = f"{doing or self.doing}: {done:,} of {self.total:,} {self.unit}, {_in_words(left)} left"
+        sys.stderr.write(f"\r{line[:78]:<78}")
         sys.stderr.flush()
 
     def __enter__(self) -> Progress:
@@ -37,6 +39,10 @@ class Progress:
         if self._visible:
             sys.stderr.write("\r" + " " * 78 + "\r")
             sys.stderr.flush()
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def say(line: str) -> None:

@@ -19,7 +19,6 @@ from ._console import say, say_in_one_line, visible
 from ._inspect import export, inspect
 from ._methods import methods
 from ._model import fit, transform
-from ._reproduce import reproduce
 from ._verify import verify
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
@@ -98,7 +97,7 @@ def _main(
 
 
 # The order is that of the help.
-for command in (compare, fit, transform, inspect, verify, export, methods, demo, reproduce):
+for command in (compare, fit, transform, inspect, verify, export, methods, demo):
     app.command()(command)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import counted, print_json, print_table, progress, say
+from ._console import counted, print_json, print_table, say
 from ._methods import key
 from ._options import (
     Categories,
@@ -61,7 +61,9 @@ def _jobs(number: int) -> int:
     return number
 
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", callback=_jobs, help="Folds at a time; -1 is one per core.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", callback=_jobs, help="Methods and folds at a time; -1 is one per core.")
+]
 
 
 def compare(
@@ -106,6 +108,12 @@ def compare(
             "--atlas", metavar="FILE", help="Also write the recommended space for Embedding Atlas, as .parquet."
         ),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory", metavar="DIR", help="Keep scores there; the same command goes on where it was stopped."
+        ),
+    ] = None,
     jobs: Jobs = -1,
     seed: Seed = 0,
     json: Json = False,
@@ -142,9 +150,8 @@ def compare(
     kept = {name: table.aside[column] for name, column in aside.items()}
     if time is not None and kept["time"].dtype.kind in "OU":
         say(f"{time!r} holds neither dates nor numbers, and is sorted as text")
-    found = _compared(
-        prepared, names, dimensions=wanted, scoring=scoring, cv=cv, random_state=seed, n_jobs=jobs, **kept
-    )
+    settings = {"dimensions": wanted, "scoring": scoring, "cv": cv, "random_state": seed, "n_jobs": jobs}
+    found = _compared(prepared, names, memory=memory, **settings, **kept)
     dropped = [part for column in aside.values() for part in ("--drop", quoted(column))]
     lines = _fit_lines(found, data, [*as_given(options), *dropped])
     if json:
@@ -242,15 +249,9 @@ def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
     slow = comparison.left_out(X, y) if names is None else {}
     for name, why in slow.items():
         say(f"{name} is left out: {why}; -m {_slug(name)} tries it")
-    with progress("comparing") as update:
-
-        def tell(done: int, total: int, message: str) -> None:
-            if done == 0:
-                say(f"{counted(len(chosen), 'method')}; {message}")
-            update(done, total, message)
-
-        methods = {name: prepared.settled(method) for name, method in chosen.items()}
-        found = comparison.compare(rows, y, methods=methods, prepare=prepare, progress=tell, **options)
+    say(f"comparing {counted(len(chosen), 'method')}")
+    methods = {name: prepared.settled(method) for name, method in chosen.items()}
+    found = comparison.compare(rows, y, methods=methods, prepare=prepare, **options)
     if found.units:
         say(
             f"The columns are in different units (the largest deviation is {found.units:,.0f} times the median one); methods of "

@@ -91,25 +91,14 @@ def print_table(
 
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
-    """A progress bar on standard error while something runs, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda done, total, message: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    """A line on a terminal while something takes longer than two seconds: how much is done, and the time that is left."""
+    from .. import blocks
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[count]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(what, total=None, count="")
+    with blocks.Progress(what, None, "done") as line:
 
         def update(done: int, total: int | None, message: str) -> None:
-            count = f"{done:,}" if total is None else f"{done:,}/{total:,}"
-            bars.update(task, completed=done, total=total, count=count, description=visible(message))
+            line.total = total
+            line(done, visible(message))
 
         yield update
 

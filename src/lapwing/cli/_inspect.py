@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ._console import print_json, print_table, say, size
-from ._model import Import, Model, imported, in_this_folder, is_ours, last_step, loaded, output_names, some
+from ._model import Import, Model, in_this_folder, is_ours, last_step, loaded, output_names, some
 from ._options import Json, check_output, writing
 
 
@@ -19,14 +19,13 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write it: model.onnx.")] = "model.onnx",
     import_: Import = None,
 ) -> None:
-    """Write a model as ONNX, for programs without Python: linear methods and what prepares their columns."""
+    """Write a model as ONNX, for programs without Python: linear and kernel methods, and what prepares their columns."""
     check_output(output, model, *in_this_folder(import_))
-    from ..persistence import to_onnx
+    from ..onnx import to_onnx
 
-    imported(import_)
     try:
         with writing(output):
-            written = to_onnx(loaded(model), output)
+            written = to_onnx(loaded(model, import_), output)
     except TypeError as error:
         raise ValueError(f"{model}: {error}; lapwing transform uses it all the same") from error
     names = {"inputs": written.graph.input, "outputs": written.graph.output}
@@ -44,13 +43,11 @@ Leading = Annotated[
 
 def inspect(model: Model, loadings: Leading = None, json: Json = False, import_: Import = None) -> None:
     """Say what is in a model file, or which features make its components."""
-    from ..persistence import read_header
+    from ..persistence import versions
 
-    imported(import_)
-    whole = loaded(model)
+    whole = loaded(model, import_)
     if loadings is not None:
         return _print_loadings(whole, loadings, json)
-    header = read_header(model)
     estimator, names = _reducer(whole), output_names(whole)
     facts = {
         "method": type(estimator).__name__,
@@ -66,7 +63,7 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
         "solver": getattr(estimator, "solver_", None),
         "certificate": _certificates(estimator),
         "arrays": {name: list(array.shape) for name, array in _arrays(estimator)},
-        "file": {"format": header["format"], "lapwing": header["lapwing"], "bytes": os.path.getsize(model)},
+        "file": {**versions(model), "bytes": os.path.getsize(model)},
     }
     if json:
         print_json(facts)
@@ -177,7 +174,7 @@ def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
         "eigenvalues": _eigenvalues(facts["eigenvalues"]),
         "solver": facts["solver"],
         "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
-        "file": f"format {facts['file']['format']}, lapwing {facts['file']['lapwing']}, {size(path)}",
+        "file": f"lapwing {facts['file']['lapwing']}, scikit-learn {facts['file']['scikit-learn']}, {size(path)}",
     }
     shown = [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
     found = getattr(estimator, "certificate_", None)

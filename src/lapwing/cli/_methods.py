@@ -87,19 +87,13 @@ def to_fit(name: str) -> Any:
     if key(name) == "umap":
         raise typer.BadParameter("UMAP has no place in a model file, so it is only compared", param_hint="--method")
     if key(name) not in map(key, METHODS):
+        from sklearn.base import clone
+
         from .. import comparison
-        from ..persistence import can_save
 
-        others = {key(other): (other, estimator) for other, estimator in comparison.METHODS.items()}
+        others = {key(other): estimator for other, estimator in comparison.METHODS.items()}
         if key(name) in others:
-            other, estimator = others[key(name)]
-            if not can_save(estimator):
-                raise typer.BadParameter(
-                    f"{other} has no place in a model file, so it is only compared", param_hint="--method"
-                )
-            from sklearn.base import clone
-
-            return clone(estimator)
+            return clone(others[key(name)])
     return find(name)()
 
 

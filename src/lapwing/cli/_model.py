@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
+from inspect import isclass
 from typing import Annotated, Any
 
 import typer
@@ -343,8 +344,7 @@ def transform(
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
 
     start = time.perf_counter()
-    imported(import_)
-    estimator = loaded(model)
+    estimator = loaded(model, import_)
     projector = _projector(estimator, coordinates, output)
     given = {name: value for name, value in options.items() if name != "prepare"}
     inputs, names = inputs_of(estimator), getattr(estimator, "feature_names_in_", None)
@@ -374,18 +374,31 @@ def transform(
         say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
 
 
-def loaded(path: str) -> Any:
-    """The model of a file. Where the file holds data, the error says what to do with it."""
-    from ..persistence import ModelFileError, load
+def loaded(path: str, modules: list[str] | None) -> Any:
+    """The model of a file. Where the file holds data, the error says what to do with it.
 
+    The estimators and graphs of the modules that the user names are trusted. A model file alone imports nothing.
+    """
+    from ..persistence import load
+
+    trusted = [cls for name in modules or [] for cls in _estimators(imported(name))]
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise ModelFileError(f"{path} is a pipe or a device, not a model file")  # reading it would wait without end
+        raise ValueError(f"{path} is a pipe or a device, not a model file")  # reading it would wait without end
     try:
-        return load(path)
-    except ModelFileError as error:
+        return load(path, trusted)
+    except ValueError as error:
         if path.lower().endswith(DATA_FILES):
-            raise ModelFileError(f"{error}; it seems to be data, of which lapwing fit {path} makes a model") from error
+            raise ValueError(f"{error}; it seems to be data, of which lapwing fit {path} makes a model") from error
         raise
+
+
+def _estimators(module: Any) -> list[type]:
+    """The estimators and graphs among the names of a module."""
+    from sklearn.base import BaseEstimator
+
+    from ..graphs import Graph
+
+    return [cls for cls in vars(module).values() if isclass(cls) and issubclass(cls, BaseEstimator | Graph)]
 
 
 class Notes:
@@ -479,7 +492,7 @@ def _projected(
         except (TypeError, ValueError) as error:
             raise ValueError(f"{data}: {error}") from error
         done += len(table)
-        update(done, None, "projecting, rows")
+        update(done, None, "projecting rows")
         names = [f"column {j}" for j in range(Z.shape[1] - len(predicted))] if known is None else known
         projected = replace(table, X=Z, feature_names=[*names, *predicted], kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
@@ -519,23 +532,22 @@ def _name(column: str | None, default: str, columns: bool) -> str:
     return column if columns or not os.path.exists(column) else default
 
 
-def imported(modules: list[str] | None) -> None:
-    """Import the modules that the user asks for. A model file alone imports nothing."""
-    if modules and os.getcwd() not in sys.path:
+def imported(name: str) -> Any:
+    """A module that the user asks for."""
+    if os.getcwd() not in sys.path:
         # At the end of the path, so that a file of this folder replaces nothing that is installed.
         sys.path.append(os.getcwd())
-    for name in modules or []:
-        if not re.fullmatch(r"\w+(\.\w+)*", name) or name.endswith(".py"):
-            raise typer.BadParameter(f"{name!r} is no module; name it as in import mymethods", param_hint="--import")
-        try:
-            import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise  # the module exists, but an import inside it fails
-            said = f"there is no module {name!r}, neither installed nor in this folder"
-            raise typer.BadParameter(said, param_hint="--import") from error
-        except Exception as error:
-            raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
+    if not re.fullmatch(r"\w+(\.\w+)*", name) or name.endswith(".py"):
+        raise typer.BadParameter(f"{name!r} is no module; name it as in import mymethods", param_hint="--import")
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # the module exists, but an import inside it fails
+        said = f"there is no module {name!r}, neither installed nor in this folder"
+        raise typer.BadParameter(said, param_hint="--import") from error
+    except Exception as error:
+        raise RuntimeError(f"--import {name}: {type(error).__name__}: {error}") from error
 
 
 def in_this_folder(modules: list[str] | None) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 
 from ._console import print_json, print_table, say
 from ._inspect import certificate_lines
-from ._model import Import, Model, imported, in_blocks, last_step, loaded
+from ._model import Import, Model, in_blocks, last_step, loaded
 from ._options import Data, Drop, Grey, Header, Id, Json, Label, NoLabel, Resize, ZeroBased, reading
 from ._tables import are_quantities, check_classes, reads_targets
 
@@ -45,8 +45,7 @@ def verify(
     The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
     """
     options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
-    imported(import_)
-    estimator, start = loaded(model), time.perf_counter()
+    estimator, start = loaded(model, import_), time.perf_counter()
     from dataclasses import asdict
 
     from .. import tables

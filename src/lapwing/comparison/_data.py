@@ -35,6 +35,20 @@ class Given(NamedTuple):
             return numbers(prepare.transform(rows[0])), numbers(prepare.transform(rows[1]))
 
 
+class Fold(NamedTuple):
+    """The rows, their labels, and which of them a fold fits and judges."""
+
+    given: Given
+    labels: np.ndarray | None
+    train: np.ndarray
+    test: np.ndarray
+
+    def divided(self) -> tuple[Array, Array, np.ndarray | None, np.ndarray | None]:
+        """The rows to fit, those to judge, and the labels of both."""
+        y = (None, None) if self.labels is None else (self.labels[self.train], self.labels[self.test])
+        return *self.given.divided(self.train, self.test), *y
+
+
 def numbers(X: Any) -> Array:
     """The rows as numbers, which all methods take."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)

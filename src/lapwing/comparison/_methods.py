@@ -117,7 +117,7 @@ def _suited(X: Any, y: Any) -> list[str]:
 
 def _known(name: str, X: Array, y: Any) -> Any:
     if name == UMAP:
-        return require("umap", "reproduce").UMAP(random_state=0, n_jobs=1)
+        return require("umap", "umap").UMAP(random_state=0, n_jobs=1)
     method = clone(METHODS[name])
     if name == "PCA" and X.shape[0] > X.shape[1]:
         # Its components are nested too, and it is many times faster than "full".

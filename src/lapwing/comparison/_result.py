@@ -13,8 +13,8 @@ from .._extras import require
 from ..metrics import standard_error
 from ..reducers import RATIO
 from ..selection import reducer_of
+from ._candidates import Candidate
 from ._methods import is_curved, is_recommendable, simplicity
-from ._plan import Plan
 from ._scores import MEASURES, are_unequal, one_standard_error, reaches, tolerance
 
 ALL_FEATURES = "all features"  # the data as given, with which every method is compared
@@ -116,12 +116,12 @@ class Comparison:
     n_neighbors: int
     X: Any = field(repr=False)
     prepare: Any
-    _plans: dict[str, Plan] = field(repr=False)
+    _candidates: dict[str, Candidate] = field(repr=False)
 
     @property
     def methods(self) -> list[str]:
         """Names of the methods that were scored."""
-        return list(self._plans)
+        return list(self._candidates)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -134,11 +134,11 @@ class Comparison:
 
     def dimensions(self, method: str) -> list[int]:
         """The numbers of dimensions that were tried."""
-        return list(self._plan(method).dimensions)
+        return list(self._candidate(method).dimensions)
 
     def estimator(self, method: str, dimension: int | None = None) -> Any:
         """The unfitted estimator behind a score, with ``pca`` written out; None is the chosen dimension."""
-        return self._plan(method).at(self._row(method)["dimension"] if dimension is None else dimension)
+        return self._candidate(method).at(self._row(method)["dimension"] if dimension is None else dimension)
 
     def scores(self, method: str, measure: str | None = None) -> np.ndarray:
         """Scores of shape (n_folds, n_dimensions); None is the criterion."""
@@ -183,7 +183,7 @@ class Comparison:
         chosen.
         """
         return choose(
-            self._plans, {method: self.scores(method) for method in self.methods}, self.criterion, self.n_features
+            self._candidates, {method: self.scores(method) for method in self.methods}, self.criterion, self.n_features
         )
 
     def confusion(self, method: str, dimension: int | None = None) -> np.ndarray:
@@ -212,10 +212,10 @@ class Comparison:
         """The records as a pandas DataFrame."""
         return require("pandas", "tables").DataFrame(self.records)
 
-    def _plan(self, method: str) -> Plan:
-        if method not in self._plans:
+    def _candidate(self, method: str) -> Candidate:
+        if method not in self._candidates:
             raise ValueError(f"method={method!r} was not compared; there are {', '.join(self.methods)}")
-        return self._plans[method]
+        return self._candidates[method]
 
     def _column(self, method: str, dimension: int) -> np.ndarray:
         return self.scores(method)[:, self.dimensions(method).index(dimension)]
@@ -240,17 +240,20 @@ class Comparison:
         }
 
 
-def choose(plans: dict[str, Plan], scores: dict[str, np.ndarray], criterion: str, n_features: int) -> tuple[str, int]:
+def choose(
+    candidates: dict[str, Candidate], scores: dict[str, np.ndarray], criterion: str, n_features: int
+) -> tuple[str, int]:
     """The method and dimension to use, by the rules of :attr:`Comparison.choice`; scores are (n_folds, n_dimensions)."""
-    usable = [name for name, plan in plans.items() if is_recommendable(plan.estimator)] or list(plans)
+    usable = [name for name, candidate in candidates.items() if is_recommendable(candidate.estimator)]
+    usable = usable or list(candidates)
     means = {name: scores[name].mean(axis=0) for name in usable}
     best = max(usable, key=lambda name: means[name].max())
     error = standard_error(scores[best][:, np.argmax(means[best])])
     least = means[best].max() - max(error, tolerance(criterion))
     level = [
-        (is_curved(plans[name].estimator), d, simplicity(plans[name].estimator), -mean, name)
+        (is_curved(candidates[name].estimator), d, simplicity(candidates[name].estimator), -mean, name)
         for name in usable
-        for d, mean, level in zip(plans[name].dimensions, means[name], reaches(means[name], least), strict=True)
+        for d, mean, level in zip(candidates[name].dimensions, means[name], reaches(means[name], least), strict=True)
         if level
     ]
     _, dimension, _, _, method = min([setting for setting in level if setting[1] < n_features] or level)

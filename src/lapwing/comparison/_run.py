@@ -1,31 +1,35 @@
-"""The comparison itself: folds in parallel, then fits to all data."""
+"""The comparison itself: methods and folds in parallel, then fits to all data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pickle import PicklingError
 from typing import Any
 
+import joblib
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from joblib import Memory, Parallel, delayed
 
-from .._checkpoint import works
 from .._validation import check_count, check_in_memory
+from ..blocks import Progress
 from ..rows import class_codes
-from ._data import Given
-from ._estimate import estimated_seconds
-from ._fits import shares_rows
-from ._folds import Fold, checked_keys, checked_splitter, joined, score_fold
-from ._methods import checked_methods, is_curved, is_recommendable, left_out
-from ._plan import Plan, planned
+from ._candidates import Candidate, candidates
+from ._data import Fold, Given
+from ._evaluate import Evaluation, evaluate, evaluate_as_given
+from ._methods import checked_methods, left_out
 from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
-from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, one_standard_error, tolerance
-from ._whole import Whole, distinct_graphs, fit_whole
+from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, majority, one_standard_error, tolerance
+from ._splits import checked_keys, checked_splitter
+from ._whole import distinct_graphs, fit_whole
 
 # Up to this many entries of X times methods, one core takes about as long as two processes take to start (4 s).
 SMALL = 1_000_000
-FEW_ROWS = 500  # up to this many rows a kernel method is quick
+RELEASES = ("lapwing", "numpy", "scipy", "scikit-learn")  # others may give other numbers
+
+Tried = dict[str, Candidate]
+Scores = dict[str, list[Evaluation]]  # by method, one per fold
 
 
 def compare(
@@ -41,6 +45,7 @@ def compare(
     prepare: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
+    memory: Any = None,
     progress: Callable[[int, int, str], Any] | None = None,
 ) -> Comparison:
     """Compare methods and numbers of dimensions by cross-validation.
@@ -52,8 +57,7 @@ def compare(
     solution are the solution for d. ``pca="auto"`` is settled on the whole of X, as a number of directions (from its variance
     and, of the labels, the size of classes alone), and written out, so that :meth:`Comparison.estimator` gives the numbers
     shown. For ``LPP``, ``NPE``, ``LPDP`` and ``MMC`` it is the same for all but the largest d; for ``OLPP``, ``ONPP`` and
-    ``MFA`` it follows d, and these are solved for each d. In a fold equal neighbour searches run once, whatever the method
-    and dimension.
+    ``MFA`` it follows d, and these are fitted for each d.
 
     Parameters
     ----------
@@ -93,11 +97,17 @@ def compare(
     random_state : int, default=0
         The seed of the folds and of k-means.
     n_jobs : int or None, default=None
-        How many folds are worked on at the same time, each on one thread; -1 is all cores, or one where
+        How many methods and folds are worked on at the same time, each on one thread; -1 is all cores, or one where
         ``n_samples * n_features`` times the number of methods is below a million: there processes take longer to start than
         they save. The result does not depend on it.
+    memory : None, path or joblib.Memory, default=None
+        A folder that keeps the scores of each method on each fold as soon as they are known, so that the same comparison goes
+        on from there when it is started again. The fits to all rows are made anew. Scores are found by a hash of the rows, the
+        labels, the fold, the method with its parameters, and the releases of lapwing, NumPy, SciPy and scikit-learn: empty the
+        folder after a change to the code of your own methods. joblib writes pickles, so use a folder that only you write to.
     progress : callable, default=None
-        Called as ``progress(done, total, message)``: first with 0 and an estimate of the time, then as parts are done.
+        Called as ``progress(done, total, message)`` before each part, such as ``"fold 2: LPP"``, and at the end. None shows the
+        part and the time that is left on a terminal and in notebooks, once the comparison has taken two seconds.
 
     Returns
     -------
@@ -134,83 +144,57 @@ def compare(
     estimators = checked_methods(methods, X, labels)
     keys = (checked_keys("groups", groups, X.shape[0]), checked_keys("time", time, X.shape[0]))
     splitter, key = checked_splitter(cv, labels, classes, seed, *keys)
-    splits = list(splitter.split(X, labels, key))
-    if len(splits) < 2:
-        raise ValueError(f"cv={cv!r} gives {len(splits)} split; two or more are needed for a standard error")
-    plans = planned(estimators, dimensions, given, X, labels, splits)
-    n_neighbors = min(N_NEIGHBORS, (min(len(test) for _, test in splits) - 1) // 2)
+    folds = [Fold(given, labels, train, test) for train, test in splitter.split(X, labels, key)]
+    if len(folds) < 2:
+        raise ValueError(f"cv={cv!r} gives {len(folds)} split; two or more are needed for a standard error")
+    tried = candidates(estimators, dimensions, X, folds)
+    n_neighbors = min(N_NEIGHBORS, (min(len(fold.test) for fold in folds) - 1) // 2)
     if n_neighbors < 1:
         raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {X.shape[0]}; use fewer folds")
-    n_jobs = _worthwhile(n_jobs, X, len(plans))
-    n_parts = min(effective_n_jobs(n_jobs), len(plans))
-    units = _units(plans)
-    report = _Progress(progress, len(splits) * len(units) + n_parts)
-    if progress is not None:
-        progress(0, report.total, _forecast(X, labels, splits, plans, effective_n_jobs(n_jobs)))
+    settings = {"n_neighbors": n_neighbors, "seed": seed, "retrieval": criterion in RETRIEVAL}
+    total = len(folds) * (1 + len(tried)) + len(tried)
+    line = Progress("comparing", total, "parts")
+    steps = _Steps(progress or (lambda done, total, message: line(done, message)), total)
     # Inside the ``with`` both runs share X on disk. Two runs outside of it would delete that file twice.
-    with Parallel(n_jobs=n_jobs, return_as="generator") as run:
-        settings = n_neighbors, seed, criterion in RETRIEVAL
-        tasks = [(train, test, unit, *settings) for train, test in splits for unit in units]
-        names = [f"fold {i + 1}: {_called(unit)}" for i in range(len(splits)) for unit in units]
-        parts = list(report.each(_scores(run, given, labels, tasks), names))
-        folds = [joined(parts[i : i + len(units)]) for i in range(0, len(parts), len(units))]
-        plans, failures = _fitted(*_with_scores(plans, folds))
-        chosen = _chosen(plans, folds, criterion, X.shape[1])
-        shares = [{name: plans[name] for name in list(plans)[i::n_parts]} for i in range(min(n_parts, len(plans)))]
-        names = [f"all data, part {i + 1}" for i in range(len(shares))]
-        whole = list(report.each(run(delayed(fit_whole)(X, labels, share, chosen) for share in shares), names))
-    plans, failures = _fitted(plans, [failures, *(part.failures for part in whole)])
-    fits = {name: part.fits[name] for name in plans for part in whole if name in part.fits}
+    with line, Parallel(n_jobs=_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
+        found = list(steps.each(*_calls(tried, folds, settings, memory), run))
+        baseline, scores = _by_method(found, tried)
+        tried, failures = _scored(tried, scores)
+        chosen = _chosen(tried, scores, criterion, X.shape[1])
+        calls = [delayed(fit_whole)(candidate, chosen[name], X, labels) for name, candidate in tried.items()]
+        fits = dict(zip(tried, steps.each([f"all data: {name}" for name in tried], calls, run), strict=True))
+        steps.tell(total, total, "done")
+    failures |= {name: why for name, why in fits.items() if isinstance(why, str)}
+    tried = _fitted(tried, failures)
+    fits = {name: fits[name] for name in tried}
     return Comparison(
-        **_scored(plans, folds, X.shape[1], classes),
-        **_described(fits),
+        records=_records(tried, scores),
+        baseline=[_record(ALL_FEATURES, X.shape[1], i, measures) for i, measures in enumerate(baseline)],
+        majority=[] if labels is None else _majority(labels, folds),
         criterion=criterion,
+        models={name: fit.model for name, fit in fits.items()},
+        embeddings={name: fit.embeddings for name, fit in fits.items()},
+        spaces={name: fit.space for name, fit in fits.items()},
+        spectra={name: fit.spectrum for name, fit in fits.items()},
+        graphs=distinct_graphs(fits),
         failures=failures,
         left_out=left_out(X, labels) if methods is None else {},
+        warnings={name: sorted({text for found in scores[name] for text in found.warnings}) for name in tried},
         classes=classes,
         labels=labels,
         splitter=splitter,
         keys=key,
         key_name=None if key is None else "time" if time is not None else "groups",
-        folds=[test for _, test in splits],
-        predictions={} if labels is None else _predicted(plans, folds),
+        folds=[fold.test for fold in folds],
+        predictions={} if labels is None else _predictions(tried, scores),
         random_state=seed,
         n_samples=X.shape[0],
         n_features=X.shape[1],
         n_neighbors=n_neighbors,
         X=X,
         prepare=prepare,
-        _plans=plans,
+        _candidates=tried,
     )
-
-
-def _scores(run: Parallel, given: Given, labels: np.ndarray | None, tasks: list[tuple]) -> Iterator[Fold]:
-    """The result of each task, in the order of the tasks. Those that a checkpoint holds are read from there."""
-    begun = works("fold", (given, labels), tasks)
-    kept = [work.last() for work in begun]
-    left = (task for task, last in zip(tasks, kept, strict=True) if last is None)
-    found = run(delayed(score_fold)(given, labels, *task) for task in left)
-    for work, last in zip(begun, kept, strict=True):
-        if last is not None:
-            yield Fold.resumed(last)
-        else:
-            fold = next(found)
-            work.keep(fold.kept, always=True)
-            yield fold
-
-
-def _units(plans: dict[str, Plan]) -> list[dict[str, Plan]]:
-    """Methods that are scored together. The linear methods of lapwing share their neighbour searches; each other one is alone."""
-    quick = (PCA, TruncatedSVD, LinearDiscriminantAnalysis)
-    together = {
-        name: plan for name, plan in plans.items() if shares_rows(plan.estimator) or isinstance(plan.estimator, quick)
-    }
-    alone = [{name: plan} for name, plan in plans.items() if name not in together]
-    return ([together] if together else []) + alone
-
-
-def _called(unit: dict[str, Plan]) -> str:
-    return next(iter(unit)) if len(unit) == 1 else f"{len(unit)} methods"
 
 
 def _checked_classes(y: Any) -> Any:
@@ -223,112 +207,123 @@ def _checked_classes(y: Any) -> Any:
     return y
 
 
-def _forecast(X: Any, labels: np.ndarray | None, splits: list, plans: dict[str, Plan], n_jobs: int) -> str:
-    """How long it will take, in words."""
-    train, test = max(splits, key=lambda split: len(split[0]))
-    if X.shape[0] * X.shape[1] * len(plans) < SMALL and not any(_is_slow(plan.estimator, X) for plan in plans.values()):
-        return "this takes a few seconds"
-    seconds = estimated_seconds(X, labels, train, test, plans, len(splits), n_jobs)
-    if seconds < 10:
-        return "this takes about ten seconds or less"
-    if seconds < 90:
-        return f"this takes about {10 * round(seconds / 10)} seconds"
-    return f"this takes about {round(seconds / 60)} minutes"
-
-
-def _is_slow(estimator: Any, X: Any) -> bool:
-    """Whether it may take long although X is small: UMAP always does, and kernels do where there are many rows."""
-    return not is_recommendable(estimator) or (is_curved(estimator) and X.shape[0] > FEW_ROWS)
-
-
 def _worthwhile(n_jobs: int | None, X: Any, n_methods: int) -> int | None:
     """``n_jobs``, or one job where the machine may choose and the work is small."""
     small = X.shape[0] * X.shape[1] * n_methods < SMALL
     return 1 if small and n_jobs is not None and n_jobs < 0 else n_jobs
 
 
-def _scored(plans: dict[str, Plan], folds: list[Fold], n_features: int, classes: np.ndarray | None) -> dict[str, Any]:
-    """The results of the folds, by method."""
-    return {
-        "records": [
-            {"method": name, "dimension": d, "fold": i, **fold.measures[name, d]}
-            for name, plan in plans.items()
-            for i, fold in enumerate(folds)
-            for d in plan.dimensions
-        ],
-        "baseline": [
-            {"method": ALL_FEATURES, "dimension": n_features, "fold": i, **fold.baseline}
-            for i, fold in enumerate(folds)
-        ],
-        "majority": [
-            {"method": ALWAYS_THE_SAME, "dimension": 0, "fold": i, **fold.majority} for i, fold in enumerate(folds)
-        ]
-        if classes is not None
-        else [],
-        "warnings": {name: sorted({text for fold in folds for text in fold.warnings[name]}) for name in plans},
-    }
+def _calls(tried: Tried, folds: list[Fold], settings: dict[str, Any], memory: Any) -> tuple[list[str], list[Any]]:
+    """Names and calls of what is scored: in each fold the rows as given, and then every method."""
+    kept = _checked_memory(memory).cache(evaluate, ignore=["candidate", "fold", "settings"])
+    keys = {} if memory is None else _keys(tried, folds, settings)
+    names, calls = [], []
+    for i, fold in enumerate(folds):
+        names += [f"fold {i + 1}: {name}" for name in (ALL_FEATURES, *tried)]
+        calls.append(delayed(evaluate_as_given)(fold, settings))
+        calls += [delayed(kept)(tried[name], fold, settings, key=keys.get((i, name))) for name in tried]
+    return names, calls
 
 
-def _predicted(plans: dict[str, Plan], folds: list[Fold]) -> dict[tuple[str, int], list[np.ndarray]]:
-    settings = [(name, d) for name, plan in plans.items() for d in plan.dimensions]
-    return {setting: [fold.predictions[setting] for fold in folds] for setting in settings}
+def _checked_memory(memory: Any) -> Any:
+    if memory is None or isinstance(memory, str | os.PathLike):
+        return Memory(memory and os.fspath(memory), verbose=0)  # joblib puts a Path and a str into different folders
+    if not hasattr(memory, "cache"):
+        raise ValueError(f"memory={memory!r} must be the path of a folder, a joblib.Memory, or None")
+    return memory
 
 
-def _described(fits: dict[str, Whole]) -> dict[str, Any]:
-    """The results of the fits to all data, by method."""
-    return {
-        "models": {name: fit.model for name, fit in fits.items()},
-        "embeddings": {name: fit.embeddings for name, fit in fits.items()},
-        "spaces": {name: fit.space for name, fit in fits.items()},
-        "spectra": {name: fit.spectrum for name, fit in fits.items()},
-        "graphs": distinct_graphs(fits),
-    }
+def _keys(tried: Tried, folds: list[Fold], settings: dict[str, Any]) -> dict[tuple[int, str], str]:
+    """By what a memory finds the scores of each fold and method."""
+    releases = [version(name) for name in RELEASES]
+    of_rows = joblib.hash((folds[0].given, folds[0].labels, settings, releases))
+    of_folds = [joblib.hash((fold.train, fold.test)) for fold in folds]
+    keys: dict[tuple[int, str], str] = {}
+    for name, candidate in tried.items():
+        try:
+            of_method = joblib.hash(candidate)
+        except PicklingError as error:
+            raise ValueError(
+                f"methods[{name!r}]={candidate.estimator!r} cannot be found again in memory=: {error}; write functions such as "
+                "lambdas as functions of a module, or use memory=None"
+            ) from error
+        keys |= {(i, name): f"{of_rows} {of_fold} {of_method}" for i, of_fold in enumerate(of_folds)}
+    return keys
 
 
-def _with_scores(plans: dict[str, Plan], folds: list[Fold]) -> tuple[dict[str, Plan], list[dict[str, str]]]:
+def _by_method(found: list[Any], tried: Tried) -> tuple[list[dict[str, float]], Scores]:
+    """The results of :func:`_calls`: the measures of the rows as given, by fold, and what each method has reached."""
+    folds = [found[i : i + 1 + len(tried)] for i in range(0, len(found), 1 + len(tried))]
+    baseline, *others = zip(*folds, strict=True)
+    return list(baseline), {name: list(scores) for name, scores in zip(tried, others, strict=True)}
+
+
+def _scored(tried: Tried, scores: Scores) -> tuple[Tried, dict[str, str]]:
     """The methods with the dimensions that every fold could score, and the reasons why methods without any failed."""
-    reasons = {name: why for fold in folds for name, why in fold.failures.items()}
-    settled: dict[str, Plan] = {}
-    failures: dict[str, str] = {}
-    for name, plan in plans.items():
-        dimensions = tuple(d for d in plan.dimensions if all((name, d) in fold.measures for fold in folds))
-        if dimensions and len(dimensions) < len(plan.dimensions):
-            folds[0].warnings[name].append(
-                f"only {', '.join(map(str, dimensions))} dimensions are scored: {reasons[name]}"
+    settled, failures = {}, {}
+    for name, candidate in tried.items():
+        reasons = [found.failures[0] for found in scores[name] if found.failures]
+        dimensions = tuple(d for d in candidate.dimensions if all(d in found.measures for found in scores[name]))
+        if not dimensions:
+            failures[name] = reasons[-1]
+        elif len(dimensions) < len(candidate.dimensions):
+            scores[name][0].warnings.append(
+                f"only {', '.join(map(str, dimensions))} dimensions are scored: {reasons[-1]}"
             )
-        settled[name] = plan._replace(dimensions=dimensions, most=min(plan.most, max(dimensions, default=1)))
-        failures |= {} if dimensions else {name: reasons[name]}
-    return settled, [failures]
+        settled[name] = candidate._replace(dimensions=dimensions, most=min(candidate.most, max(dimensions, default=1)))
+    return _fitted(settled, failures), failures
 
 
-def _fitted(plans: dict[str, Plan], found: list[dict[str, str]]) -> tuple[dict[str, Plan], dict[str, str]]:
-    """The methods that could be fitted everywhere, and the reasons why others could not."""
-    failures = {name: why for part in found for name, why in part.items()}
-    fitted = {name: plan for name, plan in plans.items() if name not in failures}
+def _fitted(tried: Tried, failures: dict[str, str]) -> Tried:
+    """The methods that could be fitted everywhere."""
+    fitted = {name: candidate for name, candidate in tried.items() if name not in failures}
     if not fitted:
         raise ValueError("no method could be fitted: " + "; ".join(f"{name}: {why}" for name, why in failures.items()))
-    return fitted, failures
+    return fitted
 
 
-def _chosen(plans: dict[str, Plan], folds: list[Fold], criterion: str, n_features: int) -> dict[str, int]:
+def _chosen(tried: Tried, scores: Scores, criterion: str, n_features: int) -> dict[str, int]:
     """The number of dimensions with which each method is fitted to all data."""
-    scores = {
-        name: np.array([[fold.measures[name, d][criterion] for d in plan.dimensions] for fold in folds])
-        for name, plan in plans.items()
+    values = {
+        name: np.array([[found.measures[d][criterion] for d in candidate.dimensions] for found in scores[name]])
+        for name, candidate in tried.items()
     }
-    own = {name: plans[name].dimensions[one_standard_error(scores[name], tolerance(criterion))] for name in plans}
-    return own | dict([choose(plans, scores, criterion, n_features)])
+    own = {name: tried[name].dimensions[one_standard_error(values[name], tolerance(criterion))] for name in tried}
+    return own | dict([choose(tried, values, criterion, n_features)])
 
 
-class _Progress:
-    """Counts tasks as they are done."""
+def _records(tried: Tried, scores: Scores) -> list[dict[str, Any]]:
+    return [
+        _record(name, d, i, found.measures[d])
+        for name, candidate in tried.items()
+        for i, found in enumerate(scores[name])
+        for d in candidate.dimensions
+    ]
 
-    def __init__(self, call: Callable[[int, int, str], Any] | None, total: int):
-        self.call, self.done, self.total = call, 0, total
 
-    def each(self, results: Iterable[Any], names: list[str]) -> Iterator[Any]:
-        for name, result in zip(names, results, strict=True):
+def _record(method: str, dimension: int, fold: int, measures: dict[str, float]) -> dict[str, Any]:
+    return {"method": method, "dimension": dimension, "fold": fold, **measures}
+
+
+def _majority(labels: np.ndarray, folds: list[Fold]) -> list[dict[str, Any]]:
+    scores = [majority(labels[fold.train], labels[fold.test]) for fold in folds]
+    return [_record(ALWAYS_THE_SAME, 0, i, measures) for i, measures in enumerate(scores)]
+
+
+def _predictions(tried: Tried, scores: Scores) -> dict[tuple[str, int], list[np.ndarray]]:
+    settings = [(name, d) for name, candidate in tried.items() for d in candidate.dimensions]
+    return {(name, d): [found.predictions[d] for found in scores[name]] for name, d in settings}
+
+
+class _Steps:
+    """Passes results on as they come, and says before each what is being worked on."""
+
+    def __init__(self, tell: Callable[[int, int, str], Any], total: int):
+        self.tell, self.done, self.total = tell, 0, total
+
+    def each(self, names: list[str], calls: list[Any], run: Callable[[list[Any]], Any]) -> Iterator[Any]:
+        results = run(calls)
+        for name in names:
+            self.tell(self.done, self.total, name)
+            yield next(results)
             self.done += 1
-            if self.call is not None:
-                self.call(self.done, self.total, name)
-            yield result

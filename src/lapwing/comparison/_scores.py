@@ -97,17 +97,16 @@ class Judge:
             found |= dict(zip(RETRIEVAL, scores, strict=True))
         return {name: found[name] for name in MEASURES if name in found} | measures, predicted
 
-    def majority(self) -> dict[str, float]:
-        """The scores of always predicting the largest class of the training rows."""
-        if self.y_train is None or self.y_test is None:
-            return {}
-        true = self.y_test[self.y_test >= 0]
-        return classification(true, np.full(len(true), np.argmax(np.bincount(self.y_train[self.y_train >= 0]))))
-
     def _clusters(self, rows: Array, n_clusters: int) -> np.ndarray:
         with warnings.catch_warnings():  # about fewer distinct rows than clusters
             warnings.simplefilter("ignore", ConvergenceWarning)
             return KMeans(n_clusters, n_init=4, random_state=self.seed).fit_predict(rows)
+
+
+def majority(y_train: np.ndarray, y_test: np.ndarray) -> dict[str, float]:
+    """The scores of always predicting the largest class of the training rows."""
+    true = y_test[y_test >= 0]
+    return classification(true, np.full(len(true), np.argmax(np.bincount(y_train[y_train >= 0]))))
 
 
 def classification(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The fits to all data: models, pictures, spectra and graphs."""
+"""One method on all data: its model, pictures, spectrum and graph."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 from ..graphs import Graph, Reconstruction
 from ..operators import Array
 from ..selection import is_automatic, reducer_of
-from ._fits import SharedFits, shares_rows, why_it_failed
-from ._plan import Plan
+from ._candidates import Candidate, has_the_usual_fit
+from ._evaluate import why_it_failed
 
 
 class Whole(NamedTuple):
@@ -26,33 +26,28 @@ class Whole(NamedTuple):
     graph: dict[str, Any] | None
 
 
-class Part(NamedTuple):
-    """What some methods give on all data, and why others could not be fitted."""
-
-    fits: dict[str, Whole]
-    failures: dict[str, str]
-
-
-def fit_whole(X: Array, labels: np.ndarray | None, plans: dict[str, Plan], chosen: dict[str, int]) -> Part:
-    fits, part = SharedFits(X, labels), Part({}, {})
+def fit_whole(candidate: Candidate, chosen: int, X: Array, labels: np.ndarray | None) -> Whole | str:
+    """What the method gives with the chosen number of dimensions, or why it could not be fitted."""
     with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # the folds have given these warnings
-        for name, plan in plans.items():
-            try:
-                part.fits[name] = _whole(plan, chosen[name], fits)
-            except Exception as error:  # any error: the other methods go on
-                part.failures[name] = why_it_failed(error)
-    return part
+        try:
+            return _whole(candidate, chosen, X, labels)
+        except Exception as error:  # any error: the other methods go on
+            return why_it_failed(error)
 
 
-def _whole(plan: Plan, chosen: int, fits: SharedFits) -> Whole:
-    largest = {d: group[-1] for group in plan.groups(sorted({*plan.dimensions, *plan.shown})) for d in group}
-    if is_automatic(reducer_of(plan.at(chosen))):
+def _whole(candidate: Candidate, chosen: int, X: Array, labels: np.ndarray | None) -> Whole:
+    shown = candidate.shown
+    largest = {d: group[-1] for group in candidate.groups(sorted({*candidate.dimensions, *shown})) for d in group}
+    if is_automatic(reducer_of(candidate.at(chosen))):
         largest = {d: d for d in largest}  # it is not known which of them share their directions
-    models = {d: fits.fit(plan.at(d)) for d in {chosen, *(largest[d] for d in (chosen, *plan.shown))}}
-    embeddings = {d: np.asarray(models[largest[d]].transform(fits.X))[:, :d] for d in plan.shown}
-    space = np.asarray(models[chosen].transform(fits.X))
+    given = candidate.given_to_fit(X, labels)
+    models = {d: candidate.at(d).fit(*given) for d in {chosen, *(largest[d] for d in (chosen, *shown))}}
     return Whole(
-        models[chosen], embeddings, space, _spectrum(models[largest[chosen]]), _neighbor_graph(models[chosen], fits)
+        models[chosen],
+        {d: np.asarray(models[largest[d]].transform(X))[:, :d] for d in shown},
+        np.asarray(models[chosen].transform(X)),
+        _spectrum(models[largest[chosen]]),
+        _neighbor_graph(models[chosen], given),
     )
 
 
@@ -62,11 +57,11 @@ def _spectrum(model: Any) -> np.ndarray:
     return np.asarray(found, dtype=float)
 
 
-def _neighbor_graph(model: Any, fits: SharedFits) -> dict[str, Any] | None:
-    """The edges of the first graph of neighbours that attracts, as the fit found them."""
-    if not shares_rows(model):
+def _neighbor_graph(model: Any, given: tuple[Any, ...]) -> dict[str, Any] | None:
+    """The edges of the first graph of neighbours that attracts; None where a fit of its own may build it on other rows."""
+    if not has_the_usual_fit(model):
         return None
-    rows = model.rows(fits.rows)
+    rows = model.rows(*given)
     for coefficient, leaf in model.graph_.signed():
         if coefficient > 0 and leaf.reads_features:
             W = leaf.weights_matrix(rows) if isinstance(leaf, Reconstruction) else leaf.adjacency(rows)

@@ -3,6 +3,7 @@
 ``.
 """
 
+from .._public import public
 from ._base import Combination, Graph, Intersection, Scaled, Union
 from ._classes import Complete, LocalClass, OtherClass, SameClass
 from ._density import DensityCorrected
@@ -51,3 +52,4 @@ __all__ = [
     "Union",
     "align",
 ]
+public(__name__, __all__, globals())

@@ -43,8 +43,8 @@ class Graph(Documented):
 
     **It may write**
 
-    - ``reads_labels``, ``reads_targets``, ``reads_features``, ``reads_kernel``, ``counts_pairs``, ``indexes_rows``,
-      ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
+    - ``reads_labels``, ``reads_targets``, ``reads_features``, ``counts_pairs``, ``indexes_rows``, ``is_laplacian``,
+      ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``searches`` and ``require_blocks``, where rows that are read in blocks can be enough;
     - ``resolved`` and ``new_links``, where a free map shall place new rows by it;
@@ -73,7 +73,6 @@ class Graph(Documented):
     reads_labels: Any = False  #: Whether it looks at y.
     reads_targets: Any = False  #: Whether it reads y as numbers, and not as classes.
     reads_features: Any = True  #: Whether it looks at X.
-    reads_kernel: Any = False  #: Whether it takes X for a kernel matrix.
     counts_pairs: Any = False  #: Whether its weights are a user's counts, which no estimator may scale.
     indexes_rows: Any = False  #: Whether it knows rows by their place, and so fits one data set and no fold of it.
     is_laplacian: Any = True  #: Whether the rows of its matrix add up to 0, so that moving all samples costs nothing.
@@ -81,7 +80,6 @@ class Graph(Documented):
     learns: Any = False  #: Whether it learns something from the rows, as a transformer does, that new rows need.
     __array_ufunc__ = None  # so that ``np.float64(0.2) * graph`` comes to __rmul__
     _unnamed = 1  # parameters that print without their names
-    _parts: Any = None  # of a sum, a method that gives one level of :meth:`signed`
 
     def build(self, X: Any, y: Any = None) -> list[Term]:
         """The graph on the rows of X, as signed terms ``(coefficient, laplacian, degrees)``.
@@ -131,16 +129,12 @@ class Graph(Documented):
         A negative coefficient repels. A graph that is no sum gives ``[(1.0, self)]``, and
         ``KNN(5) + SameClass() - 0.2 * Repulsion(15)`` gives three pairs.
         """
-        found: Signed = []
-        open_: Signed = [(1.0, self)]
-        while open_:
-            coefficient, graph = open_.pop()
-            parts = graph._parts and graph._parts()
-            if parts is None:
-                found.append((coefficient, graph))
-            else:
-                open_ += [(coefficient * c, part) for c, part in reversed(parts)]
-        return found
+        parts = self._parts()
+        return [(1.0, self)] if parts is None else [(c * d, leaf) for c, part in parts for d, leaf in part.signed()]
+
+    def _parts(self) -> Signed | None:
+        """One level of :meth:`signed`. None for a graph that is no sum."""
+        return None
 
     def attracting(self) -> list[Any]:
         """Those graphs that attract, of the graphs that add up to this one."""
@@ -308,18 +302,15 @@ class Operation(Graph):
 
     def _leaves(self) -> Iterator[Graph]:
         """The graphs that are not operations, from left to right, including both sides of ``&``."""
-        open_: list[Graph] = [self]
-        while open_:
-            graph = open_.pop()
-            if isinstance(graph, Operation):
-                open_ += reversed(graph._operands())
+        for part in self._operands():
+            if isinstance(part, Operation):
+                yield from part._leaves()
             else:
-                yield graph
+                yield part
 
     reads_labels = _of_any_leaf("reads_labels")
     reads_targets = _of_any_leaf("reads_targets")
     reads_features = _of_any_leaf("reads_features")
-    reads_kernel = _of_any_leaf("reads_kernel")
     indexes_rows = _of_any_leaf("indexes_rows")
 
     @property
@@ -387,42 +378,11 @@ class Combination(Operation):
     def _parts(self) -> Signed:
         return [(1.0, _graph("left", self.left)), (_finite(self.scale), _graph("right", self.right))]
 
-    def _chain(self) -> list[Combination]:
-        """The sum, the sum on its left, and so on. A loop handles sums of any length, which recursion cannot."""
-        chain = [self]
-        while isinstance(chain[-1].left, Combination):
-            chain.append(chain[-1].left)
-        return chain
-
-    def _flat(self) -> tuple[Any, list[tuple[Any, Any]]]:
-        """The first graph, and a list of the graphs that are added to it, each with its scale."""
-        chain = self._chain()
-        return chain[-1].left, [(part.right, part.scale) for part in reversed(chain)]
-
-    def __sklearn_clone__(self) -> Combination:
-        first, others = self._flat()
-        copies = [(clone(right, safe=False), clone(scale, safe=False)) for right, scale in others]
-        return _summed(clone(first, safe=False), copies)
-
-    def __reduce__(self) -> tuple:
-        """Let ``pickle`` and ``copy`` take the sum as a flat list, so that it may be of any length."""
-        return _summed, self._flat()
-
     def __repr__(self) -> str:
-        first, others = self._flat()
-        words = [_operand(first) if isinstance(first, Intersection | Union) else repr(first)]
-        for right, scale in others:
-            negative = isinstance(scale, Real) and scale < 0
-            times = "" if scale in (1, -1) else f"{_number(-scale if negative else scale)} * "
-            words.append(f"{'-' if negative else '+'} {times}{_operand(right)}")
-        return " ".join(words)
-
-
-def _summed(first: Any, others: list[tuple[Any, Any]]) -> Any:
-    """The inverse of ``Combination._flat``."""
-    for right, scale in others:
-        first = Combination(first, right, scale)
-    return first
+        left = _operand(self.left) if isinstance(self.left, Intersection | Union) else repr(self.left)
+        negative = isinstance(self.scale, Real) and self.scale < 0
+        times = "" if self.scale in (1, -1) else f"{_number(-self.scale if negative else self.scale)} * "
+        return f"{left} {'-' if negative else '+'} {times}{_operand(self.right)}"
 
 
 class Intersection(Operation):

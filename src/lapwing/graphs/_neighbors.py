@@ -22,7 +22,6 @@ from ..neighbors import (
     is_named,
     nearest_there,
     require_features,
-    timed,
     within,
 )
 from ..operators import Structured, diagonal
@@ -128,8 +127,7 @@ class KNN(_Weighted):
         neighbours. Where more than one row in a hundred has weights of 0, t is too small, and that is an error.
     metric : str or callable, default="euclidean"
         How distances are measured: any metric of :class:`sklearn.neighbors.NearestNeighbors`, ``"precomputed"`` included,
-        where X holds the distances, and ``"chi2"``, the chi-square distance of histograms
-        (:func:`lapwing.metrics.chi2_distances`).
+        where X holds the distances.
     metric_params : dict, default=None
         Further parameters of the metric.
     among : {"all", "same_class", "other_class"}, default="all"
@@ -139,12 +137,12 @@ class KNN(_Weighted):
         What becomes of a link that only one of its two rows has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
         its weight. ``"auto"`` is ``"or"``, and ``"mean"`` with ``queries``, where the neighbours of the other rows are
         unknown.
-    search : None, "torch", "approximate" or neighbours transformer, default=None
+    search : None, "torch" or neighbours transformer, default=None
         Which program searches. None compares exactly, in memory. ``"torch"`` finds the same neighbours on a GPU, where there
-        is one, for Euclidean distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and
-        Manhattan distances. Up to 16,384 rows it is exact; beyond, it misses few neighbours, and which ones depends on the
-        number of threads. Any object with the interface of :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well:
-        its ``n_neighbors`` is set to k, and it brings its own metric.
+        is one, for Euclidean distances and cosines. Any object with the interface of
+        :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well, such as pynndescent's ``PyNNDescentTransformer()``,
+        which misses a few neighbours. It brings its own metric. It may look for more neighbours than k, of which the nearest
+        are taken; where its ``n_neighbors`` is smaller than k, it is set to k.
     queries : int, default=None
         Search for the neighbours of this many random rows only, exactly and among all rows. The time then grows with the
         number of rows, and not with its square. For linear maps and scores.
@@ -153,10 +151,6 @@ class KNN(_Weighted):
         fitted estimator says how certain the result is. A number of n or more takes all rows, as None does.
     random_state : int, default=0
         The seed by which the rows of ``queries`` are drawn.
-    recall : float, default=None
-        The share of the nearest neighbours that ``search="approximate"`` is to find. None is what the map needs: 0.95 for
-        linear maps, kernels and scores, whose objective that changes by less than 0.05 %, and 0.99 for free maps. The share
-        that was found, measured on a sample of rows, is ``recall_`` of the fitted estimator.
 
     References
     ----------
@@ -186,7 +180,6 @@ class KNN(_Weighted):
         search: str | BaseEstimator | None = None,
         queries: int | None = None,
         random_state: int = 0,
-        recall: float | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -198,7 +191,6 @@ class KNN(_Weighted):
         self.search = search
         self.queries = queries
         self.random_state = random_state
-        self.recall = recall
 
     @property
     def reads_labels(self) -> bool:
@@ -214,7 +206,6 @@ class KNN(_Weighted):
             self.search,
             self.queries,
             self.random_state,
-            self.recall,
         )
 
     def searches(self) -> list[Search]:
@@ -256,7 +247,7 @@ class KNN(_Weighted):
         """
         if self.weights not in ("heat", "binary"):
             return None
-        found = timed(data, lambda: nearest_there(data, self._search))
+        found = nearest_there(data, self._search)
         if found is None:
             return None
         cols, d = found

@@ -118,7 +118,7 @@ class On(Graph):
             learnt = places(data, "what", self.what)
             X = taken(data, learnt)
         view = Rows(X, host(data.y) if is_foreign(data.y) else data.y, n_fitted=data.n_fitted)
-        view.recall, view.times, view.measured, view.ids = data.recall, data.times, data.measured, data.ids
+        view.ids = data.ids
         view.is_learnt = data.is_learnt
         if not self._is_learnt and data.frame is not None:
             view.frame = data.frame.iloc[:, learnt]

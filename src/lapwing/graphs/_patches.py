@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._validation import check_choice, check_count, check_positive, equal_within
-from ..neighbors import KERNEL, Search, find, require_features
+from ..neighbors import Search, find, require_features
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
-from ..rows import KernelRows, Rows, gathered, lengths, row_width
+from ..rows import Rows, gathered, lengths, row_width
 from ._base import Graph
 from ._reconstruction import local_grams
 
@@ -164,17 +164,17 @@ class _Patched(Graph):
     dimension: Any
     metric: Any
     metric_params: dict | None
-    kernel: Any
     queries: int | None = None
     random_state: int = 0
 
-    def _search(self, metric: Any) -> Search:
+    @property
+    def _search(self) -> Search:
         return Search(
-            self.n_neighbors, metric, self.metric_params, queries=self.queries, random_state=self.random_state
+            self.n_neighbors, self.metric, self.metric_params, queries=self.queries, random_state=self.random_state
         )
 
     def searches(self) -> list[Search]:
-        return [self._search(self.metric)]
+        return [self._search]
 
     def patches(self, data: Rows) -> Patches:
         """The patches of all rows and their weights."""
@@ -182,7 +182,7 @@ class _Patched(Graph):
         rows = self.rows(data)
         weights = np.ones(rows.shape)
         if self.weights == "distance":
-            for part, G in self.grams(data, rows):
+            for part, G in patch_grams(data, rows):
                 weights[part] = distance_weights(G)
         elif self.weights == "coding_length":
             size = self._dimension(data), self._squared_distortion(data)
@@ -191,43 +191,27 @@ class _Patched(Graph):
                     points = data.X[rows[part]].astype(np.float64)
                     weights[part] = coding_length_weights_of_points(points, data.mean, *size)
             else:
-                squares = _squares(data, np.unique(rows), self._by_kernel(data))
-                for part, G in self.grams(data, rows):
+                squares = _squares(data, np.unique(rows))
+                for part, G in patch_grams(data, rows):
                     weights[part] = coding_length_weights(G, squares[rows[part]], *size)
         return Patches(rows, weights)
 
     def rows(self, data: Rows) -> np.ndarray:
         """One patch per line: the row that is searched for, and then its neighbours, nearest first."""
         k = check_count("n_neighbors", self.n_neighbors)
-        check_choice("kernel", self.kernel, (None, "precomputed"))
-        if self._by_kernel(data):
-            metric: Any = KERNEL
-        else:
-            require_features(self.metric, type(self).__name__)
-            metric = self.metric
-        edges = find(data, self._search(metric))
+        require_features(self.metric, type(self).__name__)
+        edges = find(data, self._search)
         return np.column_stack([edges.rows[::k], edges.cols.reshape(-1, k)])
-
-    def grams(self, data: Rows, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """The Gram matrices of the patches, about the first row of each, in blocks of patches."""
-        yield from patch_grams(data, rows, self._by_kernel(data))
-
-    @property
-    def reads_kernel(self) -> bool:
-        return self.kernel is not None
-
-    def _by_kernel(self, data: Rows) -> bool:
-        return self.kernel is not None or not data.has_features
 
     def _has_few_dimensions(self, data: Rows, rows: np.ndarray) -> bool:
         """Whether the scatter matrix of a patch is smaller than its Gram matrix, because there are few columns."""
-        plain = not self._by_kernel(data) and not sparse.issparse(data.X)
+        plain = data.has_features and not sparse.issparse(data.X)
         return plain and data.X.shape[1] < rows.shape[1] - 1
 
     def _dimension(self, data: Rows) -> float:
         if self.dimension is not None:
             return check_positive("dimension", self.dimension)
-        if self._by_kernel(data):
+        if not data.has_features:
             raise ValueError(
                 'kernel="precomputed" has no dimension of its own; give dimension= and distortion= for weights="coding_length", '
                 'or use weights="uniform"'
@@ -237,25 +221,29 @@ class _Patched(Graph):
     def _squared_distortion(self, data: Rows) -> float:
         if self.distortion is not None:
             return check_positive("distortion", self.distortion) ** 2
-        if self._by_kernel(data):
+        if not data.has_features:
             raise ValueError(
                 'kernel="precomputed" needs distortion= for weights="coding_length": its values have no unit'
             )
         return 10 * self._dimension(data) / self.n_neighbors
 
 
-def patch_grams(data: Rows, rows: np.ndarray, kernel: bool = False) -> Iterator[tuple[slice, np.ndarray]]:
-    """As :meth:`_Patched.grams`. A far row moves the mean of all rows, and patches far from it would lose their digits."""
-    m, given = rows.shape[1], KernelRows(data.X) if kernel and data.has_features else data
+def patch_grams(data: Rows, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """The Gram matrices of the patches, in blocks of patches.
+
+    They are about the first row of each patch. A far row moves the mean of all rows, and patches far from it would lose their
+    digits.
+    """
+    m = rows.shape[1]
     for part in row_blocks(len(rows), m * max(m, 2 * row_width(data.X))):
         G = np.zeros((len(rows[part]), m, m))
-        G[:, 1:, 1:] = local_grams(given, rows[part][:, 0], rows[part][:, 1:])
+        G[:, 1:, 1:] = local_grams(data, rows[part][:, 0], rows[part][:, 1:])
         yield part, G
 
 
-def _squares(data: Rows, some: np.ndarray, kernel: bool) -> np.ndarray:
+def _squares(data: Rows, some: np.ndarray) -> np.ndarray:
     """The squared distances of rows from the mean of all, for ``some`` of them at least."""
-    if kernel:
+    if not data.has_features:
         K = data.X.astype(np.float64, copy=False)
         return np.diagonal(K) - 2 * K.mean(axis=0) + K.mean()
     if sparse.issparse(data.X):
@@ -412,15 +400,12 @@ class CodingLength(_Patched):
     distortion : float, default=None
         :math:`\epsilon` of the coding length, in units of X; None is :math:`\sqrt{10 D / K}`.
     dimension : float, default=None
-        The dimension D of the space in the coding length; None is the number of features.
+        The dimension D of the space in the coding length; None is the number of features. A kernel map with
+        ``kernel="precomputed"`` has none, so that ``dimension`` and ``distortion`` must be given.
     metric : str or callable, default="euclidean"
         As in :class:`KNN`.
     metric_params
         As in :class:`KNN`.
-    kernel : {None, "precomputed"}, default=None
-        ``"precomputed"`` says that X is a kernel matrix. Neighbours are then found by the distances that the kernel gives,
-        and ``dimension`` and ``distortion`` must be given. It is for free and kernel maps: linear ones read features, which
-        the rows of a kernel matrix are not, and raise an error.
     queries
         As in :class:`KNN`. It is the number of rows that have a patch, and their sum is multiplied by n / queries.
     random_state
@@ -451,7 +436,6 @@ class CodingLength(_Patched):
         dimension: float | None = None,
         metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
-        kernel: str | None = None,
         queries: int | None = None,
         random_state: int = 0,
     ):
@@ -461,14 +445,13 @@ class CodingLength(_Patched):
         self.dimension = dimension
         self.metric = metric
         self.metric_params = metric_params
-        self.kernel = kernel
         self.queries = queries
         self.random_state = random_state
 
     def _factored(self, data: Rows) -> tuple[np.ndarray, np.ndarray, sparse.csr_array]:
         """The rows of the patches, their weights, scaled up where only a sample of rows has a patch, and the factor of W."""
         rows, weights = self.patches(data)
-        weights = self._search(self.metric).scale(data) * weights
+        weights = self._search.scale(data) * weights
         return rows, weights, _selection(rows, weights / np.sqrt(weights.sum(axis=1, keepdims=True)), data.n)
 
     def terms(self, data: Rows) -> list[Term]:
@@ -543,7 +526,7 @@ class TangentAlignment(_Patched):
         As in :class:`CodingLength`.
     include_self : bool, default=True
         Whether a patch has the sample it belongs to, as in the papers. scikit-learn's LTSA leaves it out.
-    distortion, dimension, metric, metric_params, kernel
+    distortion, dimension, metric, metric_params
         As in :class:`CodingLength`.
 
     References
@@ -577,7 +560,6 @@ class TangentAlignment(_Patched):
         dimension: float | None = None,
         metric: str | Callable[..., float] = "euclidean",
         metric_params: dict | None = None,
-        kernel: str | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
@@ -587,7 +569,6 @@ class TangentAlignment(_Patched):
         self.dimension = dimension
         self.metric = metric
         self.metric_params = metric_params
-        self.kernel = kernel
 
     def rows(self, data: Rows) -> np.ndarray:
         rows = super().rows(data)
@@ -628,7 +609,7 @@ class TangentAlignment(_Patched):
             for part in row_blocks(len(rows), 2 * rows.shape[1] ** 2):
                 yield tangent_matrices(_coordinates_of_points(data.X[rows[part]], weights[part], d), weights[part])
         else:
-            for part, G in self.grams(data, rows):
+            for part, G in patch_grams(data, rows):
                 yield tangent_matrices(_coordinates_of_grams(G, weights[part], d), weights[part])
 
 

@@ -1,7 +1,9 @@
 """What a fitted model tells: which features make its components, and how certain its directions are."""
 
+from .._public import public
 from ._directions import directions, steps
 from ._loadings import Loadings, loadings
 from ._stability import Stability, stability
 
 __all__ = ["Loadings", "Stability", "directions", "loadings", "stability", "steps"]
+public(__name__, __all__, globals())

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from .._public import public
 from ._discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
 from ._documents import LPI
-from ._documents import SVDNeighbors as SVDNeighbors
 from ._kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
 from ._local import LPCA, TangentialMaps
 from ._locality import LPP, OLPP
@@ -48,3 +48,4 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
     "FisherScore",
 ]
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}  #: The classes by name.
+public(__name__.partition(".")[0], __all__, globals())

@@ -9,20 +9,14 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.decomposition import TruncatedSVD
-from sklearn.neighbors import KNeighborsTransformer
-from sklearn.utils import check_random_state
 
-from .._clock import now
 from .._validation import check_choice, check_count
 from ..blocks import Blocks, HeldBlocks
 from ..graphs import KNN, Graph
 from ..maps import Coordinates, Map, Preprojection, SparseMap, SummaryMap
-from ..neighbors import BlockRows, Threads, find
+from ..neighbors import BlockRows, Threads
 from ..operators import Array, canonical
 from ..problem import Problem, laplacian_sum
 from ..reducers import LARGE_RIDGE, Decided, Graphs, LinearReducer, Options, Rules, Solved, fits_in_memory, outside
@@ -33,30 +27,6 @@ from .about import About
 
 # The value of ridge="auto", in units of the constraint's mean eigenvalue: chosen on validation splits (docs/documents.md).
 RIDGE = 10.0
-PROBES = 300  # the neighbours of this many documents are searched for exactly, to report the recall
-
-
-class SVDNeighbors(BaseEstimator):
-    """Neighbours found in the space of a truncated SVD, by cosine. They are not exact.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=15
-    n_components : int, default=100
-        Directions of the SVD.
-    random_state : int, RandomState instance or None, default=0
-    """
-
-    def __init__(self, n_neighbors: int = 15, *, n_components: int = 100, random_state: int | RandomState | None = 0):
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:
-        """The sparse matrix of distances, as :class:`~sklearn.neighbors.KNeighborsTransformer` gives it."""
-        k = max(1, min(check_count("n_components", self.n_components), min(X.shape) - 1))
-        Z = unit_rows(TruncatedSVD(k, random_state=self.random_state).fit_transform(X).astype(np.float32))
-        return KNeighborsTransformer(n_neighbors=self.n_neighbors, mode="distance").fit_transform(Z)
 
 
 class LPI(LinearReducer):
@@ -88,10 +58,6 @@ class LPI(LinearReducer):
     graph
         As in :class:`LPP`. None is ``KNN(15, metric="cosine", weights="dot")``, and an integer k is the same with k neighbours.
         ``"supervised"`` is ``SameClass()``, and ``"semi"`` is the sum of both.
-    neighbors : {"exact", "svd"}, default="exact"
-        How the neighbours of the default graph are searched. ``"exact"`` compares all pairs. ``"svd"`` searches in the space
-        of a truncated SVD of 100 directions, and misses some neighbours: ``recall_`` says how many it finds. It was not faster on
-        the collections that the page "Documents" of the documentation measures. A graph that you pass is searched as it says.
     ridge : "auto" or float, default="auto"
         How strongly the regression is kept from overfitting: :math:`\rho` of (1), in units of
         :math:`\operatorname{tr}(X^\top D X) / \min(n, d)`. It must be above 0. ``"auto"`` is 10, chosen on held-out
@@ -109,12 +75,9 @@ class LPI(LinearReducer):
         Always None: the columns of documents are taken as they are.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the graph, in ascending order.
-    recall_ : float or None
-        The share of the exact neighbours that ``neighbors="svd"`` has found, estimated on 300 documents. None where all pairs
-        were compared.
     rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
         As in :class:`LPP`.
-    sampling_, fit_times_, n_features_in_, feature_names_in_
+    sampling_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -144,14 +107,12 @@ class LPI(LinearReducer):
         n_components: int = 2,
         *,
         graph: Graph | int | str | ArrayLike | None = None,
-        neighbors: str = "exact",
         ridge: float | str = "auto",
         scaling: str = "unit",
         normalize: str | None = "auto",
     ):
         self.n_components = n_components
         self.graph = graph
-        self.neighbors = neighbors
         self.ridge = ridge
         self.scaling = scaling
         self.normalize = normalize
@@ -163,11 +124,9 @@ class LPI(LinearReducer):
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """``KNN(n_neighbors, metric="cosine", weights="dot")``."""
-        search = SVDNeighbors() if self.neighbors == "svd" else None
-        return KNN(n_neighbors, metric="cosine", weights="dot", search=search)
+        return KNN(n_neighbors, metric="cosine", weights="dot")
 
     def _check_parameters(self) -> None:
-        check_choice("neighbors", self.neighbors, ("exact", "svd"))
         check_choice("normalize", self.normalize, ("auto", None, "degree"))
         check_choice("scaling", self.scaling, ("unit", "constraint"))
         check_count("n_components", self.n_components)
@@ -193,12 +152,7 @@ class LPI(LinearReducer):
             return BlockRows(HeldBlocks(documents), labels, graphs.graph.searches())
         return super()._rows(documents, y, graphs)
 
-    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        return rows.once("documents", lambda: self._rows(rows.X, rows.y, graphs))
-
     def _block_rows(self, blocks: Blocks, y: Any, graphs: Graphs, weights: np.ndarray | None = None) -> Rows:
-        if self.neighbors == "svd":
-            raise ValueError('neighbors="svd" needs all documents in memory, and X is read in blocks; use "exact"')
         if graphs.queries is None and fits_in_memory(blocks):  # the regression reads documents one by one
             return self._rows(blocks.load(), blocks.labels(y), graphs)
         blocks, linked = blocks.chosen(lambda block: lengths(block) > 0, "looking for empty documents")
@@ -225,15 +179,8 @@ class LPI(LinearReducer):
                 f"all documents are the same up to their length (n_features={F.shape[1]}), so there is nothing to tell apart"
             )
         ridge = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(F.shape)
-        start = now()
         directions = ridge_regression(F, mean, degrees, graph.vectors, ridge)
-        data.times["forms"] = now() - start
         return as_solved(self, mean, graph, directions, ridge)
-
-    def _report(self, data: Rows, problem: Problem, solved: Solved) -> None:
-        self.recall_ = data.measured.get("recall")
-        if not data.in_blocks and self.neighbors == "svd" and not isinstance(self.graph, Graph):
-            self.recall_ = _recall(data, self.graph_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -302,11 +249,9 @@ def _documents(X: Array, first: int = 0) -> Array:  # first: the number of the f
 
 def graph_vectors(problem: Problem, data: Rows, k: int, semidefinite: bool) -> Solution:
     """The eigenvectors of the graph itself, without the constant."""
-    L, start = laplacian_sum(problem.minimise), now()
+    L = laplacian_sum(problem.minimise)
     A = L.operator() if L.factors else L.tosparse()
-    found = solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
-    data.times["solve"] = now() - start
-    return found
+    return solve(A, problem.degrees, k, deflate=np.ones((data.n, 1)), semidefinite=semidefinite)
 
 
 def as_solved(estimator: Any, mean: np.ndarray, graph: Solution, directions: np.ndarray, ridge: float) -> Solved:
@@ -374,16 +319,3 @@ def _conjugate_gradients(apply: Any, B: np.ndarray, tol: float = 1e-8, most: int
         before, squares = squares, np.sum(residual**2, axis=0)
         direction = residual + squares / np.maximum(before, np.finfo(np.float64).tiny) * direction
     raise ValueError("the regression did not converge; use a larger ridge")
-
-
-def _recall(data: Rows, graph: Any) -> float:
-    """The share of exact neighbours among those found, on a few documents."""
-    found = find(data, *graph.searches())
-    probes = np.sort(check_random_state(0).permutation(data.n)[:PROBES])
-    similar = data.X[probes] @ data.X.T
-    similar = similar.toarray() if sparse.issparse(similar) else similar
-    similar[np.arange(probes.size), probes] = -np.inf
-    k = graph.n_neighbors
-    exact = np.argpartition(-similar, k - 1, axis=1)[:, :k]
-    neighbours = found.cols.reshape(data.n, k)[probes]
-    return float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, neighbours, strict=True)]))

@@ -52,7 +52,7 @@ class LPCA(LinearReducer):
         The eigenvalues of :math:`-X^\top L X`, in ascending order.
     rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
         As in :class:`OLPP`.
-    sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+    sampling_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
@@ -114,8 +114,8 @@ class LPCA(LinearReducer):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, ensure_min_samples=2)
-        if not isinstance(self.graph_, CodingLength) or self.graph_.kernel is not None:
-            raise ValueError(f"graph={self.graph_!r} has no patches of features; use CodingLength without a kernel")
+        if not isinstance(self.graph_, CodingLength):
+            raise ValueError(f"graph={self.graph_!r} has no patches of features; use CodingLength")
         X = X if self.scale_ is None else divided(X, self.scale_)
         d = len(self.components_) if n_components is None else check_count("n_components", n_components)
         return local_subspaces(X, self.graph_.patches(Rows(X)), d)
@@ -152,7 +152,7 @@ class TangentialMaps(FreeReducer):
         The eigenvalue of each coordinate, in ascending order. A surface in several pieces has 0 again for each further piece.
     n_connected_components_ : int
         How many pieces the surface falls into. The first coordinates of a surface in several pieces only tell them apart.
-    X_fit_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+    X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     See Also

@@ -185,15 +185,10 @@ class LPP(LinearReducer):
         ``excess`` estimates by how much, as a share, the objective misses that of the graph of all rows. ``held_out`` and
         ``in_sample`` are the objective on the other half and on the same one. ``angle`` is the largest angle between the
         subspaces of the two halves.
-    recall_ : float
-        The share of the nearest neighbours that an approximate search has found, measured on a sample of the rows. Set only
-        with such a search, as by ``KNN(5, search="approximate")``.
     n_samples_seen_ : float
         How many samples :meth:`partial_fit` has seen, each counted by its weight. Set only by ``partial_fit``.
     moments_ : dict
         The sums over rows that :meth:`partial_fit` keeps in the place of the rows. Set only by ``partial_fit``.
-    fit_times_ : dict
-        The seconds that the parts of the fit took, by name, such as ``"search"`` and ``"solve"``.
     n_features_in_ : int
         The number of features that :meth:`fit` has seen.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -296,7 +291,7 @@ class OLPP(LinearReducer):
         The eigenvalue of each direction, in ascending order.
     explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, sampling_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.

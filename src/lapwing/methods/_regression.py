@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.linear_model import ElasticNet
 
-from .._clock import now
 from .._validation import check_count, check_not_negative
 from ..graphs import KNN, Graph
 from ..maps import Map
@@ -66,7 +65,7 @@ class SpectralRegression(LinearReducer):
         Always None: there is no projection on principal directions.
     sampling_ : None
         Always None: the graph is built for all rows.
-    n_connected_components_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     See Also
@@ -131,13 +130,12 @@ class SpectralRegression(LinearReducer):
         d, self.sampling_ = problem.degrees, None
         assert d is not None
         graph = graph_vectors(problem, data, self.n_components, graphs.graph.is_semidefinite)
-        start, mean = now(), F.mean(d)
+        mean = F.mean(d)
         rho = float(self.ridge) * _trace(F, mean, d) / min(F.shape)
         if self.lasso:
             V = _elastic_net(F, data, mean, d, graph.vectors, rho, float(self.lasso))
         else:
             V = ridge_regression(F, mean, d, graph.vectors, rho)
-        data.times["forms"] = now() - start
         return as_solved(self, mean, graph, V, rho)
 
 

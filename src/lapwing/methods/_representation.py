@@ -16,8 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._checkpoint import work
-from .._clock import now
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..devices import host, is_foreign, place_of, to_numpy
 from ..graphs import KNN, Empty, Graph
@@ -131,7 +129,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    n_connected_components_, X_fit_, graph_, solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -182,10 +180,8 @@ class GLPCA(_Representing):
         assert isinstance(problem, Representation)
         if problem.beta == 1:  # X takes no part, so that the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs)
-        A, start = laplacian_sum(problem.minimise).operator(data.X.dtype), now()
-        solution = solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
-        data.times["solve"] = now() - start
-        return solution
+        A = laplacian_sum(problem.minimise).operator(data.X.dtype)
+        return solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
 
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solution) -> None:
         super()._store(F, data, problem, graphs, solution)
@@ -268,9 +264,7 @@ class _Robust(_Representing):
             raise ValueError(f"n_components={k} is more than {data.n} samples leave, {data.n - 1}; use fewer")
         L = laplacian_sum(problem.minimise).tosparse()
         centre = data.mean if self.center == "mean" else np.median(data.X, axis=0).astype(np.float64)
-        start = now()
         found = self._minimised(data.X.astype(np.float64) - centre, L, k)
-        data.times["solve"] = now() - start
         centre = centre + found.offset
         self.mean_, self.alpha_, self.components_ = centre.astype(dtype), found.alpha, found.U.T.astype(dtype)
         self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps
@@ -285,12 +279,8 @@ class _Robust(_Representing):
     def _minimised(self, X: np.ndarray, L: sparse.csr_array, k: int) -> _Multipliers:
         mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
         state = _Multipliers(X, L, k, self._weight(X, L, mu), mu, moves=self.center == "median")
-        kept = work("robust", X, L, k, state.alpha, state.moves, self.rho, self.max_iter, self.tol)
-        state.resume(kept.last())
         while not state.violation <= self.tol and state.n_steps < self.max_iter:
             state.step(state.mu * float(self.rho) if state.n_steps else mu)
-            kept.keep(state.kept)
-        kept.keep(state.kept, done=True)
         if not state.violation <= self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, "
@@ -377,7 +367,7 @@ class RobustGLPCA(_Robust):
         As in :class:`GLPCA`.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
-    recall_, fit_times_, n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_
         As in :class:`GLPCA`.
 
     References
@@ -437,8 +427,6 @@ class _Multipliers:
     centre ``moves``, the offset is fitted together with U. It is the coefficient of the constant vector, which Q never holds.
     """
 
-    CHANGED = ("offset", "a", "s", "mu", "represented", "Q", "U", "values", "violation", "n_steps")
-
     def __init__(self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float, mu: float, moves: bool):
         self.X, self.L, self.alpha, self.moves = X, L, alpha, moves
         self.offset = np.zeros(X.shape[1])
@@ -446,14 +434,6 @@ class _Multipliers:
         self.Q = self._solved(self._matrix(X, mu), k).vectors
         self.size = np.linalg.norm(X)
         self.violation, self.n_steps = np.inf, 0
-
-    def kept(self) -> dict[str, Any]:
-        """All attributes that a step changes."""
-        return {name: getattr(self, name) for name in self.CHANGED}
-
-    def resume(self, kept: dict[str, Any] | None) -> None:
-        for name, value in (kept or {}).items():
-            setattr(self, name, value if value.ndim else value.item())
 
     def step(self, mu: float) -> None:
         multiplier = -self.mu / mu * (1 - self.s)  # C / mu = multiplier a
@@ -557,7 +537,7 @@ class L21PCA(_Robust):
         Always ``Empty()``: there is no graph.
     n_connected_components_ : int
         The number of samples, none of which is linked to another.
-    X_fit_, solver_, certificate_, fit_times_, n_features_in_, feature_names_in_
+    X_fit_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`RobustGLPCA`.
 
     References

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._clock import now
 from .._validation import check_choice
 from ..graphs import KNN, Graph, SameClass
 from ..maps import Map, as_map
@@ -68,7 +67,7 @@ class LaplacianScore(FeatureSelector):
         How certain the scores are where the graph searched for the neighbours of a sample of the rows; None where it searched
         for all. ``error`` is the root mean squared error of the scores as a share of them, estimated from two halves of the
         links.
-    n_connected_components_, graph_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -121,9 +120,7 @@ class LaplacianScore(FeatureSelector):
         return Problem(terms, D if self.constraint == "degree" else diagonal(D.diagonal() > 0))  # (1), (2)
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
-        start = now()
         scores, varying = _laplacian_scores(F, problem)
-        data.times["forms"] = now() - start
         self.sampling_ = self._sampling(F, data, graphs, scores[varying])
         return scores, varying
 
@@ -180,7 +177,7 @@ class FisherScore(FeatureSelector):
         class, and 0 for one that is constant.
     support_, n_features_to_select_
         As in :class:`LaplacianScore`.
-    n_connected_components_, graph_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, n_features_in_, feature_names_in_
         As in :class:`LaplacianScore`.
     n_samples_seen_, moments_
         As in :class:`LaplacianScore`.

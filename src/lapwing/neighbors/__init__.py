@@ -1,32 +1,26 @@
 """The neighbour search: one search with one rule for ties, over all rows, a sample of them, or rows in blocks."""
 
-from ._approximate import NNDescent
 from ._blocks import BlockRows, ClassRows, require_room
-from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import TIE, choose
 from ._device_rows import DeviceClassRows, DeviceRows, nearest_there
-from ._find import NoPlaceError, distances_among, find, find_fitted, timed, within
+from ._find import NoPlaceError, distances_among, find, find_fitted, within
 from ._nearest import Nearest
 from ._products import Threads
-from ._requests import AMONG, KERNEL, Edges, Search, is_exact, is_named, require_features, require_samplable
+from ._requests import AMONG, Edges, Search, is_exact, is_named, require_features, require_samplable
 from ._spaces import is_euclidean
 
 __all__ = [
     "AMONG",
-    "KERNEL",
     "TIE",
     "BlockRows",
     "ClassRows",
     "DeviceClassRows",
     "DeviceRows",
     "Edges",
-    "NNDescent",
     "Nearest",
     "NoPlaceError",
     "Search",
     "Threads",
-    "chi2_distances",
-    "chi2_neighbors",
     "choose",
     "distances_among",
     "find",
@@ -38,6 +32,5 @@ __all__ = [
     "require_features",
     "require_room",
     "require_samplable",
-    "timed",
     "within",
 ]

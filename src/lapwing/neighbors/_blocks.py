@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._checkpoint import Work, work
 from ..blocks import Blocks, Fold, stacked, taking, working_memory
 from ..maps import ClassMoments, ColumnSums, Moments, Rest, SummaryMap, weighted_mean
 from ..operators import Array, row_blocks
@@ -200,32 +199,17 @@ def _second_pass(
 ) -> list[Nearest]:
     """For each search, the nearest of all rows to the rows that are searched for."""
     options: dict[str, Any] = {"n_threads": 1} if blocks.is_distributed else {"keep_rows": True}
-    begun = Work() if blocks.is_distributed else work("blocks", iter(blocks), wanted, classes)
-    last = begun.last() or {"seen": np.array(0)}
-    seen = int(last["seen"])
 
     def start() -> list[Nearest]:
-        passes = [Nearest(search, Q, own, classes, **options) for search, Q, own in wanted]
-        return [passed.resume(str(i), last) for i, passed in enumerate(passes)] if seen else passes
+        return [Nearest(search, Q, own, classes, **options) for search, Q, own in wanted]
 
     def step(passes: list[Nearest], block: Array, first: int) -> list[Nearest]:
-        if first < seen:
-            return [passed.reread(block, first) for passed in passes]
-        passes = [passed.update(block, first) for passed in passes]
-        end = first + block.shape[0]
-        begun.keep(lambda: _kept(passes, end), done=end == blocks.shape[0])
-        return passes
+        return [passed.update(block, first) for passed in passes]
 
     def merge(a: list[Nearest], b: list[Nearest]) -> list[Nearest]:
         return [one.merge(other) for one, other in zip(a, b, strict=True)]
 
     return blocks.fold(Fold(start, step, merge), "searching")
-
-
-def _kept(passes: list[Nearest], seen: int) -> dict[str, Any]:
-    return {"seen": seen} | {
-        name: part for i, passed in enumerate(passes) for name, part in passed.kept(str(i)).items()
-    }
 
 
 def _touched(blocks: Blocks, numbers: np.ndarray, Q: Array, found: list[Nearest]) -> tuple[np.ndarray, Array]:

@@ -52,7 +52,7 @@ class DeviceRows(Rows):
     def divided(self, scale: np.ndarray) -> Rows:
         divisor = self.torch.from_numpy(scale).to(self.tensor.device, self.tensor.dtype)
         rows = DeviceRows(self.tensor / divisor, self.y)
-        rows.F, rows.scale, rows.recall = DeviceMap(self.tensor, scale), scale, self.recall
+        rows.F, rows.scale = DeviceMap(self.tensor, scale), scale
         return rows
 
     @cached_property

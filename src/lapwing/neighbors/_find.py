@@ -12,21 +12,26 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import check_non_negative
 
-from .._clock import now
 from .._validation import check_positive
 from ..operators import Array, row_blocks
 from ..rows import Rows
-from ._approximate import METRICS, NNDescent
-from ._chi2 import chi2_distances, chi2_neighbors
 from ._choice import choose
 from ._copies import Copies
 from ._device_rows import candidates_there, is_searched_there, require_there
 from ._index import require_numbers
 from ._nearest import Nearest
-from ._requests import KERNEL, Edges, Search, groups, is_named, require_samplable, require_square
+from ._requests import TRANSFORMER, Edges, Search, groups, is_named, require_samplable, require_square
 from ._spaces import AT_ONCE, PARALLEL, WORD, Space, in_parts, paired, space
 from ._tiled import by_tiles, tiled
 
+METRICS = {  # The metrics that ``paired`` measures. One metric may have several names.
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "cosine": "cosine",
+    "manhattan": "manhattan",
+    "cityblock": "manhattan",
+    "l1": "manhattan",
+}
 # In classes of up to this many rows all pairs are compared, since a search per class would take longer.
 SMALL_CLASS = 64
 
@@ -44,22 +49,12 @@ def find(data: Rows, search: Search) -> Edges:
     one random half of that sample are given.
     """
     search = search.checked(data.n_samples)
-    if is_named(search.search, "approximate") and search.recall is None:
-        search = search._replace(recall=data.recall)
-    edges = timed(data, lambda: data.once(search.key, lambda: _found(data, search)))
+    edges = data.once(search.key, lambda: _found(data, search))
     if data.half is None or search.queries is None:
         return edges
     searched, place = np.unique(edges.rows, return_inverse=True)
     half = np.random.RandomState(0).permutation(searched.size) % 2
     return edges.where(half[place] == data.half)
-
-
-def timed(data: Rows, found: Callable[[], Any]) -> Any:
-    """Call ``found`` and return its result; the time it takes is counted as time of the search."""
-    start = now()
-    result = found()
-    data.times["search"] = data.times.get("search", 0.0) + now() - start
-    return result
 
 
 def find_fitted(both: Rows, search: Search) -> Edges:
@@ -113,8 +108,6 @@ def _measured(searched: Space, edges: Edges, radius: float) -> Edges:
 
 def distances_among(data: Rows, rows: np.ndarray, metric: Any, metric_params: dict | None = None) -> np.ndarray:
     """The distance of each of some rows from each other one of them."""
-    if is_named(metric, "chi2"):
-        return chi2_distances(data.X[rows])[~np.eye(rows.size, dtype=bool)]
     if is_named(metric, "precomputed") and sparse.issparse(data.X):
         return _all_entries(data.X[rows][:, rows])
     searched = space(data, metric, metric_params)
@@ -136,7 +129,7 @@ def _found(data: Rows, search: Search) -> Edges:
     elif search.search is not None:
         return _by_transformer(data, search)
     if search.queries is not None:
-        require_samplable(search, data.has_features and search.metric is not KERNEL)
+        require_samplable(search, data.has_features)
     queries, members, classes = search.queried(data.n), np.arange(data.n), None
     if search.among != "all":
         classes = data.classes
@@ -147,8 +140,8 @@ def _found(data: Rows, search: Search) -> Edges:
 
 
 def is_by_features(data: Rows, search: Search) -> bool:
-    """Whether distances are computed from features, pair by pair: not read from a matrix, and not chi-square distances."""
-    if not data.has_features or search.metric is KERNEL or is_named(search.metric, "precomputed", "chi2"):
+    """Whether distances are computed from features, pair by pair: not read from a matrix."""
+    if not data.has_features or is_named(search.metric, "precomputed"):
         return False
     if is_searched_there(data, search):
         return True
@@ -178,10 +171,6 @@ def _given(data: Rows, search: Search, queries: np.ndarray, members: np.ndarray)
     if is_named(search.metric, "precomputed") and sparse.issparse(X):
         return _among_entries(X, queries, members, k)
     searched = space(data, search.metric, search.metric_params)
-    if is_named(searched.metric, "chi2"):
-        others = searched.X[members]
-        d, found = chi2_neighbors(others if itself else searched.X[queries], others, k)
-        return Edges(np.repeat(queries, k), members[found.ravel()], d.ravel())
     return Edges.joined(
         _in_matrix(searched, queries[part], members, k) for part in row_blocks(queries.size, X.shape[0])
     )
@@ -367,7 +356,7 @@ def _in_matrix(searched: Space, queries: np.ndarray, members: np.ndarray, k: int
     rows, cols = np.nonzero(near[:, None] >= D)
     d = D[rows, cols].astype(np.float64)
     if searched.features is not None:
-        open_ = (np.bincount(rows)[rows] > k) | searched.is_rounded(queries[rows], d**searched.power)
+        open_ = (np.bincount(rows)[rows] > k) | searched.is_rounded(queries[rows], d**2)
         pairs = queries[rows[open_]], members[cols[open_]]
         d[open_] = paired(searched.features, pairs[0], searched.features, pairs[1], searched.exact)
     chosen = choose(rows, cols, d, k)
@@ -408,41 +397,35 @@ def _by_transformer(data: Rows, search: Search) -> Edges:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
     if search.among != "all":
         raise ValueError(f'search= finds neighbours among all rows; among="{search.among}" must go without it')
-    if isinstance(search.search, str):
-        return _approximate(data, search)
-    return _transformed(search.search, data.X, search.n_neighbors)[0]
+    return _transformed(search.search, data.X, search.n_neighbors)
 
 
-def _approximate(data: Rows, search: Search) -> Edges:
-    """``search="approximate"``, which is exact where there are few rows. The measured recall is kept with the rows."""
-    if not is_named(search.search, "approximate"):
-        raise ValueError(f'search={search.search!r} must be None, "approximate", "torch", or a neighbours transformer')
-    if not is_named(search.metric, *METRICS) or search.metric_params:
-        raise ValueError(
-            f'search="approximate" does not go with metric={search.metric!r}, metric_params={search.metric_params!r}; it knows '
-            f"{', '.join(METRICS)}, without parameters. Leave search out, or give it a transformer that brings its own metric, "
-            "such as pynndescent.PyNNDescentTransformer(metric=...)"
-        )
-    assert search.recall is not None
-    asked = NNDescent(search.n_neighbors, search.metric, float(search.recall))
-    edges, transformer = _transformed(asked, data.X, search.n_neighbors)
-    data.measured["recall"] = min(transformer.recall_, data.measured.get("recall", 1.0))
-    return edges
+def _transformed(search: Any, X: Array, k: int) -> Edges:
+    """Neighbours from a scikit-learn neighbours transformer.
 
-
-def _transformed(search: Any, X: Array, k: int) -> tuple[Edges, Any]:
-    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own neighbour."""
+    It may look for more neighbours than k, and may count a row as its own neighbour. A column of -1 stands for a neighbour that
+    it did not find.
+    """
+    n = X.shape[0]
     try:
-        search = clone(search).set_params(n_neighbors=k)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"search={search!r} must be a neighbours transformer with a parameter n_neighbors, such as "
-            "sklearn.neighbors.KNeighborsTransformer()"
-        ) from error
+        search = clone(search)
+        search.set_params(n_neighbors=min(max(search.get_params()["n_neighbors"], k), n - 1))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"search={search!r} {TRANSFORMER}") from error
     if "mode" in search.get_params():
         search.set_params(mode="distance")
-    found = sparse.coo_array(search.fit_transform(X))
+    # Some programs, such as older pynndescent, know sparse matrices and no sparse arrays.
+    found = search.fit_transform(sparse.csr_matrix(X) if sparse.issparse(X) else X)
+    found = found.tocsr() if sparse.issparse(found) else sparse.csr_array(found)  # a coo_array has no columns of -1
     require_numbers(found.data, f"search={search!r}")
-    edges = Edges(found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64))
-    edges = edges.where(edges.rows != edges.cols)
-    return edges.where(choose(*edges, k)), search
+    rows = np.repeat(np.arange(n), np.diff(found.indptr))
+    edges = Edges(rows, found.indices.astype(np.intp), found.data.astype(np.float64))
+    edges = edges.where((edges.cols >= 0) & (edges.rows != edges.cols))
+    counts = np.bincount(edges.rows, minlength=n)
+    if counts.min() < k:
+        row = int(np.argmin(counts))
+        raise ValueError(
+            f"search={search!r} found {counts[row]} neighbours of row {row}, and the graph asks for n_neighbors={k}; give the "
+            "transformer more n_neighbors, or leave search out"
+        )
+    return edges.where(choose(*edges, k))

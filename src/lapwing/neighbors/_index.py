@@ -15,7 +15,7 @@ from sklearn.neighbors import VALID_METRICS, NearestNeighbors
 from ..operators import Array
 from ._requests import is_named
 
-KNOWN = sorted({*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"], "chi2"} - {"pyfunc"})
+KNOWN = sorted({*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"]} - {"pyfunc"})
 # The metrics that scikit-learn defines for all rows of finite numbers. The others may give NaN: they are SciPy's or a user's,
 # or have parameters that divide.
 DEFINED = {*VALID_METRICS["ball_tree"], "cosine", "precomputed"} - {"mahalanobis", "seuclidean", "pyfunc"}

@@ -18,7 +18,6 @@ from ._spaces import PARALLEL, TREE_DIMENSIONS, in_double, in_parts, is_by_produ
 from ._streamed import near_on_device
 
 FIRST = 64  # This many rows are compared in full. They give a first k-th distance, by which later rows are screened.
-PARTS = ("rows", "numbers", "distances", "boundary")  # the attributes of candidates that a checkpoint keeps
 FOUND = 1 << 20  # scikit-learn is asked for at most this many neighbours at a time
 
 
@@ -83,26 +82,6 @@ class Nearest:
     def __getstate__(self) -> dict:
         """The findings without the queries: results travel between processes, and the receiver knows the queries."""
         return {"own": self.own, "groups": self.groups}
-
-    def kept(self, name: str) -> dict[str, np.ndarray]:
-        """What was found, as arrays whose names begin with ``name``.
-
-        The rows themselves are not kept, since they can be read again.
-        """
-        return {f"{name}.{i}.{part}": getattr(found, part) for i, found in enumerate(self.found) for part in PARTS}
-
-    def resume(self, name: str, kept: dict[str, np.ndarray]) -> Nearest:
-        for i, found in enumerate(self.found):
-            for part in PARTS:
-                setattr(found, part, kept[f"{name}.{i}.{part}"])
-            found.slots = np.full(found.rows.size, -1)
-        return self
-
-    def reread(self, block: Array, first: int) -> Nearest:
-        """Keep the rows of a block that was taken in before this search was resumed."""
-        if self.rows is not None:
-            self._keep(canonical(block), first + np.arange(block.shape[0]))
-        return self
 
     @property
     def found(self) -> list[Candidates]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from numbers import Real
 from typing import Any, NamedTuple
 
 import joblib
@@ -14,7 +13,10 @@ from .._validation import check_choice, check_count
 from ..rows import Rows
 
 AMONG = ("all", "same_class", "other_class")
-KERNEL = object()  # stands for the metric of rows whose X is a kernel matrix
+TRANSFORMER = (  # the end of a message about a search that is none
+    'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
+    "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
+)
 
 
 class Search(NamedTuple):
@@ -27,7 +29,6 @@ class Search(NamedTuple):
     search: Any = None
     queries: int | None = None
     random_state: int = 0
-    recall: float | None = None
 
     @property
     def key(self) -> tuple:
@@ -39,20 +40,16 @@ class Search(NamedTuple):
             self.metric if isinstance(self.metric, str) else id(self.metric),
             joblib.hash(self.metric_params),
             self.among,
-            joblib.hash(search.get_params()) if hasattr(search, "get_params") else search,
+            (type(search), joblib.hash(search.get_params())) if hasattr(search, "get_params") else search,
             self.queries,
             None if self.queries is None else self.random_state,  # the queries are drawn with it
-            self.recall,
         )
 
     def checked(self, n: int) -> Search:
         """The search with its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
         check_choice("among", self.among, AMONG)
-        if not (self.search is None or isinstance(self.search, str) or hasattr(self.search, "get_params")):
-            raise ValueError(
-                f'search={self.search!r} must be None, "approximate", "torch", or a neighbours transformer with a parameter '
-                "n_neighbors, such as sklearn.neighbors.KNeighborsTransformer()"
-            )
+        if not (is_exact(self.search) or hasattr(self.search, "get_params")):
+            raise ValueError(f"search={self.search!r} {TRANSFORMER}")
         if not isinstance(self.metric_params, dict | None):
             raise ValueError(
                 f"metric_params={self.metric_params!r} must be a dict of the metric's own parameters, or None"
@@ -67,8 +64,6 @@ class Search(NamedTuple):
                 )
         if is_named(self.search, "torch"):
             self._check_device()
-        if self.recall is not None:
-            self._check_recall()
         if check_count("n_neighbors", self.n_neighbors) >= n:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be smaller than the number of samples, {n}, since a sample is not its own "
@@ -82,15 +77,6 @@ class Search(NamedTuple):
             raise ValueError(
                 f'search="torch" does not go with metric={self.metric!r}, metric_params={self.metric_params!r}; it compares rows '
                 'by "euclidean" distances or "cosine", without parameters. Leave search out'
-            )
-
-    def _check_recall(self) -> None:
-        given = isinstance(self.recall, Real) and not isinstance(self.recall, bool)
-        if not given or not 0 < float(self.recall) <= 1:  # type: ignore[arg-type]
-            raise ValueError(f"recall={self.recall!r} must be a number above 0 and up to 1, or None")
-        if not is_named(self.search, "approximate"):
-            raise ValueError(
-                f'recall={self.recall} is what search="approximate" aims at, and search={self.search!r} is another; leave it out'
             )
 
     def is_sampled(self, n: int) -> bool:
@@ -172,10 +158,4 @@ def require_samplable(search: Search, has_features: bool = True) -> None:
     if is_named(search.metric, "precomputed") or not has_features:
         raise ValueError(
             f"queries={search.queries} needs features, and X holds distances or a kernel; leave queries out"
-        )
-    if is_named(search.metric, "chi2") and search.queries is None:
-        raise ValueError('metric="chi2" searches rows in memory, and X is read in blocks; use another metric')
-    if is_named(search.metric, "chi2"):
-        raise ValueError(
-            f'queries={search.queries} does not go with metric="chi2"; leave it out, or use another metric'
         )

@@ -14,10 +14,9 @@ from sklearn.neighbors import sort_graph_by_row_values
 from ..blocks import Progress
 from ..operators import OUT_OF_RANGE, Array, row_blocks
 from ..rows import Rows, kernel_distances, lengths, row_width, unit_rows
-from ._chi2 import check_histograms, chi2_distances, chi2_paired
 from ._choice import TIE
 from ._index import Index, sklearn_is_exact
-from ._requests import KERNEL, is_named
+from ._requests import is_named
 
 ROUNDING = 1e-13  # rounding of squared distances that are computed from products, as a share of the squared norms
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
@@ -68,7 +67,6 @@ PAIRED: dict[str, Callable[[Array, Array], np.ndarray]] = {
     "cosine": _angular,
     "unit": lambda a, b: _parallel(lengths(a - b) ** 2 / 2),  # the cosine distance of rows that have length 1 already
     "manhattan": lambda a, b: np.asarray(abs(a - b).sum(axis=1)).ravel(),
-    "chi2": chi2_paired,
 }
 
 
@@ -80,7 +78,7 @@ class Space(NamedTuple):
     X, metric, metric_params, algorithm
         As scikit-learn takes them.
     rounding : float or ndarray of shape (n_rows,)
-        The rounding of the distances from each row, raised to ``power``, where they come from products.
+        The rounding of the squared distances from each row, where they come from products.
     features : array of shape (n_rows, n_features), default=None
         The exact features, where X is a matrix of distances or is rounded; ``exact`` is the metric for them.
     """
@@ -90,23 +88,22 @@ class Space(NamedTuple):
     metric_params: dict | None = None
     algorithm: str = "auto"
     rounding: Any = 0.0
-    power: int = 2
     features: Array | None = None
     exact: str = "euclidean"
 
     def reach(self, d: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """How far to search, so that all rows are found that may be no farther than d from ``rows``, ties included."""
         rounding = np.broadcast_to(self.rounding, self.X.shape[0])[rows]
-        return ((d * (1 + 2 * TIE)) ** self.power + rounding) ** (1 / self.power)
+        return ((d * (1 + 2 * TIE)) ** 2 + rounding) ** 0.5
 
     @property
     def is_by_products(self) -> bool:
         """Whether the distances are Euclidean ones that come from products of rows."""
         return self.features is not None and self.exact == "euclidean"
 
-    def is_rounded(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        """Whether rounding may be seen in distances from ``rows``, which are given raised to ``power``."""
-        return np.broadcast_to(self.rounding, self.X.shape[0])[rows] > WORD * powers
+    def is_rounded(self, rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """Whether rounding may be seen in distances from ``rows``, which are given as their squares."""
+        return np.broadcast_to(self.rounding, self.X.shape[0])[rows] > WORD * squares
 
     @property
     def is_measurable(self) -> bool:
@@ -139,11 +136,6 @@ class Space(NamedTuple):
         return self.X[rows][:, members] if is_named(self.metric, "precomputed") else self.X[rows]
 
     def indexed(self, members: np.ndarray) -> Index:
-        if isinstance(self.metric, str) and self.metric == "chi2":
-            raise ValueError(
-                f'metric="chi2" on {self.X.shape[0]} samples can search the nearest, not all within a radius; use KNN, or at '
-                "most 5,000 samples"
-            )
         X = self.X if members.size == self.X.shape[0] else self.of(members, members)
         return Index(X, self.metric, self.metric_params, self.algorithm)
 
@@ -175,18 +167,16 @@ def progressing(n: int, shows: bool) -> Any:
 
 def space(data: Any, metric: Any, metric_params: dict | None = None) -> Space:
     """The rows of a sample, in the form in which they are searched in a metric."""
-    if not (metric is KERNEL or isinstance(metric, str) or callable(metric)):
+    if not (isinstance(metric, str) or callable(metric)):
         raise ValueError(f"metric={metric!r} must be the name of a metric, or a function of two rows")
     if not isinstance(metric_params, dict | None):
         raise ValueError(f"metric_params={metric_params!r} must be a dict of the metric's own parameters, or None")
     if data.in_blocks:
         return space(data.linked, metric, metric_params)
-    if metric is KERNEL or not data.has_features:
+    if not data.has_features:
         return _kernel_space(data, metric, metric_params)
     if is_euclidean(metric, metric_params):
         return _euclidean_space(data)
-    if is_named(metric, "chi2"):
-        return _chi2_space(data)
     X = data.X
     if is_named(metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
@@ -216,33 +206,17 @@ def _euclidean_space(data: Rows) -> Space:
             raise ValueError(OUT_OF_RANGE)
     if is_dense and X.shape[1] <= TREE_DIMENSIONS and sklearn_is_exact():
         return Space(X, "euclidean", algorithm="kd_tree")
-    if is_dense and data.n < X.shape[1] and _holds_all_pairs(data):
+    if is_dense and data.n < X.shape[1] and data.n == data.n_fitted <= GRAM_LIMIT:
         distances = data.once(("distances", "gram"), lambda: kernel_distances(data.row_gram))
         return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(data.row_gram), features=X)
     rounding = max(ROUNDING, 32 * float(np.finfo(X.dtype).eps)) if X.dtype == np.float32 else ROUNDING
     return Space(data.centred, "euclidean", rounding=rounding * data.squared_norms, features=X)
 
 
-def _chi2_space(data: Rows) -> Space:
-    if sparse.issparse(data.X):
-        raise ValueError('metric="chi2" is for dense histograms; pass X.toarray(), or use another metric')
-    X = check_histograms(data.X)
-    if not _holds_all_pairs(data):
-        return Space(X, "chi2")
-    distances = data.once(("distances", "chi2"), lambda: chi2_distances(X))
-    rounding = ROUNDING * (X.sum(axis=1, dtype=np.float64) + X.sum(axis=1).max())
-    return Space(distances, "precomputed", rounding=rounding, power=1, features=X, exact="chi2")
-
-
 def _kernel_space(data: Rows, metric: Any, metric_params: dict | None) -> Space:
     """The distances between the rows whose kernel matrix X is."""
-
-    def distances() -> np.ndarray:
-        data.require_kernel()
-        return kernel_distances(data.X)
-
-    if metric is KERNEL or is_euclidean(metric, metric_params):
-        return Space(data.once(("distances", "kernel"), distances), "precomputed")
+    if is_euclidean(metric, metric_params):
+        return Space(data.once(("distances", "kernel"), lambda: kernel_distances(data.X)), "precomputed")
     if is_named(metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')
         return Space(_parallel(1 - data.X / np.outer(data.norms, data.norms)), "precomputed")
@@ -250,7 +224,3 @@ def _kernel_space(data: Rows, metric: Any, metric_params: dict | None) -> Space:
         f'metric={metric!r} needs features, and kernel="precomputed" gives none; use "euclidean", the kernel\'s own '
         'distance, or "cosine"'
     )
-
-
-def _holds_all_pairs(data: Rows) -> bool:
-    return data.n == data.n_fitted <= GRAM_LIMIT

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._checkpoint import work
 from ..rows import Rows, row_width
 from ._bounds import Bounds, arranged, coordinates, directions, may_pay, sampled
 from ._choice import TIE, choose
@@ -59,9 +58,7 @@ def tiled(
             break
     if V is not None and isinstance(operand, Operand) and operand.kept is not None and operand.dtype == np.float32:
         tiles.bounds = Bounds(operand, V[0])
-    sizes = [part.stop for part in (*tiles.parts, *tiles.others)]
-    begun = work("tiles", data.X, queries, members, of_both, search, sizes, str(operand.dtype), tiles.bounds is None)
-    edges, open_, near = _settled(data, search, queries, members, tiles.run(begun), unit, whole)
+    edges, open_, near = _settled(data, search, queries, members, tiles.run(), unit, whole)
     return edges.by_row(), open_, near
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import pairwise
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -19,7 +18,6 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from .._checkpoint import Work
 from ..blocks import Progress, say, working_memory
 from ..operators import row_blocks
 from ..rows import lengths
@@ -39,9 +37,6 @@ PAIR_COST, PAIR_COST_COLUMN = 2000, 15
 TRIALS = 6  # bounds are tried on this many pairs of tiles, to see how many pairs of rows they leave
 WORTH = 0.7  # bounds are used where they cost less than this share of the plain products
 POSITION_BITS, ROW_BITS = 21, 11  # bits of the key by which candidates are sorted: row, distance, position
-
-
-HELD = ("distances", "places", "least")  # the attributes that hold what was found, for checkpoints
 
 
 class Proposal(NamedTuple):
@@ -316,11 +311,9 @@ class Tiles:
         self.found = [Found(part, self.m, queries.dtype) for part in self.parts]
         self.bounds: Any = None  # the bounds that screen pairs before their distances are found
 
-    def run(self, begun: Work | None = None) -> Proposal:
-        """Search, or go on with a search that was begun before."""
-        begun = Work() if begun is None else begun
+    def run(self) -> Proposal:
         with Progress("searching", self.queries.n) as progress, self.threads.running():
-            (self._tournament if self.is_symmetric else self._each)(progress, begun)
+            (self._tournament if self.is_symmetric else self._each)(progress)
         places = np.concatenate([found.places for found in self.found])
         beyond = np.concatenate([found.distances[:, -1] for found in self.found]).astype(np.float64)
         beyond -= self.queries.rounding(slice(None), beyond)
@@ -339,52 +332,28 @@ class Tiles:
         self.found = [Found(part, self.m, self.queries.dtype) for part in self.parts]
         return bool(np.mean(rounding > COARSE * d) > 0.05)
 
-    def _tournament(self, progress: Callable[[int], None], begun: Work) -> None:
+    def _tournament(self, progress: Callable[[int], None]) -> None:
         """Compare every tile with itself first, which gives thresholds, and then with every other tile."""
         n, start = len(self.parts), perf_counter()
-        played, screens = self._resumed(begun)
-        if not played:
-            self.threads.each(self._alone, range(n))
-            _announce((perf_counter() - start) * (n + 1) / 2, self.queries.n)
-            screens = self.bounds is not None and self._screens_well()
+        self.threads.each(self._alone, range(n))
+        _announce((perf_counter() - start) * (n + 1) / 2, self.queries.n)
+        screens = self.bounds is not None and self._screens_well()
         total, done = max(1, n * (n - 1) // 2), 0
-        for i, pairs in enumerate(_rounds(n)):
+        for pairs in _rounds(n):
             done += len(pairs)
-            if i < played:
-                continue
             self.threads.each(self._screened if screens else self._both, self._allowed(pairs))
             progress(int(self.queries.n * done / total))
-            begun.keep(partial(self._kept, i + 1, screens), done=done == total)
         self.threads.each(Found.settle, self.found)
 
-    def _each(self, progress: Callable[[int], None], begun: Work) -> None:
+    def _each(self, progress: Callable[[int], None]) -> None:
         """Compare each tile of queries with all members."""
         n, start = len(self.parts), perf_counter()
-        first, _ = self._resumed(begun)
-        for i in range(first, n, self.threads.count):
+        for i in range(0, n, self.threads.count):
             some = range(i, min(i + self.threads.count, n))
             self.threads.each(self._with_all, some)
-            if i == first:
-                _announce((perf_counter() - start) * (n - first) / len(some), self.queries.n)
+            if i == 0:
+                _announce((perf_counter() - start) * n / len(some), self.queries.n)
             progress(self.parts[some[-1]].stop)
-            begun.keep(partial(self._kept, some[-1] + 1), done=some[-1] + 1 == n)
-
-    def _kept(self, done: int, screens: bool = False) -> dict[str, Any]:
-        """The m nearest so far, and how many rounds or tiles are done."""
-        for found in self.found:
-            found.settle()
-        parts = {name: np.concatenate([getattr(found, name) for found in self.found]) for name in HELD}
-        return {"done": done, "screens": screens, **parts}
-
-    def _resumed(self, begun: Work) -> tuple[int, bool]:
-        """Take up the m nearest that were kept: how many rounds or tiles were done, and whether bounds screened them."""
-        last = begun.last()
-        if last is None:
-            return 0, False
-        for found in self.found:
-            for name in HELD:
-                setattr(found, name, last[name][found.part])
-        return int(last["done"]), bool(last["screens"])
 
     def _with_all(self, i: int) -> None:
         mine = self._allowed(np.column_stack([np.full(len(self.others), i), np.arange(len(self.others))]))
@@ -494,7 +463,7 @@ def _announce(seconds: float, n: int) -> None:
         about = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
         say(
             f"searching for the neighbours of {n:,} rows: about {about}; KNN(..., queries=20_000) and KNN(..., "
-            'search="approximate") take less'
+            "search=PyNNDescentTransformer()) take less"
         )
 
 

@@ -1,6 +1,7 @@
 """Fitted models as files, and in the formats of other programs."""
 
-from ._export import to_onnx, to_torch
-from ._file import ModelFileError, can_save, load, read_header, save
+from ..onnx import to_onnx
+from ._export import to_torch
+from ._file import load, save, versions
 
-__all__ = ["ModelFileError", "can_save", "load", "read_header", "save", "to_onnx", "to_torch"]
+__all__ = ["load", "save", "to_onnx", "to_torch", "versions"]

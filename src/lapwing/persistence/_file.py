@@ -1,61 +1,65 @@
-"""The model file: arrays and a JSON header, and nothing that runs.
+"""Model files: archives of skops that hold ``{"lapwing": version, "scikit-learn": version, "model": ...}``, with a checksum.
 
-The container is safetensors: a length, a JSON header and the bytes of the arrays. The library checks these against the size
-of the file before it reads any, and other programs can open it. A ZIP of ``.npy`` files would need no dependency. But
-archives have traps (paths, compression bombs, pickled arrays), and each would need its own defence.
-
-The ``__metadata__`` of the header has one entry, ``lapwing``, whose text is JSON. Its ``format`` is a number that grows when
-older versions could not read the file. ``lapwing`` is the version that wrote the file, and ``model`` is as in ``_encoding``.
-``sha256`` is the checksum of all these and of the arrays, which finds damage. It is not a signature: a file may still be
-forged, so everything in it is checked.
+skops stores objects as a tree of JSON, with their arrays beside it, and builds what the tree names. So a file from a stranger
+is checked three times. Before anything is built, :class:`Archive` looks at the tree and at the headers of the arrays, and skops
+compares every type with a list of exact classes (never a prefix: a function of ours could be called through
+FunctionTransformer). After that, :func:`check_built` looks at what compiled code would trust.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Mapping
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
-from math import isfinite
+from inspect import getattr_static, isclass, isfunction
+from math import prod
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
-from sklearn import get_config
-from sklearn.base import BaseEstimator
+import sklearn
+from scipy import sparse
+from sklearn import feature_selection, get_config
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import make_column_selector
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils.validation import check_is_fitted
 
+from .. import clustering, graphs, selection, tables
 from .._extras import require
 from .._replacing import write_whole
-from ..reducers import Reducer
-from ._classes import is_known
-from ._encoding import ARRAY_NAME, Decoder, Encoder
-from ._held import check_learnt
-from ._others import STORABLE, check_all_fitted
+from .._validation import check_compressed
+from ..devices import to_numpy
+from ..graphs import Graph, On
+from ..methods import METHODS
+from ..reducers import KernelReducer, Reducer
+from ..solvers import Certificate
 
-FORMAT = 3
-OTHER = "lapwing fit and lapwing.save write such files, and this is another kind"
-DTYPES = {"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64"}
-# Bytes in memory per byte of JSON. A header of nothing but {},{},{} takes 28 times its size, and its values as much again.
-EXPANSION = 64
-LONGEST = 400  # the most characters that a message may have
-# The errors that reading and decoding raise where a file is not as it should be.
-MALFORMED = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
-
-
-class ModelFileError(ValueError):
-    """Raised by :func:`lapwing.load` where a file is no model, is damaged, or was written by a later version.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import lapwing
-    >>> from lapwing.persistence import ModelFileError
-    >>> try:
-    ...     lapwing.load(tempfile.gettempdir())
-    ... except ModelFileError as error:
-    ...     print(error)
-    '...' is a folder, not a model file
-    """
+OLDEST_PROTOCOL = 2  # of skops; older nodes are read by other classes
+DEEPEST = 200  # objects inside one another; skops recurses
+TIMES = 100  # Reading a file may take this many times its size in memory, or working_memory where that is more.
+LONGEST = 400  # the most characters that a message may quote
+DIGITS = 64  # of the checksum
+TREE = "schema.json"
+LARGEST_TREE = 2**24  # bytes of a tree that is compressed, which take 25 times as much when they are read
+SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
+SCORES = ("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression")
+LISTS = {"ListNode", "SetNode", "TupleNode"}
+DICTS = {"DefaultDictNode", "DictNode", "MaskedArrayNode"}
+REDUCED = {"LossNode", "TreeNode"}
+OF_ONE = {"ConstructorFromReduceNode", "DTypeNode", "ObjectNode", "RandomStateNode", *REDUCED}
+LEAVES = {"BytearrayNode", "BytesNode", "FunctionNode", "JsonNode", "SliceNode", "SparseMatrixNode", "TypeNode"}
+# Methods, partial functions, operators and generators of other kinds than RandomState have no place in a model.
+KINDS = LISTS | DICTS | OF_ONE | LEAVES | {"NdArrayNode"}
+# Arrays with one column per feature.
+OF_FEATURES = ("X_fit_", "_fit_X", "cluster_centers_", "coef_", "components_", "feature_names_in_", "mean_", "scale_")
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
@@ -67,16 +71,9 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     estimator : fitted estimator or pipeline
-        An estimator of lapwing, or of a class of your own that derives from one of lapwing's. Or a pipeline of such and of
-        the common scalers, encoders, selectors and projections of scikit-learn, with ``SimpleImputer`` and
-        ``ColumnTransformer`` among them. The last step of a pipeline may be a classifier or regressor by nearest neighbours, a
-        nearest centroid, a logistic regression, or k-means. Or a :class:`~lapwing.selection.SemiSupervised` of these. The page
-        "In production" of the documentation lists all classes. Others, such as ``TfidfVectorizer`` and ``SVC``, raise an error
-        that names the step.
-
-        Parameters must be numbers, text, arrays or graphs; a function or another library's object is refused, with the name of
-        its step. A model that was fitted on a device is written as :func:`lapwing.to_numpy` has it: read back, it takes NumPy
-        arrays.
+        An estimator of lapwing or of scikit-learn, a pipeline of such, or an estimator of your own. Functions are stored by
+        their name, so a ``lambda`` raises an error. A model that was fitted on a device is written as :func:`lapwing.to_numpy`
+        has it: read back, it takes NumPy arrays.
     path : path-like
         Such as ``"model.lapwing"``.
 
@@ -95,61 +92,31 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> bool((same.transform(X) == model.transform(X)).all())
     True
     """
-    container = require("safetensors.numpy", "model")
-    if not _is_model(estimator):
-        raise TypeError(
-            f"{type(estimator).__name__} is no estimator of lapwing, nor one of those of scikit-learn that a model file "
-            "holds; use skops.io.dump or joblib.dump"
-        )
-    check_learnt(estimator)
-    encoder = Encoder()
-    header = {"format": FORMAT, "lapwing": version("lapwing"), "model": encoder.encode_object(estimator)}
-    header["sha256"] = checksum(header, encoder.arrays)
-    text = json.dumps(header, allow_nan=False)
-    require_room(path, len(text))
-    _model(strict_json(text), encoder.arrays)  # raises where the file could not be read back, before it is written
-    write_whole(path, container.save(encoder.arrays, metadata={"lapwing": text}))
-
-
-def can_save(estimator: Any) -> bool:
-    """Whether :func:`save` takes an estimator of this kind, once it is fitted.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted or not; of a pipeline every step is looked at.
-
-    Examples
-    --------
-    >>> from lapwing import LPP
-    >>> from lapwing.persistence import can_save
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import PowerTransformer, StandardScaler
-    >>> can_save(make_pipeline(StandardScaler(), LPP())), can_save(make_pipeline(PowerTransformer(), LPP()))
-    (True, False)
-    """
-    if not _is_model(estimator):
-        return False
+    skops = require("skops.io", "model")
+    if getattr(estimator, "moments_", None) is None:  # else partial_fit can go on, even where it had too few rows for a fit
+        check_is_fitted(estimator)
+    estimator = _copied(estimator)
+    check_stored(estimator)
+    root = {"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": estimator}
     try:
-        Encoder().encode_object(estimator)
-    except ValueError:
-        return False
-    return True
+        content = signed(packed(skops.dumps(root)))
+        Archive(content)  # what could not be read is not written
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{type(estimator).__name__} cannot be stored: {in_a_line(error)}") from error
+    write_whole(path, content)
 
 
-def _is_model(estimator: Any) -> bool:
-    return type(estimator) in STORABLE or (isinstance(estimator, Reducer) and is_known(type(estimator)))
-
-
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
     """Read an estimator that :func:`save` wrote. Nothing in the file is run, so a file from anyone may be opened.
-
-    Import the modules that define your own estimators and graphs first: what a file names is not imported.
 
     Parameters
     ----------
     path : path-like
         The file.
+    trusted : list of classes, default=()
+        Classes, or functions, that the file may hold beside lapwing's estimators and graphs and what skops trusts of NumPy,
+        SciPy and scikit-learn: your own, and those whose arrays compiled code would follow without checking them, such as
+        ``sklearn.neighbors.KDTree``. Name only what you would run, since it is built with what the file says.
 
     Returns
     -------
@@ -158,9 +125,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Raises
     ------
-    ModelFileError
-        Where the file is no model of lapwing, is damaged, was written in a format of a later version, or has a class that this
-        program does not have.
+    ValueError
+        Where the file is no model of lapwing, is damaged, or holds a class that is not trusted.
 
     Examples
     --------
@@ -173,111 +139,293 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...     lapwing.load(f"{folder}/model.lapwing")
     LPP(graph=7)
     """
-    safetensors = require("safetensors", "model")
-    if os.path.isdir(path):
-        raise ModelFileError(f"{os.fspath(path)!r} is a folder, not a model file")
-    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe could wait without end
-        raise ModelFileError(f"{os.fspath(path)!r} is no file on disk, which a model file must be")
-    with open(path, "rb") as file:
-        start = file.read(9)
-    if start[8:] != b"{":  # the file begins with a length, and then JSON
-        raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {OTHER}")
-    require_room(path, min(int.from_bytes(start[:8], "little"), os.path.getsize(path)))
+    skops = require("skops.io", "model")
+    names = [*own(), *map(name_of, trusted)]
+    content = _read(path)
     try:
-        with safetensors.safe_open(os.fspath(path), framework="numpy") as file:
-            header = read_header(path)
-            arrays = {name: _array(file, name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-        if header.get("sha256") != checksum(header, arrays):
-            raise ValueError("its content does not match its checksum")
-        return _model(header, arrays)
-    except (safetensors.SafetensorError, *MALFORMED) as error:
-        raise ModelFileError(f"{os.fspath(path)!r} is no model that lapwing can read: {in_a_line(error)}") from error
-
-
-def _model(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
-    """The fitted estimator that a header and arrays describe."""
-    with np.errstate(all="ignore"):  # the numbers come from a file, and are not results of computations here
-        model = Decoder(arrays, header["format"]).decode(header["model"])
-        if not _is_model(model):
-            raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
-        check_all_fitted(model)
+        archive = Archive(content)
+        archive.check_trusted(skops.get_untrusted_types(data=content), names)
+        with warnings.catch_warnings(action="ignore", category=InconsistentVersionWarning):
+            model = skops.loads(content, trusted=names)["model"]
+        check_built(model)
+    except Exception as error:  # whatever a file may do to NumPy, SciPy and skops
+        raise ValueError(f"{os.fspath(path)!r} is no model that lapwing can read: {in_a_line(error)}") from error
+    written, here = archive.versions["scikit-learn"], sklearn.__version__
+    others = sorted({name.rpartition(".")[2] for name in archive.places if name.startswith("sklearn.")})
+    if written.split(".")[:2] != here.split(".")[:2] and others:
+        warnings.warn(
+            f"{os.fspath(path)!r} was written with scikit-learn {written}, and this is {here}: {', '.join(others)} may give "
+            "other results or none; lapwing's own steps are the same",
+            stacklevel=2,
+        )
     return model
 
 
-def require_room(path: str | os.PathLike[str], size: int) -> None:
-    """Raise before a header is read, where it would take more than scikit-learn's ``working_memory``."""
-    limit = int(get_config()["working_memory"] * 2**20) // EXPANSION
-    if size > limit:
-        raise ModelFileError(
-            f"{os.fspath(path)!r} has a header of {size:,} bytes, above the limit of {limit:,} (working_memory / {EXPANSION}); "
-            "where you trust the file, raise it by sklearn.set_config(working_memory=...)"
-        )
+def _copied(given: Any) -> Any:
+    """The model with arrays of NumPy, and with lists of columns where a function has chosen them for a graph."""
+    model, originals = to_numpy(given), {id(part) for _, part in _inside(given)}
+    for _, part in _inside(model):
+        if isinstance(part, Reducer) and id(part) not in originals and _is_by_function(getattr(part, "graph", None)):
+            part.graph = clone(part.graph_)
+    return model
+
+
+def _is_by_function(graph: Any) -> bool:
+    parts = [graph, *graph.get_params().values()] if isinstance(graph, Graph) else []
+    return any(isinstance(part, On) and isfunction(part.what) for part in parts)
+
+
+def versions(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The releases of lapwing and scikit-learn that wrote a file which :func:`load` has read."""
+    return Archive(_read(path)).versions
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe could wait without end
+        what = "a folder" if os.path.isdir(path) else "no file on disk"
+        raise ValueError(f"{os.fspath(path)!r} is {what}, not a model file")
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def packed(archive: bytes) -> bytes:
+    """The archive with its tree without white space and, unless that is large, compressed: a twentieth of the bytes."""
+    buffer = io.BytesIO()
+    with ZipFile(io.BytesIO(archive)) as given, ZipFile(buffer, "w") as taken:
+        tree = json.dumps(json.loads(given.read(TREE)), separators=(",", ":"))
+        taken.writestr(TREE, tree, ZIP_DEFLATED if len(tree) <= LARGEST_TREE else ZIP_STORED)
+        for name in given.namelist():
+            if name != TREE:
+                taken.writestr(name, given.read(name))
+    return buffer.getvalue()
+
+
+def signed(archive: bytes) -> bytes:
+    """A ZIP archive with the checksum of all before it as its comment, which finds damage. It is no signature."""
+    archive = archive[:-2] + DIGITS.to_bytes(2, "little")
+    return archive + sha256(archive).hexdigest().encode()
 
 
 def in_a_line(error: Exception) -> str:
     """The message of an error in one line of plain characters. It may quote what the file holds."""
-    said = " ".join(str(error).split())
+    if isinstance(error, RecursionError):
+        return f"it has more than {DEEPEST} objects inside one another"
+    said = " ".join(f"it has no {error}".split() if isinstance(error, KeyError) else str(error).split())
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said) or type(error).__name__
 
 
-def read_header(path: str | os.PathLike[str]) -> dict:
-    """The JSON of lapwing in the header of the container, whose size the library has checked.
+def name_of(thing: Any) -> str:
+    """The name of a class or a function in files."""
+    if not (isclass(thing) or isfunction(thing)):
+        raise TypeError(f"trusted=[{thing!r:.60}] must be a list of classes, such as trusted=[MyEstimator]")
+    return f"{thing.__module__}.{thing.__name__}"
 
-    It is parsed here once more. Of two equal names the library takes the last, and other readers might take the first.
-    """
-    with open(path, "rb") as file:
-        container = strict_json(file.read(int.from_bytes(file.read(8), "little")))
-    if "lapwing" not in container.get("__metadata__", {}):
-        raise ValueError("it is a safetensors file of another program")
-    header = strict_json(container["__metadata__"]["lapwing"])
-    if type(header["format"]) is not int or header["format"] < 1 or type(header["lapwing"]) is not str:
-        raise ValueError(f"format {header['format']!r} of lapwing {header['lapwing']!r} is no version")
-    if header["format"] > FORMAT:
+
+@cache
+def own() -> dict[str, str]:
+    """The types that lapwing trusts beside skops, and the only kind of node that each may be."""
+    kinds = (BaseCrossValidator, BaseEstimator, Graph)
+    public = [getattr(part, name) for part in (clustering, graphs, selection, tables) for name in part.__all__]
+    objects = [*METHODS.values(), *(cls for cls in public if isclass(cls) and issubclass(cls, kinds))]
+    return {
+        **{name_of(cls): "ObjectNode" for cls in (*objects, Certificate, make_column_selector)},
+        **{name_of(getattr(feature_selection, name)): "FunctionNode" for name in SCORES},
+        **{name_of(getattr(sparse, name)): "SparseMatrixNode" for name in SPARSE},
+        "numpy.dtype": "DTypeNode",
+    }
+
+
+class Archive:
+    """A file of skops that can be built: its entries, its tree and its arrays have been looked at."""
+
+    def __init__(self, content: bytes):
+        if sha256(memoryview(content)[:-DIGITS]).hexdigest().encode() != content[-DIGITS:]:
+            raise ValueError("it is another kind of file, or damaged: it does not match its checksum")
+        self._zip = ZipFile(io.BytesIO(content))
+        entries = self._zip.infolist()
+        if len({entry.filename for entry in entries}) < len(entries):
+            raise ValueError("it has two entries of one name")
+        for entry in entries:
+            most = LARGEST_TREE if entry.filename == TREE else 0  # bytes that may be compressed
+            if entry.file_size > most and entry.file_size != entry.compress_size:
+                raise ValueError(f"{entry.filename} is compressed, and would take {entry.file_size:,} bytes")
+        if sum(entry.compress_size for entry in entries) > len(content):
+            raise ValueError("its entries overlap")
+        self._room = max(TIMES * len(content), int(get_config()["working_memory"] * 2**20))
+        self._sizes: dict[int, int] = {}  # how many nodes there are in a node, by its number
+        self._owners: dict[str, int] = {}  # the number of the node that has an entry
+        self.places: dict[str, str] = {}  # where each type is met first
+        root = json.loads(self._zip.read(TREE))
+        protocol, parts = root["protocol"], root["content"]
+        if type(protocol) is not int or protocol < OLDEST_PROTOCOL:
+            raise ValueError(f"protocol {protocol!r} of skops is unknown")
+        if root["__loader__"] != "DictNode" or parts.keys() != {"lapwing", "scikit-learn", "model"}:
+            raise ValueError("it holds something else than a model and its versions")
+        self._visit(root, "", 0)
+        self.versions = {name: json.loads(parts[name]["content"]) for name in ("lapwing", "scikit-learn")}
+        if not all(isinstance(release, str) for release in self.versions.values()):
+            raise ValueError("it does not say which versions wrote it")
+
+    def check_trusted(self, found: list[str], names: list[str]) -> None:
+        """Raise where a type that skops does not trust is not among the names."""
+        found = [name for name in found if name not in names]
+        if not found:
+            return
+        what = " and ".join(f"{self.places.get(name, 'model')} is {name}" for name in found[:2])
+        module, _, last = found[-1].rpartition(".")
+        if module.partition(".")[0] == __name__.partition(".")[0]:
+            here, there = version("lapwing"), self.versions["lapwing"]
+            raise ValueError(
+                f"{what}, which is no class of lapwing {here} that a file may hold; lapwing {there} wrote it"
+            )
+        if sys.stdlib_module_names.intersection(name.partition(".")[0] for name in found):
+            raise ValueError(f"{what}, which no model has")
+        trusted, hint = ", ".join(name.rpartition(".")[2] for name in found), ""
+        if last in ("BallTree", "KDTree"):
+            hint = ', or fit with algorithm="brute"'
+        elif module.partition(".")[0] not in ("__main__", "numpy", "scipy", "sklearn"):
+            hint = f", or --import {module} on the command line"
         raise ValueError(
-            f"written by a newer lapwing (format {header['format']}, and this version reads up to {FORMAT}); upgrade: "
-            "pip install --upgrade lapwing"
+            f"{what}, which is not read from any file; where you trust who wrote it, "
+            f"lapwing.load(path, trusted=[{trusted}]){hint}"
         )
-    return header
+
+    def _visit(self, node: Any, place: str, depth: int) -> int:
+        """Check a node and those in it, and count them.
+
+        skops writes an object anew wherever it occurs, and reads it once. A file that refers to an object by its number alone
+        could make a few nodes count as millions, so nodes of one number must have equally many nodes in them.
+        """
+        kind, number, name = node["__loader__"], node["__id__"], f"{node['__module__']}.{node['__class__']}"
+        if depth > DEEPEST:
+            raise RecursionError
+        if kind not in KINDS or own().get(name, kind) != kind or name == "numpy.void" or "." in node["__class__"]:
+            raise ValueError(f"{place} is {name} as {kind!r}, which no model has")
+        self.places.setdefault(name, place)
+        if "file" in node and self._owners.setdefault(node["file"], number) != number:
+            raise ValueError(f"{place} is an array of another object")
+        if kind == "JsonNode":
+            json.loads(node["content"])
+        elif kind == "SparseMatrixNode":
+            self._check_npz(node["file"])
+        elif kind == "NdArrayNode" and node["type"] != "json":
+            _check_npy(self._zip, node["file"])
+        size = 1 + sum(self._visit(part, f"{place}{step}".lstrip("."), depth + 1) for step, part in _parts(node))
+        if type(number) is not int or number < 1 or self._sizes.setdefault(number, size) != size:
+            raise ValueError(f"{place} has the number {number!r:.60} of another object")
+        return size
+
+    def _check_npz(self, name: str) -> None:
+        """Check a sparse matrix, which is an archive of arrays that may be compressed."""
+        with ZipFile(io.BytesIO(self._zip.read(name))) as inner:
+            size = sum(entry.file_size for entry in inner.infolist())
+            if size > self._room:
+                raise ValueError(
+                    f"a sparse matrix of {size / 2**20:,.0f} MiB, above the limit of {self._room / 2**20:,.0f} MiB; where you "
+                    "trust the file, raise it by sklearn.set_config(working_memory=...)"
+                )
+            if len(set(inner.namelist())) < len(inner.namelist()) or inner.testzip() is not None:
+                raise ValueError("a sparse matrix that is damaged")
+            for part in inner.namelist():
+                _check_npy(inner, part)
 
 
-def _array(file: Any, name: str) -> np.ndarray:
-    if not ARRAY_NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name of an array")
-    dtype = file.get_slice(name).get_dtype()
-    if dtype not in DTYPES:
-        raise ValueError(f"{name} is of type {dtype}, which no model has")
-    array = file.get_tensor(name)
-    if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:  # NumPy relies on the bytes being 0 or 1
-        raise ValueError(f"{name} has entries that are neither true nor false")
-    return array
+def _parts(node: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The nodes in a node, each with its place there."""
+    kind, content, is_list = node["__loader__"], node.get("content", ()), node.get("type") == "json"
+    if kind in DICTS:
+        yield from ((f".{key}", part) for key, part in content.items())
+    elif kind in LISTS or is_list:
+        yield from ((f"[{i}]", part) for i, part in enumerate(content))
+    elif kind in OF_ONE and content:
+        yield "", content
+    if kind == "DictNode":
+        yield ".keys", node["key_types"]
+    if is_list:
+        yield ".shape", node["shape"]
+    if kind in REDUCED:
+        yield "", node["__reduce__"]["args"]
 
 
-def strict_json(text: str | bytes) -> Any:
-    """JSON whose names are unique and whose numbers are finite."""
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+def _check_npy(archive: ZipFile, name: str) -> None:
+    """Raise unless an array is as large as its header says, and holds no Python objects."""
+    entry = archive.getinfo(name)
+    with archive.open(entry) as stream:
+        is_first = np.lib.format.read_magic(stream) == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if is_first else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+        count, rest = prod(map(int, shape)), entry.file_size - stream.tell()
+    if dtype.hasobject:
+        raise ValueError(f"{name} is an array of Python objects")
+    if count * dtype.itemsize != rest or min(shape, default=0) < 0 or (count and not dtype.itemsize):
+        raise ValueError(f"{name} is an array of shape {shape} and {dtype}, and has {rest:,} bytes")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict:
-    names = dict(pairs)
-    if len(names) < len(pairs):
-        raise ValueError(f"its header has a name twice, among {sorted(names)}")
-    return names
+def _inside(model: Any) -> Iterator[tuple[str, Any]]:
+    """Everything that a model holds, once, with the place where it was found."""
+    seen: dict[int, Any] = {}  # values by their ids, so that Python gives no id to another object meanwhile
+    found: list[tuple[str, Any]] = [(type(model).__name__, model)]
+    while found:
+        place, value = found.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        yield place, value
+        if isinstance(value, dict):
+            found += [(f"{place}.{key}", part) for key, part in value.items()]
+        elif isinstance(value, list | tuple | set) or (isinstance(value, np.ndarray) and value.dtype == object):
+            found += [(f"{place}[{i}]", part) for i, part in enumerate(value)]
+        elif _is_object(value):
+            found += [(f"{place}.{name}", part) for name, part in vars(value).items()]
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if not isfinite(value):
-        raise ValueError(f"its header has {text} for a number")
-    return value
+def _is_object(value: Any) -> bool:
+    is_function = callable(value) and not isinstance(value, BaseEstimator | Graph)
+    return hasattr(value, "__dict__") and not isclass(value) and not is_function
 
 
-def checksum(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-    """The SHA-256 of the header without its own entry, and of the arrays with their names."""
-    rest = {key: value for key, value in header.items() if key != "sha256"}
-    digest = sha256(json.dumps(rest, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
-        digest.update(array.reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
+def check_stored(model: Any) -> None:
+    """Raise where a file could not hold a part of the model, or other programs would find something else under its name."""
+    for place, value in _inside(model):
+        thing = value if isfunction(value) else type(value)
+        found = getattr(sys.modules.get(thing.__module__), thing.__name__, None)
+        if (isfunction(value) or _is_object(value)) and found is not thing:
+            raise ValueError(
+                f"{place} is {value!r:.60}, and no other program finds {thing.__qualname__} in {thing.__module__}; define it at "
+                "the top of a module"
+            )
+        if sparse.issparse(value) and value.format not in ("csr", "csc"):
+            raise ValueError(
+                f"{place} is a sparse {value.format} matrix, and a model file holds csr and csc: use W.tocsr()"
+            )
+
+
+def check_built(model: Any) -> None:
+    """Raise where a model holds what compiled code would follow out of bounds, or what hides a method."""
+    if not hasattr(model, "fit"):
+        raise ValueError(f"it holds {type(model).__name__}, which is no estimator")
+    for place, value in _inside(model):
+        if sparse.issparse(value):
+            check_compressed(value)  # other formats have no check_format
+        elif isinstance(value, np.random.RandomState):
+            position = value.get_state(legacy=False)["state"]["pos"]
+            if not 0 <= position <= 624:
+                raise ValueError(f"{place} is a RandomState at the position {position}, outside of 0 to 624")
+        elif _is_object(value):
+            _check_attributes(place, value)
+
+
+def _check_attributes(place: str, value: Any) -> None:
+    held, features = vars(value), vars(value).get("n_features_in_")
+    for name in held:
+        hidden = getattr_static(type(value), name, None)
+        if name.startswith("__") or (hasattr(hidden, "__get__") and not isinstance(hidden, cached_property)):
+            raise ValueError(f"{place}.{name} would hide what its class has under this name")
+    if "memory" in held and type(value).__module__.startswith("sklearn."):
+        value.memory = None  # a folder of pickles
+    for name in () if features is None else OF_FEATURES:
+        of_landmarks = name in ("components_", "mean_") and isinstance(value, KernelReducer)
+        shape = () if of_landmarks else getattr(held.get(name), "shape", ())
+        if shape and features not in (shape[-1], prod(shape)):
+            raise ValueError(f"{place}.{name}, of shape {shape}, contradicts n_features_in_={features!r:.60}")

@@ -5,6 +5,7 @@ Each picture is a display: ``SomeDisplay.from_estimator(...)`` computes what is 
  are the short way.
 """
 
+from .._public import public
 from ._axes import COLORS, MARKERS
 from ._comparison import ComparisonDisplay, compare
 from ._components import ComponentsDisplay, components
@@ -26,3 +27,4 @@ __all__ = [
     "scatter",
     "spectrum",
 ]
+public(__name__, __all__, globals())

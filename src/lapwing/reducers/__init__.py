@@ -3,6 +3,7 @@
 A method of your own is a subclass of one of these classes. :class:`Reducer` says what it must, may and must not write.
 """
 
+from .._public import public
 from ._base import Graphs, Reducer, fits_in_memory
 from ._feature import FeatureSelector
 from ._free import FreeReducer
@@ -41,3 +42,5 @@ __all__ = [
     "outside",
     "verify",
 ]
+public(__name__, __all__, globals())
+public(__name__.partition(".")[0], ["UnitsWarning"], globals())

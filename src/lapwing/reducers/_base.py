@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from .._clock import now
 from .._docstrings import Documented, page_of_a_class
 from .._validation import check_in_memory, of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
@@ -79,13 +78,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     """
 
     n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
-    _recall: ClassVar[float] = 0.95  # of approximate searches; more would change a linear map by less than 0.05 %
     _takes_sparse: ClassVar[bool] = True
     _takes_blocks: ClassVar[bool] = False
     _takes_sparse_blocks: ClassVar[bool] = False  # whether rows without links matter only through their mean
     # Whether default graphs of many rows search for neighbours of a sample of the rows only.
     _samples_rows: ClassVar[bool] = False
-    _projects_features: ClassVar[bool] = False  # whether X must hold features, and not a kernel matrix
     _penalty: ClassVar[tuple[Any, int]] = (Repulsion, 15)  # the graph that ``penalty=7`` stands for, and its usual size
     _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
 
@@ -129,16 +126,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             self._forget()  # a fit that fails leaves no attributes behind
             if isinstance(error, FloatingPointError):
                 raise ValueError(OUT_OF_RANGE) from error
-            if isinstance(error, RecursionError):
-                raise ValueError(
-                    "graph= or penalty= has too many graphs inside one another; add them up one after the other, by sum([...])"
-                ) from error
             raise
         return self
 
     def _learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Learnt:
         """Do the work of :meth:`fit`, and return what it worked with."""
-        start = now()
         with np.errstate(over="raise"):
             place, X, y = entered(self, X, y)
             if sample_weight is not None:
@@ -146,17 +138,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             # The validated rows, and the graphs, which are resolved once.
             data, graphs = self._prepared(X, y, sample_weight)
             graphs = graphs.fitted(data)
-            at, searched = now(), data.times.get("search", 0.0)
             problem = self._problem(data, graphs)  # the matrices A and B
-            built = now()
-            data.times["graph"] = built - at - (data.times.get("search", 0.0) - searched)
             F = self._map(data, graphs)  # the map F
-            data.times["map"] = now() - built
             solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
             self._store(F, data, problem, graphs, solution)
             self._certify(data, solution)
-            rest = now() - start - sum(data.times.values())
-            self.fit_times_ = {**data.times, "other": max(rest, 0.0)}
             if place is not None:
                 settle(self, place)
         return Learnt(F, data, problem, graphs, solution)
@@ -195,13 +181,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         _, X, y = entered(self, X, y)
         return clone(self)._prepared(X, y)[0]
 
-    def try_out(self) -> None:
-        """Raise an error where a fitted estimator cannot be used. By default it never raises.
-
-        :func:`lapwing.load` calls it on what it has read, because a file may hold arrays that do not fit together. Write it
-        where a model of yours holds something that can fail when it is first used.
-        """
-
     def samples_rows(self, n: int, most: int | None = None) -> bool:
         """Whether the default graph of n rows in memory searches for the neighbours of a sample of the rows, and not of all.
 
@@ -236,8 +215,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Any) -> None:
         """Store what the fitted estimator keeps; every map adds its own attributes."""
         self.graph_ = graphs.graph
-        if "recall" in data.measured:
-            self.recall_: float | None = data.measured["recall"]
         terms = getattr(problem, "graph_terms", problem.minimise)
         # Where nothing attracts, the terms that repel.
         first, *rest = [term.laplacian for term in attraction(terms) or terms]
@@ -267,10 +244,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             return
         excess = (getattr(self, "sampling_", None) or {}).get("excess")
         found = [s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])]
-        certificates = [
-            certificate and replace(certificate, recall=getattr(self, "recall_", None), excess=excess)
-            for certificate in found
-        ]
+        certificates = [certificate and replace(certificate, excess=excess) for certificate in found]
         self.certificate_: Any = certificates if isinstance(solved, list) else certificates[0]
         for certificate in certificates:
             if certificate is not None and not certificate.holds:
@@ -325,12 +299,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The rows, as graphs and maps look at them, and the graphs."""
         if is_tensor(X):
             return self._prepared_there(checked(self, X, fitting=True), y)
-        is_shared, given = isinstance(X, Rows), X
-        in_memory = is_shared or type(X) is np.ndarray
+        is_rows, given = isinstance(X, Rows), X
+        in_memory = is_rows or type(X) is np.ndarray
         blocks = self._as_blocks(X, y) if self._takes_blocks and not in_memory else None
         if blocks is not None:
             announce(self, blocks)
-        elif is_shared:
+        elif is_rows:
             validate_data(self, X.X, skip_check_array=True)  # stores how many features there are
         else:
             accept = "csr" if self._takes_sparse else False
@@ -346,9 +320,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if blocks is not None:
             graphs = self._graphs(blocks.shape[0], in_blocks=True)
             data = self._block_rows(blocks, y, graphs, weights)
-        elif is_shared:
+        elif is_rows:
             graphs = self._graphs(X.n)
-            data = self._shared(X, graphs)
+            data = X
         else:
             graphs = self._graphs(X.shape[0])
             kept = None if weights is None else present(weights)
@@ -359,7 +333,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 data.named(given)
             data = data if weights is None else data.weighted(weights, kept)
         data = data if data.in_blocks else self._for_map(data, graphs)  # blocks are divided as they are read
-        data.times, data.recall = {} if is_shared else data.times, self._recall
         return data, graphs
 
     def _prepared_there(self, X: Any, y: Any) -> tuple[Rows, Graphs]:
@@ -391,12 +364,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             graph = sized(clone(graph), self._n_components)
         if penalty is not None or self._needs_penalty:
             penalty = as_graph("penalty", penalty, *self._penalty, many)
-        for resolved in (graph, penalty) if self._projects_features else ():
-            if resolved is not None and resolved.reads_kernel:
-                raise ValueError(
-                    f"graph={resolved!r} takes X for a kernel matrix, and {type(self).__name__} projects features, which its "
-                    'rows are not; use KernelLPP(kernel="precomputed"), or features and a graph without kernel='
-                )
         return Graphs.of(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
 
     def _units(self, graphs: Graphs) -> Units | None:
@@ -420,10 +387,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             return data
         scale = units(lambda few: data.once(("deviations", few), lambda: data.F.deviations(few)))
         return data if scale is None else data.once("divided", lambda: data.divided(scale))
-
-    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        """The rows, or those that several estimators fitted to the same data share."""
-        return rows
 
     @property
     def _n_components(self) -> int | None:
@@ -459,10 +422,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             if not fits_in_memory(blocks):
                 raise
             return self._rows(blocks.load(), blocks.labels(y), graphs)
-        start = now()
-        data = BlockRows(blocks, self._labels(y, graphs), searches, self._units(graphs), weights)
-        data.times["search"] = now() - start
-        return data
+        return BlockRows(blocks, self._labels(y, graphs), searches, self._units(graphs), weights)
 
     def _require_blocks(self, graphs: Graphs, n: int) -> None:
         """Raise where a graph needs all rows in memory, and name the parameter that the graph belongs to."""

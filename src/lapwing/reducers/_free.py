@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._clock import now
 from .._validation import check_choice, check_count, check_in_memory
 from ..blocks import stacked
 from ..devices import host, to_numpy
@@ -27,8 +25,6 @@ from ..solvers import Solution, fix_signs, solve
 from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside, with_equal_say
 from ._places import shared_place
-
-TRIED = 50  # this many fitted samples are placed as new ones, to try whether new samples can be placed
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -61,7 +57,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """
 
     n_neighbors: ClassVar[int] = 12  # how many neighbours the default graph has
-    _recall: ClassVar[float] = 0.99  # the recall of approximate searches; a missed neighbour moves the place of a row
     _extensions: ClassVar[tuple[str, ...]] = ("affine", "barycentric")
     _reads_features: ClassVar[bool] = False  # whether the problem reads X itself
     _crowded: ClassVar[bool] = True  # whether the smallest eigenvalues crowd at 0
@@ -121,15 +116,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 UserWarning,
                 stacklevel=outside(),
             )
-        start = now()
         (A,) = F.forms([laplacian_sum(problem.minimise)])
-        data.times["forms"] = now() - start
         semidefinite = graphs.graph.is_semidefinite
         crowded = self._crowded or data.X.shape[1] <= 3  # up to three columns are taken for a surface
-        constant, start = np.ones((data.n, 1)), now()
-        solution = solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
-        data.times["solve"] = now() - start
-        return solution
+        constant = np.ones((data.n, 1))
+        return solve(A, b, self.n_components, deflate=constant, semidefinite=semidefinite, crowded=crowded)
 
     def _solved_problems(self, solution: Solution) -> Solution:
         return solution
@@ -209,19 +200,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if new.size:
             Y[new] = self._extended(X[new])
         return Y
-
-    def try_out(self) -> None:
-        """Place a few fitted samples as new ones, and raise where that fails.
-
-        Nothing is tried where the graph never places any.
-        """
-        few = copy(self)
-        most = max((getattr(leaf, "n_neighbors", 0) for _, leaf in self.graph_.signed()), default=0)
-        few._linked = self._linked[: TRIED + most]
-        try:
-            few._extended(self.X_fit_[self._linked[:1]])
-        except NoPlaceError:
-            return
 
     def _checked_links(self, links: Any, n: int) -> sparse.csr_array:
         W = sparse.csr_array(check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links"))

@@ -131,12 +131,6 @@ class KernelReducer(ProjectingReducer):
         """Whether fewer components are the first of more. This is not so where each fit draws other landmarks."""
         return self.landmarks is None or self.random_state is not None
 
-    def try_out(self) -> None:
-        """Raise where the kernel cannot be evaluated on the fitted samples that are held."""
-        held = self.X_fit_ if self.landmarks is None else self.nystroem_.components_
-        if held is not None:
-            self._kernel(held[:1], held[:2])
-
     def _as_blocks(self, X: Any, y: Any) -> Blocks | None:
         """X as rows in blocks; None where it is an array, as a memory map of any size is."""
         blocks = as_blocks(X, y)
@@ -166,10 +160,6 @@ class KernelReducer(ProjectingReducer):
 
     def _taken(self, X: Array, rows: np.ndarray) -> Array:
         return X[np.ix_(rows, rows)] if self._kernel.is_precomputed else X[rows]
-
-    def _shared(self, rows: Rows, graphs: Graphs) -> Rows:
-        self._require_room(rows.X)
-        return self._rows(rows.X, rows.y, graphs) if self._kernel.is_precomputed else super()._shared(rows, graphs)
 
     def _require_room(self, X: Array) -> None:
         if self.landmarks is not None:

@@ -51,7 +51,6 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
     may_weigh: ClassVar[bool] = True
     _takes_tensors: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
-    _projects_features: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -14,7 +14,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._clock import now
 from .._validation import check_choice, check_count, check_in_memory, check_not_negative
 from ..devices import host, is_tensor, to_numpy
 from ..graphs import Graph
@@ -250,7 +249,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         sizes = self._sizes(F.mean.ndim)
         modes: list[Any] = [None] * len(sizes)
         solutions: list[Any] = [None] * len(sizes)
-        start = now()
         with single_blas_thread():  # the matrices are as small as a side of an image
             for sweep in range(1, int(self.max_iter) + 1):
                 before = list(modes)
@@ -261,7 +259,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                     modes[m] = P / np.linalg.norm(P, axis=1, keepdims=True) if self.scaling == "unit" else P
                 if sweep > 1 and all(_change(P, Q) <= self.tol for P, Q in zip(before, modes, strict=True)):
                     break
-        data.times["solve"] = now() - start
         return modes, solutions, sweep
 
     def _step(self, F: TensorMap, problem: Problem, modes: list[Any], m: int, size: Any) -> Solution:

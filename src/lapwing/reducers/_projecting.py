@@ -13,7 +13,6 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._clock import now
 from ..blocks import as_blocks, projected
 from ..devices import is_tensor
 from ..maps import Coordinates, Map, Preprojection, rounding
@@ -143,7 +142,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _solved(self, F: Map, data: Rows, problem: Problem, decided: Decided) -> Solved:
         """Form the matrices in coordinates, and solve the eigenproblem."""
-        terms, start = problem.minimise, now()
+        terms = problem.minimise
         constraint = None if problem.subject_to is ORTHOGONAL else problem.subject_to
         by_trace, centre = decided.given.normalize == "trace", decided.given.centre(problem)
         parts = [term.laplacian for term in terms] if by_trace else [laplacian_sum(terms)]
@@ -153,7 +152,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         A = forms[0]
         if by_trace:
             A, terms = of_equal_trace(terms, forms, partial(F.spread, coordinates.mean))
-        formed = now()
         if constraint is None:
             solution = solve(A, None, decided.k)
         elif problem.ratio:
@@ -162,8 +160,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             solution = trace_ratio(A, B, decided.k, floor)[1]
         else:
             solution = self._eigenpairs(A, B, F, data, Problem(terms, constraint), coordinates.mean, decided)
-        data.times["forms"] = data.times.get("forms", 0.0) + formed - start
-        data.times["solve"] = data.times.get("solve", 0.0) + now() - formed
         return Solved(coordinates, (A, B), solution, decided)
 
     def _eigenpairs(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..devices import host, is_foreign, to_numpy
 from ..graphs import Graph
-from ..neighbors import NoPlaceError
+from ..neighbors import NoPlaceError, is_exact
 from ..solvers import Certificate, Solution
 from ._base import Learnt, Reducer, TakenOver
 from ._free import FreeReducer
@@ -196,16 +196,13 @@ def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[st
         return None, misfits
     solved = fresh._solved_problems(learnt.solution)
     solutions, modes = (solved, True) if isinstance(solved, list) else ([solved], False)
-    graph = {
-        "recall": getattr(fresh, "recall_", None),
-        "excess": (getattr(fresh, "sampling_", None) or {}).get("excess"),
-    }
+    excess = (getattr(fresh, "sampling_", None) or {}).get("excess")
     taken = fresh._take_over(own, learnt)
     found, failures = [], []
     for mode, (solution, (values, V)) in enumerate(zip(solutions, taken.pairs, strict=True), start=1):
         certificate = solution.pencil.certificate(values, V, fresh._tolerance(learnt.data))
         rounding = 100 * taken.loss * np.finfo(learnt.data.F.dtype).eps * (certificate.condition or 1.0) ** 0.5
-        certificate = replace(certificate, tolerance=max(certificate.tolerance, float(rounding)), **graph)
+        certificate = replace(certificate, tolerance=max(certificate.tolerance, float(rounding)), excess=excess)
         found.append(certificate)
         failures += [f"mode {mode}: {why}" if modes else why for why in _failures(certificate, solution, values)]
     tolerance = max(certificate.tolerance for certificate in found)
@@ -336,15 +333,11 @@ def _unknown(own: Any, fresh: Any, found: Any, graph: Any) -> list[str]:
         said.append(
             "the landmarks were drawn at random without a seed (random_state), so those of the model were taken"
         )
-    if getattr(fresh, "recall_", None) is not None and graph is None:
+    whole = own.graph_ if isinstance(own.graph_, Graph) else Graph()
+    if graph is None and not all(is_exact(search.search) for search in whole.searches()):
         said.append(
-            "the neighbours were searched approximately, and another search may find others; the matrix of weights that the fit "
-            "had, given as graph, would settle it"
-        )
-    leaves = [leaf for _, leaf in own.graph_.signed()] if isinstance(own.graph_, Graph) else []
-    if any(getattr(leaf, "queries", None) is not None and leaf.random_state is None for leaf in leaves):
-        said.append(
-            "the rows that were searched for were drawn at random without a seed (random_state), and are others now"
+            "the neighbours were searched by another program, which may find others the next time; the matrix of weights that "
+            "the fit had, given as graph, would settle it"
         )
     if any(certificate and certificate.gap is None for certificate in (found if isinstance(found, list) else [found])):
         said.append("the gap and the angle are not known: the solver stops at the last direction that is asked for")

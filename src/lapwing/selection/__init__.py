@@ -1,5 +1,6 @@
 """Model selection: every number of dimensions from one fit, the bootstrap, and validation where some labels are unknown."""
 
+from .._public import public
 from ._bootstrap import BootstrapError, bootstrap_error
 from ._labels import (
     LabelledSplit,
@@ -30,3 +31,4 @@ __all__ = [
     "takes_unknown_for_a_class",
     "why_not_nested",
 ]
+public(__name__, __all__, globals())

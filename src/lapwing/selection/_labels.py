@@ -333,7 +333,8 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     reducer : transformer, Pipeline of transformers, or "passthrough"
         What reduces the rows before they are classified. ``"passthrough"`` leaves X as it is.
     classifier : None or classifier, default=None
-        What classifies the reduced rows. None is ``KNeighborsClassifier(1)``.
+        What classifies the reduced rows. None is ``KNeighborsClassifier(1, algorithm="brute")``, since a model file
+        holds no trees.
 
     Attributes
     ----------
@@ -392,7 +393,8 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         passing = isinstance(self.reducer, str) and self.reducer == "passthrough"
         self.reducer_ = FunctionTransformer(accept_sparse=True) if passing else clone(self.reducer)
         Z = reduced(self.reducer_, X, y, known)
-        self.classifier_ = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
+        nearest = KNeighborsClassifier(1, algorithm="brute")  # a model file holds no trees
+        self.classifier_ = nearest if self.classifier is None else clone(self.classifier)
         self.classifier_.fit(Z, known_part(y, known))
         self.classes_ = self.classifier_.classes_
         for source in (self.reducer_, self.classifier_):

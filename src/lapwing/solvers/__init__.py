@@ -1,5 +1,6 @@
 """The eigenproblem ``A v = lambda B v``, with symmetric A and B, for the smallest lambda."""
 
+from .._public import public
 from ._certificate import TOLERANCES, Certificate, CertificateWarning, Pencil, size
 from ._inverse import inverse
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
@@ -28,3 +29,4 @@ __all__ = [
     "trace_ratio",
     "whitening",
 ]
+public(__name__.partition(".")[0], ["Certificate", "CertificateWarning"], globals())

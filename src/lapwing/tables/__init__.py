@@ -6,6 +6,7 @@ The name of a file tells its format: CSV and TSV (``.csv``, ``.tsv``, ``.txt``; 
 counted from 1, without the header.
 """
 
+from .._public import public
 from ._dates import DatesAsNumbers
 from ._frame import Frame
 from ._prepare import Input, Prepared, column_numbers, fills_gaps, inputs_of, prepare
@@ -30,3 +31,4 @@ __all__ = [
     "read",
     "write",
 ]
+public(__name__, __all__, globals())

@@ -7,14 +7,19 @@ from .given import Empty, Pairs, Precomputed
 from .neighbors import KNN, ClosestPairs, Radius, Repulsion
 from .neighbors import nearest_fitted as nearest_fitted
 from .others import DensityCorrected, Similarity
+from .patches import Alignment, CodingLength, Reconstruction, TangentAlignment, align
+from .patches import Local as Local
 from .patches import affine_extension as affine_extension
 from .patches import barycentric_weights as barycentric_weights
+from .patches import local_subspaces as local_subspaces
 from .space import Chain, Delaunay, Grid, Target
 
 __all__ = [
     "KNN",
+    "Alignment",
     "Chain",
     "ClosestPairs",
+    "CodingLength",
     "Combination",
     "Complete",
     "Delaunay",
@@ -30,10 +35,13 @@ __all__ = [
     "Pairs",
     "Precomputed",
     "Radius",
+    "Reconstruction",
     "Repulsion",
     "SameClass",
     "Scaled",
     "Similarity",
+    "TangentAlignment",
     "Target",
     "Union",
+    "align",
 ]

@@ -42,7 +42,7 @@ class Graph(Documented):
 
     **It may write**
 
-    - ``reads_labels``, ``reads_targets``, ``reads_features``, ``reads_kernel``, ``counts_pairs``, ``indexes_rows``,
+    - ``reads_labels``, ``reads_targets``, ``reads_features``, ``counts_pairs``, ``indexes_rows``,
       ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
     - ``requests``, where it asks ``data.nearest`` for neighbours;
@@ -72,8 +72,8 @@ class Graph(Documented):
     reads_labels: Any = False  #: Whether it looks at y.
     reads_targets: Any = False  #: Whether it reads y as numbers, and not as classes.
     reads_features: Any = True  #: Whether it looks at X.
-    reads_kernel: Any = False  #: Whether it takes X for a kernel matrix.
     counts_pairs: Any = False  #: Whether its weights are a user's counts, which no estimator may scale.
+    weighs_classes: Any = True  #: Whether samples of different classes may have different degrees.
     indexes_rows: Any = False  #: Whether it knows rows by their place, and so fits one data set and no fold of it.
     is_laplacian: Any = True  #: Whether the rows of its matrix add up to 0, so that moving all samples costs nothing.
     is_semidefinite: Any = True  #: Whether its matrix has no negative eigenvalue.
@@ -302,7 +302,6 @@ class Operation(Graph):
     reads_labels = _of_any_leaf("reads_labels")
     reads_targets = _of_any_leaf("reads_targets")
     reads_features = _of_any_leaf("reads_features")
-    reads_kernel = _of_any_leaf("reads_kernel")
     indexes_rows = _of_any_leaf("indexes_rows")
 
     @property

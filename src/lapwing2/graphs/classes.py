@@ -75,6 +75,10 @@ class SameClass(Graph):
     def reads_features(self) -> bool:
         return self.weights != "uniform"
 
+    @property
+    def weighs_classes(self) -> bool:
+        return self.balance is not False
+
     def terms(self, data: Data) -> list[Term]:
         if self.weights != "uniform":
             return super().terms(data)
@@ -227,6 +231,8 @@ class Complete(Graph):
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
+
+    weighs_classes = False
 
     def __init__(self, weights: str = "uniform", *, among: str = "all"):
         self.weights = weights

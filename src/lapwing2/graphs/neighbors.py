@@ -559,7 +559,7 @@ def reach_of(edges: Any, n: int) -> np.ndarray:
 
 
 def require_features(metric: Any, what: str) -> None:
-    if is_named(metric, "precomputed"):
+    if isinstance(metric, str) and metric == "precomputed":
         raise ValueError(f'{what} reads features, and with metric="precomputed" X holds distances; use another')
 
 

@@ -1,19 +1,128 @@
-"""Graphs of patches, each of a row and its neighbours: reconstruction weights, and how free maps place new rows."""
+"""Graphs of patches, each of a row and its neighbours: one matrix per patch, and the sum of these as one n x n matrix."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ..data import Data, SparseData
-from ..operators import row_blocks
+from .._validation import check_choice, check_count, check_not_negative, check_positive
+from ..data import ALL, Data, SparseData
+from ..neighbors import Request
+from ..operators import Structured, diagonal, row_blocks
+from ..problem import Term
+from .base import Graph
+from .neighbors import require_features
+
+BLOCKS_AT_ONCE = (
+    16  # blocks of local matrices that are added up at a time, so that the lists of their entries stay short
+)
+# Where patches are larger than this many times the distortion, the fast formulas lose digits, and slower ones are used.
+LARGE = 1e9
+WEIGHTS = ("coding_length", "distance", "uniform")
+
+
+class Reconstruction(Graph):
+    r"""Asks each row to stay where its neighbours place it: the weights of locally linear embedding.
+
+    The weights W minimise :math:`\sum_i \|x_i - \sum_j W_{ij} x_j\|^2`, where j are the neighbours of i and each row of W
+    adds up to 1. The matrix of the graph is :math:`(I - W)^\top (I - W)`, kept as a factor, and its degrees are 1.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        From how many nearest neighbours each row is reconstructed.
+    reg : float, default=1e-3
+        How strongly the weights are kept small and equal. ``reg * trace(G)`` is added to the diagonal of each local Gram
+        matrix G, which is singular where there are more neighbours than dimensions.
+    among : {"all", "same_class"}, default="all"
+        Where neighbours are searched. ``"same_class"`` takes the nearest rows inside the class (all others of a smaller
+        class), and rows of unknown label take no part.
+    metric
+        As in :class:`KNN`. It is that of the search; the weights are always those of Euclidean space.
+    queries
+        As in :class:`KNN`. It is the number of rows that are reconstructed, and their sum is multiplied by n / queries.
+    random_state
+        As in :class:`KNN`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.data import Data
+    >>> from lapwing.graphs import Reconstruction
+    >>> Reconstruction(2).weights_matrix(Data(np.array([[0.0], [1.0], [3.0]]))).toarray().round(2)
+    array([[ 0.  ,  1.5 , -0.5 ],
+           [ 0.67,  0.  ,  0.33],
+           [-1.94,  2.94,  0.  ]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        reg: float = 1e-3,
+        among: str = "all",
+        metric: str | Callable[..., float] = "euclidean",
+        queries: int | None = None,
+        random_state: int = 0,
+    ):
+        self.n_neighbors = n_neighbors
+        self.reg = reg
+        self.among = among
+        self.metric = metric
+        self.queries = queries
+        self.random_state = random_state
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.among != "all"
+
+    def requests(self) -> list[Request]:
+        return [Request(self.n_neighbors, self.metric, None, self.among, None, self.queries, self.random_state)]
+
+    def terms(self, data: Data) -> list[Term]:
+        W, (request,) = self.weights_matrix(data), self.requests()
+        taking_part = (np.diff(W.indptr) > 0).astype(np.float64)
+        residual = sparse.csr_array(sparse.diags_array(taking_part) - W)[np.flatnonzero(taking_part)]
+        scale = request.rows_per_query(data.size)
+        factor = (sparse.csr_array(residual.T), np.full(residual.shape[0], scale))
+        return [Term(1.0, Structured(data.n, factors=(factor,)), diagonal(scale * taking_part))]
+
+    def weights_matrix(self, data: Data) -> sparse.csr_array:
+        """W, one row of weights per sample."""
+        check_choice("among", self.among, ("all", "same_class"))
+        check_not_negative("reg", self.reg)
+        require_features(self.metric, "Reconstruction")
+        (request,) = self.requests()
+        rows, cols, _ = data.nearest(request)
+        counts = np.bincount(rows, minlength=data.n)
+        if self.among == "same_class" and not request.is_sampled(data.size):
+            alone = np.flatnonzero((data.classes >= 0) & (counts == 0))
+            if alone.size:
+                raise ValueError(
+                    f'Reconstruction(among="same_class") needs two samples or more in each class, but {alone.size} classes have '
+                    f"one (row {alone[0]} is alone in its class); add samples, or set those labels to -1 (unknown)"
+                )
+        ends = np.cumsum(counts)
+        values = np.empty(rows.size)
+        # Classes differ in size, so rows with the same number of neighbours are handled together.
+        for k in np.unique(counts[counts > 0]):
+            own = np.flatnonzero(counts == k)
+            place = (ends - counts)[own, None] + np.arange(k)
+            values[place] = barycentric_weights(data, own, cols[place], float(self.reg))
+        return sparse.csr_array((values, cols, np.concatenate([[0], ends])), shape=(data.n, data.n))
 
 
 def barycentric_weights(data: Data, rows: np.ndarray, neighbors: np.ndarray, reg: float) -> np.ndarray:
     """The weights (len(rows), k) of the best affine combination of the neighbours. Each row of weights sums to 1."""
     k = neighbors.shape[1]
     weights = np.empty(neighbors.shape)
-    for block in row_blocks(rows.size, k * max(k, 2 * data.d)):
+    width = data.X.nnz // data.n if isinstance(data, SparseData) else data.d
+    for block in row_blocks(rows.size, k * max(k, 2 * width)):
         G = local_grams(data, rows[block], neighbors[block])
         trace = np.trace(G, axis1=1, axis2=2)
         # Where all neighbours equal the row, any weights will do, and these give 1/k.
@@ -47,6 +156,551 @@ def local_grams(data: Data, rows: np.ndarray, neighbors: np.ndarray) -> np.ndarr
             product = sparse.csr_array(differences[a].multiply(differences[b_]))
             grams[:, a, b_] = grams[:, b_, a] = np.asarray(product.sum(axis=1)).ravel()
     return grams
+
+
+# Logarithms of determinants with all points, and with one less before u is taken off for each; u, and 1 - u.
+Determinants = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class Patches(NamedTuple):
+    """The rows of X in each patch, and their weights. Both arrays are (n_patches, n_points)."""
+
+    rows: np.ndarray
+    weights: np.ndarray
+
+
+class PatchGraph(Graph):
+    """A graph on patches, each of a row and its nearest neighbours, with weights inside the patch."""
+
+    n_neighbors: int
+    weights: str
+    distortion: Any
+    dimension: Any
+    metric: Any
+    metric_params: dict | None
+    include_self: bool = True
+    queries: int | None = None
+    random_state: int = 0
+
+    def requests(self) -> list[Request]:
+        k, metric, params = self.n_neighbors, self.metric, self.metric_params
+        return [Request(k, metric, params, queries=self.queries, random_state=self.random_state)]
+
+    def patches(self, data: Data) -> Patches:
+        """The patches of all rows and their weights."""
+        rows, weights, _, _ = zip(*self._blocks(data), strict=True)
+        return Patches(np.concatenate(rows), np.concatenate(weights))
+
+    def _blocks(self, data: Data) -> Iterator[tuple[np.ndarray, np.ndarray, Any, Any]]:
+        """Some patches at a time: their rows, the weights of these, and either Gram matrices or points, whichever are smaller.
+
+        A patch is a row that is searched for, and then its neighbours, nearest first.
+        """
+        check_choice("weights", self.weights, WEIGHTS)
+        require_features(self.metric, type(self).__name__)
+        (request,) = self.requests()
+        if not data.has_features:  # a kernel matrix has distances of its own
+            request = request._replace(metric="euclidean", metric_params=None)
+        own, cols, _ = data.nearest(request)
+        k, is_sparse = self.n_neighbors, isinstance(data, SparseData)
+        patches = np.column_stack([own[::k], cols.reshape(-1, k)])[:, 0 if self.include_self else 1 :]
+        m, width = patches.shape[1], data.X.nnz // data.n if is_sparse else data.d
+        few_columns = data.has_features and not is_sparse and data.d < m - 1
+        for part in row_blocks(len(patches), m * max(m, 2 * width)):
+            rows, G, points = patches[part], None, None
+            if few_columns:
+                points = data.rows_at(rows)
+            else:  # about the first row: a far row moves the mean of all rows, and patches far from it would lose digits
+                G = np.zeros((len(rows), m, m))
+                G[:, 1:, 1:] = local_grams(data, rows[:, 0], rows[:, 1:])
+            yield rows, self._weights(data, rows, G, points), G, points
+
+    def _weights(self, data: Data, rows: np.ndarray, G: Any, points: Any) -> np.ndarray:
+        """The weights of the rows of patches."""
+        if self.weights == "uniform":
+            return np.ones(rows.shape)
+        if self.weights == "distance":
+            return distance_weights(G, points)
+        if not data.has_features and (self.dimension is None or self.distortion is None):
+            raise ValueError(
+                'kernel="precomputed" has no dimension and no unit of its own; give dimension= and distortion= for '
+                'weights="coding_length", or use weights="uniform"'
+            )
+        D = float(data.d) if self.dimension is None else check_positive("dimension", self.dimension)
+        squared = 10 * D / self.n_neighbors
+        squared = squared if self.distortion is None else check_positive("distortion", self.distortion) ** 2
+        if G is None:
+            return coding_length_weights_of_points(points, data.mean(), D, squared)
+        return coding_length_weights(G, data.squares_about_mean[rows], D, squared)
+
+
+def centred_grams(G: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    r"""Gram matrices about the (weighted) mean of the patch, :math:`H_w^\top G H_w`."""
+    w = np.ones(G.shape[:2]) if weights is None else weights
+    sizes = w.sum(axis=1, keepdims=True)
+    means = G.mean(axis=2) if weights is None else np.einsum("bij,bj->bi", G, w) / sizes
+    total = np.einsum("bi,bi->b", means, w / sizes)
+    return G - means[:, :, None] - means[:, None, :] + total[:, None, None]
+
+
+def coding_length_weights(
+    G: np.ndarray, squares: np.ndarray, dimension: float, squared_distortion: float
+) -> np.ndarray:
+    r"""Weights by reductive coding length (eq. 22 to 25), from nothing but the Gram matrices of the patches, about any point
+    of each, and the squared distances of their points from the mean of all rows.
+
+    :math:`L(S) = \frac{m + D}{2} \log\det(I + a_m G_c) + \frac{D}{2} \log(1 + \|\bar x\|^2 / \epsilon^2)` with
+    :math:`a_m = D / (\epsilon^2 m)`. Without point r the scatter loses a rank-one part, so with
+    :math:`B = I + a_{m-1} G_c` the determinant is :math:`\det B \, (1 - u_r)`, where
+    :math:`u_r = \frac{m}{m-1} [a_{m-1} G_c B^{-1}]_{rr}` and :math:`1 - u_r = \frac{m}{m-1} [B^{-1} - e e^\top / m]_{rr}`.
+    """
+    Gc, m = centred_grams(G), G.shape[1]
+    a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
+    own, trace = np.diagonal(Gc, axis1=1, axis2=2), np.trace(Gc, axis1=1, axis2=2)
+    total = (squares - own).mean(axis=1)
+    total_less = total[:, None] - (squares - own - total[:, None]) / (m - 1) + own / (m - 1) ** 2
+    if a_less * trace.max(initial=0) > LARGE:
+        determinants = _determinants_by_modes(Gc, trace, a, a_less)
+    else:
+        # e is an eigenvector of B with the value 1. Adding a multiple of e e^T moves this value among the others, so that
+        # B^-1 - e e^T / m is computed without loss of digits.
+        tau = a_less * trace / m
+        inverse = np.linalg.inv(np.eye(m) + a_less * Gc + tau[:, None, None] / m)
+        u = a_less * m / (m - 1) * np.einsum("bij,bij->bi", Gc, inverse)
+        rest = m / (m - 1) * (np.diagonal(inverse, axis1=1, axis2=2) - (1 / (m * (1 + tau)))[:, None])
+        determinants = log_determinants(a * Gc), log_determinants(a_less * Gc), u, rest
+    return _from_determinants(determinants, total, total_less, dimension, squared_distortion)
+
+
+def log_determinants(M: np.ndarray) -> np.ndarray:
+    """``log det(I + M)`` of positive semidefinite matrices. Small M are not rounded off when I is added.
+
+    Off its diagonal, the Cholesky factor C of I + M is as accurate as M. Its pivots are 1 + (M_kk - sum of C_kj^2, j < k), of
+    which the part in brackets is kept.
+    """
+    below = np.tril(np.linalg.cholesky(np.eye(M.shape[1]) + M), -1)
+    pivots = np.diagonal(M, axis1=1, axis2=2) - np.einsum("bij,bij->bi", below, below)
+    return np.log1p(pivots).sum(axis=1)
+
+
+def _determinants_by_modes(Gc: np.ndarray, trace: np.ndarray, a: float, a_less: float) -> Determinants:
+    """The determinants by eigenvectors. This is slower, but no digits are lost however large the patches are."""
+    m = Gc.shape[1]
+    # The added term makes e the last eigenvector.
+    values, Q = np.linalg.eigh(Gc + 10 * np.where(trace > 0, trace, 1.0)[:, None, None] / m)
+    values, shares = values[:, :-1], m / (m - 1) * Q[:, :, :-1] ** 2
+    values = np.where(values > 10 * m * np.finfo(np.float64).eps * trace[:, None], values, 0.0)
+    inverse = 1 / (1 + a_less * values)
+    u, rest = (np.einsum("bij,bj->bi", shares, part) for part in (a_less * values * inverse, inverse))
+    return np.log1p(a * values).sum(axis=1), np.log1p(a_less * values).sum(axis=1), u, rest
+
+
+def coding_length_weights_of_points(
+    points: np.ndarray, origin: np.ndarray, dimension: float, squared_distortion: float
+) -> np.ndarray:
+    r"""The same from the D x D scatter S, which is the smaller matrix for patches with more points than dimensions.
+
+    ``origin`` is the mean of all rows. Here :math:`u_r = a_{m-1} \frac{m}{m-1} x_r^\top B^{-1} x_r`.
+    """
+    m, d = points.shape[1:]
+    shift = points[:, :1] - origin
+    points = points - points[:, :1]
+    mean = points.mean(axis=1, keepdims=True)
+    centred = points - mean
+    S = centred.transpose(0, 2, 1) @ centred
+    a, a_less = dimension / (squared_distortion * m), dimension / (squared_distortion * (m - 1))
+    if a_less * np.trace(S, axis1=1, axis2=2).max(initial=0) > LARGE:
+        squares = np.sum((points + shift) ** 2, axis=2)
+        return coding_length_weights(points @ points.transpose(0, 2, 1), squares, dimension, squared_distortion)
+    u = a_less * m / (m - 1) * np.sum((centred @ np.linalg.inv(np.eye(d) + a_less * S)) * centred, axis=2)
+    determinants = log_determinants(a * S), log_determinants(a_less * S), u, 1 - u
+    total = np.sum((mean + shift)[:, 0] ** 2, axis=1)
+    total_less = np.sum((mean + shift - centred / (m - 1)) ** 2, axis=2)
+    return _from_determinants(determinants, total, total_less, dimension, squared_distortion)
+
+
+def _from_determinants(
+    determinants: Determinants, total: np.ndarray, total_less: np.ndarray, D: float, squared_distortion: float
+) -> np.ndarray:
+    """Eq. 22 and 23, from log-determinants and squared means, each with all points and without each point."""
+    whole, before, u, rest = determinants
+    # log(1 - u), from whichever of u and 1 - u has kept its digits.
+    log_rest = np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(np.maximum(rest, 1e-300)))
+    m = u.shape[1]
+    length = (m + D) / 2 * whole + D / 2 * np.log1p(np.maximum(total, 0) / squared_distortion)
+    bits_of_mean = D / 2 * np.log1p(np.maximum(total_less, 0) / squared_distortion)
+    length_less = (m - 1 + D) / 2 * (before[:, None] + log_rest) + bits_of_mean
+    change = np.abs(length[:, None] - length_less)
+    # Divided by the largest, so that squares do not underflow.
+    change /= np.maximum(change.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    apart = change - change.mean(axis=1, keepdims=True)
+    variance = np.mean(apart**2, axis=1, keepdims=True)
+    equal = variance <= 1e-20
+    return np.where(equal, 1.0, np.exp(-(apart**2) / (2 * np.where(equal, 1.0, variance))))
+
+
+def distance_weights(G: Any, points: Any) -> np.ndarray:
+    r"""Weights by distance from the centre of the patch, :math:`\exp(-d^2 / t)` with t the patch's mean squared distance."""
+    if G is None:
+        squared = np.square(points - points.mean(axis=1, keepdims=True)).sum(axis=2)
+    else:
+        squared = np.maximum(np.diagonal(centred_grams(G), axis1=1, axis2=2), 0)
+    mean = squared.mean(axis=1, keepdims=True)
+    return np.exp(-squared / np.where(mean > 0, mean, 1.0))
+
+
+class CodingLength(PatchGraph):
+    r"""The scatter of patches, each of a sample and its neighbours, in which samples that do not fit weigh little.
+
+    .. math:: L = \sum_i S_i L_i S_i^\top, \qquad L_i = W_i - \frac{W_i e e^\top W_i}{e^\top W_i e}
+
+    where :math:`S_i` selects sample i and its nearest neighbours, and the diagonal matrix :math:`W_i` holds their weights. The
+    coding length is the number of bits that a patch takes up to a given distortion. A sample that does not fit the shape of a
+    patch changes it by more than others do, and gets little weight there [1]_. Code lengths are taken about the mean of all
+    samples, so that they do not depend on the origin. :class:`lapwing.LPCA` maximises this scatter. Like any other graph it may
+    also attract, and be combined with others.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        How many neighbours a patch has, K, beside the sample it belongs to.
+    weights : {"coding_length", "distance", "uniform"}, default="coding_length"
+        How much a sample counts in a patch, the diagonal of :math:`W_i`. ``"coding_length"`` is eq. 23 of the paper.
+        ``"distance"`` is :math:`\exp(-d^2/t)` of the distance d from the centre of the patch, with t the mean square of d, for
+        comparison. ``"uniform"`` is 1.
+    distortion : float, default=None
+        :math:`\epsilon` of the coding length, in units of X; None is :math:`\sqrt{10 D / K}`. A kernel map with
+        ``kernel="precomputed"`` has no such units, so that ``distortion`` and ``dimension`` must be given there.
+    dimension : float, default=None
+        The dimension D of the space in the coding length; None is the number of features.
+    metric : str or callable, default="euclidean"
+        As in :class:`KNN`.
+    metric_params
+        As in :class:`KNN`.
+    queries
+        As in :class:`KNN`. It is the number of rows that have a patch, and their sum is multiplied by n / queries.
+    random_state
+        As in :class:`KNN`.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, sections 2 and 4.
+
+    Examples
+    --------
+    The last of these points is far from the line of the others, and gets little weight in their patch:
+
+    >>> import numpy as np
+    >>> from lapwing.data import Data
+    >>> from lapwing.graphs import CodingLength
+    >>> X = np.array([[-6, 0], [-2, 0.4], [0, -0.3], [2, 0.4], [6, 0], [2, -6]])
+    >>> rows, weights = CodingLength(5).patches(Data(X))
+    >>> dict(zip(rows[0].tolist(), weights[0].round(2).tolist()))
+    {0: 0.93, 1: 0.73, 2: 0.62, 3: 0.74, 5: 0.17, 4: 0.96}
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: str = "coding_length",
+        distortion: float | None = None,
+        dimension: float | None = None,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: dict | None = None,
+        queries: int | None = None,
+        random_state: int = 0,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.distortion = distortion
+        self.dimension = dimension
+        self.metric = metric
+        self.metric_params = metric_params
+        self.queries = queries
+        self.random_state = random_state
+
+    def _factored(self, data: Data) -> tuple[np.ndarray, sparse.csr_array]:
+        """The degrees, and the factor M of W = MᵀM. Both are scaled up where only a sample of rows has a patch."""
+        rows, weights = self.patches(data)
+        weights = self.requests()[0].rows_per_query(data.size) * weights
+        degrees = np.bincount(rows.ravel(), weights.ravel(), minlength=data.n)
+        values, indptr = weights / np.sqrt(weights.sum(axis=1, keepdims=True)), np.arange(len(rows) + 1) * rows.shape[1]
+        return degrees, sparse.csr_array((values.ravel(), rows.ravel(), indptr), shape=(len(rows), data.n))
+
+    def terms(self, data: Data) -> list[Term]:
+        degrees, M = self._factored(data)
+        factor = (sparse.csr_array(M.T), -np.ones(M.shape[0]))
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+
+    def adjacency(self, data: Data) -> sparse.csr_array:
+        M = self._factored(data)[1]
+        W = sparse.csr_array(M.T @ M)
+        W.setdiag(0)
+        W.eliminate_zeros()
+        return W
+
+
+class Local(NamedTuple):
+    """The local subspaces by Theorem 1, one per patch."""
+
+    rows: np.ndarray  # (n, m)
+    weights: np.ndarray  # (n, m)
+    means: np.ndarray  # (n, D)
+    components: np.ndarray  # (n, d, D), orthonormal rows
+    coordinates: np.ndarray  # (n, m, d)
+
+
+def local_subspaces(data: Data, patches: Patches, n_components: int) -> Local:
+    """The leading weighted principal directions of each patch, and the coordinates of its points (Theorem 1)."""
+    rows, weights = patches
+    (n, m), D = rows.shape, data.d
+    if n_components > min(m - 1, D):
+        raise ValueError(
+            f"n_components={n_components} is more than a patch of {m} samples in {D} dimensions has, {min(m - 1, D)}; use fewer "
+            "components or more neighbours"
+        )
+    local = Local(rows, weights, np.empty((n, D)), np.empty((n, n_components, D)), np.empty((n, m, n_components)))
+    for part in row_blocks(n, 4 * m * D):
+        w, points = weights[part], data.rows_at(rows[part])
+        local.means[part] = means = np.einsum("bi,bid->bd", w, points) / w.sum(axis=1, keepdims=True)
+        points -= means[:, None, :]
+        _, _, Vt = np.linalg.svd(np.sqrt(w)[:, :, None] * points, full_matrices=False)
+        local.components[part] = Vt[:, :n_components]
+        local.coordinates[part] = points @ Vt[:, :n_components].transpose(0, 2, 1)
+    return local
+
+
+class TangentAlignment(PatchGraph):
+    r"""Asks coordinates to fit the tangent space of each patch, so that a curved surface unfolds.
+
+    .. math::
+        L = \sum_i S_i Z_i S_i^\top, \qquad
+        Z_i = H_w (I - \tilde Q_i (\tilde Q_i^\top \tilde Q_i)^{-1} \tilde Q_i^\top) H_w^\top
+
+    with :math:`\tilde Q_i = W_i^{-1/2} Q_i` from the leading right singular vectors of the weighted, centred patch: Theorem 2
+    of [1]_. A map Y with small :math:`\operatorname{tr}(Y^\top L Y)` is close to an affine function of the tangent
+    coordinates on every patch. With uniform weights it is local tangent space alignment (LTSA) [2]_.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=12
+        How many neighbours a patch has, K.
+    n_components : int, default=None
+        The dimension of the tangent spaces, less than K (and less than K - 1 without ``include_self``). None is the
+        ``n_components`` of the estimator.
+    weights
+        As in :class:`CodingLength`.
+    include_self : bool, default=True
+        Whether a patch has the sample it belongs to, as in the papers. scikit-learn's LTSA leaves it out.
+    distortion, dimension, metric, metric_params
+        As in :class:`CodingLength`.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, section 3.
+    .. [2] Z. Zhang and H. Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent space alignment", SIAM
+       J. Scientific Computing 26, 2004. https://doi.org/10.1137/S1064827502419154
+
+    Examples
+    --------
+    Rows on an arc are unfolded: their coordinates are their places along it.
+
+    >>> import numpy as np
+    >>> from lapwing import LaplacianEigenmaps
+    >>> from lapwing.graphs import TangentAlignment
+    >>> along = np.linspace(0, 3, 40)
+    >>> model = LaplacianEigenmaps(1, graph=TangentAlignment(5), constraint="identity", extension="affine")
+    >>> Z = model.fit_transform(np.c_[np.cos(along), np.sin(along)])
+    >>> bool(abs(np.corrcoef(Z[:, 0], along)[0, 1]) > 0.999)
+    True
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 12,
+        *,
+        n_components: int | None = None,
+        weights: str = "coding_length",
+        include_self: bool = True,
+        distortion: float | None = None,
+        dimension: float | None = None,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: dict | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.weights = weights
+        self.include_self = include_self
+        self.distortion = distortion
+        self.dimension = dimension
+        self.metric = metric
+        self.metric_params = metric_params
+
+    def terms(self, data: Data) -> list[Term]:
+        k, d = check_count("n_neighbors", self.n_neighbors), self.n_components
+        check_choice("include_self", self.include_self, (True, False))
+        if d is None:
+            raise ValueError(
+                "TangentAlignment needs the dimension of the tangent spaces: give its n_components, or use it in an estimator "
+                "that has n_components"
+            )
+        if check_count("n_components", d) >= k - (not self.include_self):
+            less = (
+                "" if self.include_self else " - 1, since a patch lacks the sample it belongs to (include_self=False)"
+            )
+            raise ValueError(
+                f"n_components={d} must be smaller than n_neighbors={k}{less}, or every map fits the patches; use more neighbours"
+            )
+        blocks = ((rows, tangent_matrices(weights, d, G, points)) for rows, weights, G, points in self._blocks(data))
+        L = assembled(blocks, data.n)
+        taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
+        return [Term(1.0, Structured(data.n, sparse=L), Structured(data.n, diag=taking_part))]
+
+
+def tangent_matrices(weights: np.ndarray, d: int, G: Any, points: Any) -> np.ndarray:
+    """Z of Theorem 2: what is left of a map on each patch after its best affine fit by d tangent coordinates.
+
+    The coordinates C come from the principal directions of the weighted points, or from their Gram matrices (Theorem 1).
+    """
+    u = weights / weights.sum(axis=1, keepdims=True)
+    if G is None:
+        points = points - np.einsum("bi,bid->bd", u, points)[:, None, :]
+        scatter = np.einsum("bi,bid,bie->bde", weights, points, points, optimize=True)
+        C = points @ np.linalg.eigh(scatter)[1][:, :, ::-1][:, :, :d]
+    else:
+        roots = np.sqrt(weights)
+        values, Q = np.linalg.eigh(roots[:, :, None] * centred_grams(G, weights) * roots[:, None, :])
+        values, Q = values[:, ::-1][:, :d], Q[:, :, ::-1][:, :, :d]
+        values = np.where(values > 1e-12 * values[:, :1], values, 0.0)
+        C = Q * np.sqrt(values)[:, None, :] / roots[:, :, None]
+    # Pinv, since a patch may have fewer dimensions.
+    inverse = np.linalg.pinv(C.transpose(0, 2, 1) @ C, hermitian=True, rcond=1e-12)
+    R = np.eye(weights.shape[1]) - C @ inverse @ C.transpose(0, 2, 1)
+    sums = R.sum(axis=2)
+    cross = u[:, :, None] * sums[:, None, :]
+    return R - cross - cross.transpose(0, 2, 1) + sums.sum(axis=1)[:, None, None] * u[:, :, None] * u[:, None, :]
+
+
+def assembled(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> sparse.csr_array:
+    """Add up local matrices, which come in blocks with the rows they belong to."""
+    blocks, total = iter(blocks), sparse.csr_array((n, n))
+    while some := list(islice(blocks, BLOCKS_AT_ONCE)):
+        values = np.concatenate([local.ravel() for _, local in some])
+        i, j = (
+            np.concatenate([np.broadcast_to(rows[index], local.shape).ravel() for rows, local in some]).astype(np.int32)
+            for index in ((ALL, ALL, None), (ALL, None, ALL))
+        )
+        total = total + sparse.csr_array((values, (i, j)), shape=(n, n))
+    return total
+
+
+class Alignment(Graph):
+    """Adds up local matrices that you give, one per patch of rows, by :func:`align`.
+
+    Parameters
+    ----------
+    patches : array-like of shape (n_patches, n_points), or list of arrays
+        The rows of X in each patch. They fit one data set and no cross-validation fold of it.
+    matrices : array-like of shape (n_patches, n_points, n_points), or list of arrays
+        One symmetric matrix per patch.
+
+    Examples
+    --------
+    >>> from lapwing.graphs import Alignment
+    >>> graph = Alignment([[0, 1], [1, 2]], [[[1, -1], [-1, 1]]] * 2)
+    >>> graph.build([[0.0], [1.0], [5.0]])[0].laplacian.toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
+    """
+
+    reads_features = False
+    indexes_rows = True
+
+    def __init__(self, patches: ArrayLike, matrices: ArrayLike):
+        self.patches = patches
+        self.matrices = matrices
+
+    @property
+    def is_laplacian(self) -> bool:
+        return all(
+            np.abs(local.sum(axis=2)).max() <= rounding for _, local, rounding in _stacks(self.patches, self.matrices)
+        )
+
+    @property
+    def is_semidefinite(self) -> bool:
+        return all(
+            np.linalg.eigvalsh(local).min() >= -rounding for _, local, rounding in _stacks(self.patches, self.matrices)
+        )
+
+    def terms(self, data: Data) -> list[Term]:
+        L = align(self.patches, self.matrices, data.n)
+        taking_part = (np.diff(L.indptr) > 0).astype(np.float64)
+        return [Term(1.0, Structured(data.n, sparse=L), Structured(data.n, diag=taking_part))]
+
+
+def align(patches: Any, matrices: Any, n_samples: int) -> sparse.csr_array:
+    r"""Add up local matrices where their rows belong, :math:`L(I_i, I_i) \leftarrow L(I_i, I_i) + L_i` for each patch i.
+
+    Parameters
+    ----------
+    patches : array-like of shape (n_patches, n_points), or list of arrays
+        The rows of X in each patch, :math:`I_i`.
+    matrices : array-like of shape (n_patches, n_points, n_points), or list of arrays
+        The local matrix of each patch, :math:`L_i`.
+    n_samples : int
+        How many rows and columns the result has.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
+
+    Examples
+    --------
+    >>> from lapwing.graphs import align
+    >>> align([[0, 1], [1, 2]], [[[1, -1], [-1, 1]]] * 2, 3).toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
+    """
+    blocks = []
+    for rows, local, rounding in _stacks(patches, matrices):
+        _check_patches(rows, local, rounding, n_samples)
+        blocks.append((rows, (local + local.transpose(0, 2, 1)) / 2))
+    return assembled(blocks, n_samples)
+
+
+def _stacks(patches: Any, matrices: Any) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Patches of the same size, with their matrices in float64 and a bound on the rounding of these."""
+    if not hasattr(patches, "__len__") or not hasattr(matrices, "__len__"):
+        raise ValueError("patches and matrices must be arrays or lists: the rows of each patch, and a matrix for each")
+    if len(patches) != len(matrices):
+        raise ValueError(
+            f"patches has {len(patches)} entries, but matrices has {len(matrices)}; give one matrix per patch"
+        )
+    sizes = np.array([len(patch) for patch in patches])
+    for size in np.unique(sizes):
+        which = np.flatnonzero(sizes == size)
+        shapes = {np.shape(matrices[i]) for i in which}
+        if shapes != {(size, size)}:
+            raise ValueError(f"matrices must be {size} x {size} for patches of {size} rows; got {sorted(shapes)}")
+        given = np.array([matrices[i] for i in which])
+        local = given.astype(np.float64)
+        eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
+        yield np.array([patches[i] for i in which]), local, max(1e-10, 100 * eps) * np.abs(local).max(initial=0)
+
+
+def _check_patches(rows: np.ndarray, local: np.ndarray, rounding: float, n: int) -> None:
+    if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
+        raise ValueError(
+            f"patches must hold rows of X, whole numbers from 0 to {n - 1} (they cannot be used where X is split, as in "
+            f"cross-validation); got {rows.dtype} {rows.ravel()[:5]}"
+        )
+    if not np.isfinite(local).all():
+        raise ValueError("matrices contain NaN or infinity")
+    if np.abs(local - local.transpose(0, 2, 1)).max(initial=0) > rounding:
+        raise ValueError("matrices must be symmetric; pass (M + M.T) / 2")
 
 
 def affine_extension(data: Data, Y: np.ndarray, new: np.ndarray, neighbors: np.ndarray) -> np.ndarray:

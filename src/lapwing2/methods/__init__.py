@@ -3,11 +3,27 @@
 from typing import Any
 
 from .documents import LPI
-from .kernel import KernelLPP
+from .kernel import KernelLPP, KernelNPE
+from .local import LPCA, TangentialMaps
 from .locality import LPP, OLPP
+from .neighborhood import NPE, ONPP
 from .scores import LaplacianScore
-from .spectral import LaplacianEigenmaps
+from .spectral import DiffusionMaps, LaplacianEigenmaps
 from .tensor import TSA
 
-__all__ = ["LPP", "OLPP", "LPI", "KernelLPP", "TSA", "LaplacianEigenmaps", "LaplacianScore"]  # noqa: RUF022 (in the order of the tables)
+__all__ = [  # noqa: RUF022 (in the order of the tables)
+    "LPP",
+    "OLPP",
+    "LPI",
+    "NPE",
+    "ONPP",
+    "KernelLPP",
+    "KernelNPE",
+    "TSA",
+    "LaplacianEigenmaps",
+    "DiffusionMaps",
+    "LPCA",
+    "TangentialMaps",
+    "LaplacianScore",
+]
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}  #: The classes by name.

@@ -8,10 +8,15 @@ from typing import Any, ClassVar
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
-from ..graphs import KNN, Graph
-from ..reducers import KernelReducer
+from ..auto import GraphFacts
+from ..data import Data
+from ..graphs import KNN, Graph, Reconstruction
+from ..operators import identity
+from ..problem import Problem
+from ..reducers import KernelReducer, build_terms
 from .about import About
 from .locality import NEIGHBORS
+from .neighborhood import RECONSTRUCTION
 
 
 class KernelLPP(KernelReducer):
@@ -182,3 +187,59 @@ class KernelLPP(KernelReducer):
         self.constraint = constraint
 
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
+
+
+class KernelNPE(KernelReducer):
+    r"""Kernel Neighborhood Preserving Embedding: a map that is not linear and keeps each sample where its neighbours place it.
+
+    .. math:: K (I - W)^\top (I - W) K \alpha = \lambda K^2 \alpha                                       \tag{1}
+
+    for the centred kernel matrix K and the weights W that reconstruct each sample from its neighbours (thesis eq. 3.32 of
+    [1]_); that is a kernel form of locally linear embedding. With a linear kernel it is :class:`NPE`. Its orthogonal form,
+    kernel :class:`ONPP`, is ``KernelLPP(graph=Reconstruction(5), constraint="orthogonal")``.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LPP`. ``"auto"`` keeps one fewer than there are classes. It is for graphs of classes alone, such as
+        ``graph="supervised"``, and raises an error with others. A float between 0 and 1 keeps as many directions as it takes to
+        reach this share of what all directions together reach, where a direction of eigenvalue :math:`\lambda` below 1
+        contributes :math:`1 - \lambda`.
+    graph
+        As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. ``"supervised"`` is
+        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
+        place of :math:`(I - W)^\top (I - W)` in (1). The graph is built on X. With ``kernel="precomputed"``, where there is
+        no X, neighbours and weights are found by the kernel.
+    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state
+        As in :class:`KernelLPP`.
+    pca, center, scaling, ridge, normalize, standardize
+        As in :class:`KernelLPP`.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
+        As in :class:`KernelLPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of (1), in ascending order.
+    rank_, n_pca_
+        As in :class:`KernelLPP`.
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`KernelLPP`.
+
+    References
+    ----------
+    .. [1] X. He, "Locality Preserving Projections", PhD thesis, University of Chicago, 2005, section 3.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import KernelNPE
+    >>> KernelNPE(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    about = About("neighbours", RECONSTRUCTION, "I")
+    default_graph: ClassVar[Any] = Reconstruction
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)

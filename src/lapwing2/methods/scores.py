@@ -120,7 +120,7 @@ class LaplacianScore(FeatureSelector):
         assert degrees is not None
         total, mean = data.total(degrees), data.mean(degrees)
         variance = data.spread(mean, degrees) / total
-        varying = ~negligible(variance, variance + mean**2, data.X.dtype)
+        varying = ~negligible(variance, variance + mean**2, data.dtype)
         attraction = data.form_diagonal(laplacian_sum(problem.minimise), mean) / total
         return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 

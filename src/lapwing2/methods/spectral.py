@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._validation import check_count, check_not_negative
 from ..auto import GraphFacts
 from ..data import Data
 from ..graphs import KNN, Graph
-from ..operators import diagonal
-from ..problem import Problem, degree_sum
+from ..maps import Free
+from ..operators import diagonal, identity, laplacian
+from ..problem import Problem, Term, degree_sum, laplacian_sum
 from ..reducers import FreeReducer, build_terms
+from ..solvers import Solution, fix_signs
 from .about import About
 from .locality import NEIGHBORS
 
@@ -133,3 +136,114 @@ class LaplacianEigenmaps(FreeReducer):
         else:  # where the equation has a pole, the mean of the linked samples is taken
             share = share - self.eigenvalues_ / np.where(degrees > 0, degrees, np.inf)[:, None]
         return means / np.where(share > 1e-6, share, 1.0)
+
+
+class DiffusionMaps(LaplacianEigenmaps):
+    r"""Diffusion maps: coordinates whose distances are those of a random walk, whatever the density of the samples.
+
+    .. math::
+        K_{ij} = \frac{W_{ij}}{(q_i q_j)^\alpha}, \quad q_i = \sum_j W_{ij}, \qquad
+        P = D^{-1} K, \quad P \psi = \lambda \psi                                                   \tag{1}
+
+    with W the weights of a graph, and 1 for i = j, and D the row sums of K [1]_. Sample i is placed at
+    :math:`(\lambda_1^t \psi_1(i), \lambda_2^t \psi_2(i), \dots)`. With all coordinates, the distance of two samples is the
+    diffusion distance: how much walks of t steps from one and from the other differ in where they end. What is solved is
+
+    .. math:: \min_Y \operatorname{tr}(Y^\top (D - K) Y) / s \quad\text{subject to}\quad
+              Y^\top D Y / s = I,\ Y^\top D 1 = 0, \qquad s = \textstyle\sum_i D_{ii}                        \tag{2}
+
+    whose eigenvalues are :math:`1 - \lambda`.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LaplacianEigenmaps`.
+    graph
+        As in :class:`LPP`. None is ``KNN(15)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and
+        ``"semi"`` adds ``SameClass()`` to the graph of None.
+    alpha : float, default=1.0
+        How much of the density of the samples is divided out. With 1 the coordinates tend to eigenfunctions of the geometry
+        alone (the Laplace-Beltrami operator), with 0.5 to those of a Fokker-Planck diffusion, and with 0 to those of the
+        graph.
+    n_steps : int, default=1
+        How many steps the random walk takes, t. The more steps, the less differences on a small scale count.
+    extension, normalize
+        As in :class:`LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    embedding_
+        As in :class:`LaplacianEigenmaps`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        :math:`1 - \lambda` of each coordinate, in ascending order.
+    density_ : ndarray of shape (n_samples,)
+        The density q of (1) at each fitted sample.
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`LaplacianEigenmaps`.
+
+    References
+    ----------
+    .. [1] R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis 21, 2006.
+       https://doi.org/10.1016/j.acha.2006.04.006
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import DiffusionMaps
+    >>> DiffusionMaps(10, graph=15).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    about = About("neighbours", "L of a neighbour graph, the density divided out", "its D, links to oneself included")
+    n_neighbors: ClassVar[int] = 15
+    constraint = "degree"
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Graph | int | str | ArrayLike | None = None,
+        alpha: float = 1.0,
+        n_steps: int = 1,
+        extension: str = "nystrom",
+        normalize: str | None = "auto",
+    ):
+        self.n_components = n_components
+        self.graph = graph
+        self.alpha = alpha
+        self.n_steps = n_steps
+        self.extension = extension
+        self.normalize = normalize
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        alpha = check_not_negative("alpha", self.alpha)
+        check_count("n_steps", self.n_steps, 0)
+        W = self._steps(data, graphs)
+        density = np.asarray(W.sum(axis=1)).ravel()
+        thinned = sparse.diags_array(density**-alpha)
+        L, D = laplacian(sparse.csr_array(thinned @ W @ thinned))
+        degrees = D.diagonal()
+        if not np.isfinite(degrees).all() or (degrees[density > 0] == 0).any():
+            raise ValueError(f"alpha={self.alpha!r} is too large: densities to this power leave the range of numbers")
+        share = 1 / degrees.sum()
+        return Problem([Term(1.0, L * share, D * share)], D * share)  # (2)
+
+    def _steps(self, data: Data, graphs: GraphFacts) -> sparse.csr_array:
+        """The weights of the steps of a random walk, which may also stay where it is."""
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        if not graphs.graph.is_laplacian or any(term.coefficient < 0 for term in terms):
+            raise ValueError(
+                f"graph={graphs.graph!r} repels, or has no Laplacian, and a random walk needs weights; leave that part out"
+            )
+        D = degree_sum(terms)
+        return (D - laplacian_sum(terms) + identity(D.n)).tosparse()
+
+    def _store(self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: Solution) -> None:
+        super()._store(data, F, problem, graphs, found)
+        placed = (1 - found.values) ** self.n_steps * found.vectors  # (1)
+        self.embedding_ = fix_signs(placed.T).T.astype(data.X.dtype)
+        self.density_ = np.asarray(self._steps(data, graphs).sum(axis=1)).ravel()
+
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array, laplacian: sparse.csr_array | None = None) -> np.ndarray:
+        """Divide the density out of the links. The density at the new row is the same for all its links, so that it cancels."""
+        return super()._by_links(X, sparse.csr_array(W @ sparse.diags_array(self.density_ ** -float(self.alpha))))

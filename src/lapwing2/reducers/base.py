@@ -9,16 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from .. import auto
 from .._documented import Documented
 from .._validation import caller_stacklevel, check_count
-from ..data import Data, validated
+from ..data import Data, label_array, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import CertificateWarning, RankError
+from ..summary import ClassSums, Summary
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/scaling.md).
@@ -60,6 +62,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _orthogonal: ClassVar[bool] = False
     _takes_sparse: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
+    _takes_sums: ClassVar[bool] = (
+        False  # whether sums over the rows of each class are enough, where graphs are of classes
+    )
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}
@@ -141,13 +146,72 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
         graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
-        if data.weights is not None:
-            self._require_weighable(graphs)
+        given_weights = data.weights is not None and not isinstance(data, Summary)
+        if given_weights and (why := self._why_unweighted(graphs)):
+            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
         return graphs
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         """The rows without the columns that only graphs read."""
         return data.without(graphs.beside)
+
+    @available_if(lambda estimator: estimator._takes_sums and estimator._why_unweighted(None) is None)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from more rows: the model is that of :meth:`fit` on all rows so far.
+
+        It is exact. It is there only where all graphs are of classes alone (``SameClass()``, ``OtherClass()``,
+        ``Complete()``). No row is kept, only the number, the mean and the scatter of the rows of each class, as ``moments_``.
+        Batches may be of any size, classes may appear at any time, and a model that was saved goes on where it was.
+        :meth:`fit` forgets all of it.
+
+        Where the rows so far are not enough, for example because they are of one class or fewer than ``n_components``, a
+        warning says so, and the model cannot transform until more rows come.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            A batch of samples.
+        y : array-like of shape (n_samples,), default=None
+            Their class labels, -1 where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many samples each row stands for.
+
+        Returns
+        -------
+        self
+        """
+        so_far = getattr(self, "moments_", None)
+        data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
+        graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
+        given = [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]
+        labelled = any(graph.reads_labels for graph in given)
+        by_class = labelled and any(leaf.weighs_classes for graph in given for _, leaf in graph.signed())
+        sums = ClassSums.none(data.d, by_class, data.dtype) if so_far is None else ClassSums(**so_far)
+        if by_class and not sums.by_class:
+            raise ValueError(
+                "the graph was changed to one that weighs classes, and so far the scatter of all classes together was kept; "
+                "use clone(estimator), and partial_fit from the first batch on"
+            )
+        sums = sums.add(data.X, label_array(data.y, data.n) if labelled else None, data.weights)
+        try:
+            if labelled and np.count_nonzero(sums.counts[:-1]) < 2:
+                raise RankError("y has one class only so far (-1 is none: it marks unknown labels)")
+            summary = sums.summary(labelled)
+            summary.given = data.given
+            self._fit(summary)
+        except RankError as error:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            self.n_features_in_ = data.d
+            warnings.warn(
+                f"{type(self).__name__} is not fitted yet: {error}. It will be when more rows come to partial_fit",
+                UserWarning,
+                stacklevel=caller_stacklevel(),
+            )
+        self.moments_, self.n_samples_seen_ = vars(sums), float(sums.counts.sum())
+        if names is not None:
+            self.feature_names_in_ = names
+        return self
 
     def problem(self, X: Any, y: Any = None) -> Problem:
         """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
@@ -205,19 +269,22 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The terms of ``graph=``, at least one of which links samples."""
         return build_terms("graph", graphs.graph, data, graphs.equal_say)
 
-    def _require_weighable(self, graphs: auto.GraphFacts) -> None:
-        why = None
+    def _why_unweighted(self, graphs: auto.GraphFacts | None) -> str | None:
+        """The reason why ``sample_weight`` and sums over rows cannot act, as a sentence; None where they can."""
         if not self._takes_weights:
-            why = f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
+            return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
+        try:
+            graphs = self._graphs(Data(np.zeros((2, 1)))) if graphs is None else graphs
+        except (ValueError, NotImplementedError) as error:
+            return str(error)
         for graph in [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]:
             for _, leaf in graph.signed():
-                if leaf.reads_features or leaf.indexes_rows or leaf.requests():
-                    why = why or (
+                if leaf.reads_features or leaf.reads_targets or leaf.indexes_rows or leaf.requests():
+                    return (
                         f"{type(leaf).__name__} counts rows: rows that are repeated are each other's neighbours, so that no "
                         'weight equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
                     )
-        if why:
-            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+        return None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

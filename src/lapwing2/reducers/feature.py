@@ -54,6 +54,7 @@ class FeatureSelector(SelectorMixin, Reducer):
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
     _takes_weights: ClassVar[bool] = True
+    _takes_sums: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
 
     def __init__(self, n_features_to_select: int | None = None):

@@ -46,6 +46,7 @@ class LinearReducer(ProjectingReducer):
     """
 
     _takes_weights: ClassVar[bool] = True
+    _takes_sums: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
 
     def __init__(
@@ -109,8 +110,8 @@ class LinearReducer(ProjectingReducer):
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
         scale, directions = 1.0 if self.scale_ is None else self.scale_, fix_signs(F.back(V))
-        self.mean_ = (F.origin * scale).astype(data.X.dtype)
-        self.components_ = (directions / scale).astype(data.X.dtype)
+        self.mean_ = (F.origin * scale).astype(data.dtype)
+        self.components_ = (directions / scale).astype(data.dtype)
         self.explained_ratio_ = data.explained(directions)
 
     @property

@@ -255,7 +255,11 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """X as a validated array of images."""
         least: Any = {"dtype": FLOATS, "ensure_min_samples": 2 if fitting else 1}
         if self.image_shape is not None:
-            X = check_array(X, estimator=self, **least) if fitting else validate_data(self, X, reset=False, **least)
+            X = (
+                check_array(X, input_name="X", estimator=self, **least)
+                if fitting
+                else validate_data(self, X, reset=False, **least)
+            )
             return X.reshape(len(X), *(_resolved(self.image_shape, X.shape[1]) if fitting else self.mean_.shape))
         X = check_array(X, ensure_2d=False, allow_nd=True, input_name="X", estimator=self, **least)
         if X.ndim < 3 or 0 in X.shape:

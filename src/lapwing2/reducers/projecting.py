@@ -91,7 +91,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             diagonal = F.data.form_diagonal(B, F.mean)
             rho = ridge * diagonal.sum() / min(data.size, data.d)
             return solve_operators(lhs, rhs, k, rho, shift, diagonal)
-        floor = rounding(data.X.dtype, np.trace(rhs) + total * (F.mean @ F.mean))
+        floor = rounding(data.dtype, np.trace(rhs) + total * (F.mean @ F.mean))
         if degrees is None:
             floor = max(floor, rounding_of_form(B, F))
         per = data.size if self._rules.of_kernel else None
@@ -100,7 +100,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: auto.GraphFacts, found: Found) -> None:
         solution, V = found.solution, found.solution.vectors
         self.n_pca_, self.rank_, self.solver_ = found.F.n_pca, solution.rank, solution.solver
-        self.eigenvalues_, self.certificate_ = solution.values, certify(solution, data.X.dtype)
+        self.eigenvalues_, self.certificate_ = solution.values, certify(solution, data.dtype)
         if problem.ratio:
             attracted, kept_apart = (float(np.vdot(V, M @ V)) for M in found.forms)
             self.trace_ratio_ = attracted / kept_apart

@@ -1,0 +1,89 @@
+"""What lapwing_papers takes from lapwing, and what the reference says of it."""
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import lapwing_papers
+from lapwing._docstrings import entries
+
+ROOT = Path(lapwing_papers.__file__).parent
+DOCS = Path(__file__).parents[2] / "docs"
+FILES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+PUBLIC = {"lapwing", "lapwing.clustering", "lapwing.graphs", "lapwing.metrics", "lapwing.plots", "lapwing.selection"}
+# What authors of graphs and methods need; ``Rows`` are the data that a graph is built on.
+INTERNAL = {
+    "lapwing.methods": {"METHODS"},
+    "lapwing.operators": {"Structured", "laplacian"},
+    "lapwing.problem": {"Problem", "Term"},
+    "lapwing.reducers": {"Reducer", *(f"{name}Reducer" for name in ("Linear", "Kernel", "Free", "Multilinear"))},
+    "lapwing.rows": {"Rows"},
+}
+
+
+def imported(tree):
+    """Module and name of all that a file imports from lapwing; the name is None where a module is imported whole."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names if alias.name.split(".")[0] == "lapwing")
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module.split(".")[0] == "lapwing":
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def is_allowed(module, name):
+    if module in PUBLIC:
+        return name in importlib.import_module(module).__all__
+    return name in INTERNAL.get(module, ())
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_only_public_names_and_what_authors_need_are_imported(file):
+    assert not [found for found in imported(FILES[file]) if not is_allowed(*found)]
+
+
+def test_the_guard_sees_the_imports():
+    found = {name for tree in FILES.values() for _, name in imported(tree)}
+    assert {"LPP", "KNN", "procrustes_error", "Rows"} <= found
+    code = "import lapwing.maps\nfrom lapwing._validation import check_count\nfrom lapwing.graphs import _base\nimport lapwingx"
+    assert [is_allowed(*found) for found in imported(ast.parse(code))] == [False] * 3
+
+
+# The reference
+
+
+def listed():
+    """What docs/api.rst lists of lapwing_papers."""
+    section = (DOCS / "api.rst").read_text("utf-8").partition(".. currentmodule:: lapwing_papers\n")[2]
+    return re.findall(r"^   ([\w.]+)$", section, re.M)
+
+
+def thing(name):
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(f"lapwing_papers.{module}"), attribute)
+
+
+def test_the_reference_has_a_section():
+    assert {"datasets.load", "histograms.Chi2Neighbors", "experiments.run"} <= set(listed())
+
+
+@pytest.mark.parametrize("name", [name for name in listed() if not name.startswith("experiments.")])
+def test_every_parameter_is_documented_with_its_default(name):
+    written = {each.lstrip("*"): kind for each, (kind, _) in entries(inspect.getdoc(thing(name)), "Parameters").items()}
+    parameters = inspect.signature(thing(name)).parameters
+    assert set(written) == set(parameters)
+    for each, parameter in parameters.items():
+        if parameter.default is not parameter.empty:
+            assert ast.literal_eval(written[each].rpartition("default=")[2]) == parameter.default
+
+
+def test_roles_of_pages_name_what_there_is():
+    pages = [page.read_text("utf-8") for page in DOCS.glob("*.md")]
+    roles = {role for page in pages for role in re.findall(r"\{(?:class|func)\}`~?lapwing_papers\.([\w.]+)`", page)}
+    assert len(roles) > 4
+    for role in roles:
+        assert callable(thing(role))
+        assert role in listed()

@@ -1,0 +1,103 @@
+"""The tables in the pages: what stands there is what the classes declare and what the kept results say."""
+
+import runpy
+from pathlib import Path
+
+import guide
+import pytest
+
+from lapwing_papers.experiments import Summary, Task
+
+ROOT = Path(__file__).parents[2]
+TABLES = runpy.run_path(str(ROOT / "docs" / "tables.py"))
+
+
+@pytest.mark.parametrize("page", TABLES["PAGES"])
+def test_pages_are_up_to_date(page):
+    found, expected = TABLES["written"](page)
+    assert found == expected, f"{page} is stale; write it again: python docs/tables.py"
+
+
+def made_up(task, scores):
+    """Every method of the task, the later the better, on two sets and two splits."""
+    experiment = guide.experiments()[f"guide-{task}"]
+    methods = list(TABLES["rows"].__globals__["RIVALS"][experiment.name])
+    results = {
+        Task(condition, seed): {
+            method: dict.fromkeys(scores, 50.0 + number + seed) for number, method in enumerate(methods)
+        }
+        for condition in [*experiment.conditions][:2]
+        for seed in (0, 1)
+    }
+    return Summary(experiment, results)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """docs/tables.py over pages of its own, with results of two tasks."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "tables.py").write_text((ROOT / "docs" / "tables.py").read_text("utf-8"), "utf-8")
+    for page in TABLES["TABLES"]:
+        marks = [".. written by docs/tables.py", ".. end of docs/tables.py"] if page.endswith("rst") else None
+        marks = marks or ["<!-- written by docs/tables.py -->", "<!-- end of docs/tables.py -->"]
+        (tmp_path / page).write_text("before\n\n" + "\nstale\n".join(marks) + "\n\nafter\n")
+    compared = "<!-- comparison: {}written by docs/tables.py -->\n<!-- end of comparison -->\n"
+    tasks = ("labelled, ", "few-labels, ", "unseen-classes, ", "new-sets, ")
+    for page in ("docs/which.md", "docs/comparison.md"):
+        (tmp_path / page).write_text("\nbetween\n".join(compared.format(task) for task in tasks))
+    evidence = "<!-- evidence: written by docs/tables.py -->\n<!-- end of evidence -->\n"
+    (tmp_path / "README.md").write_text(compared.format("") + evidence)
+    module = runpy.run_path(str(tmp_path / "docs" / "tables.py"))
+    known = {"labelled": made_up("labelled", ("accuracy", "mAP")), "unseen": made_up("unseen", ("mAP",))}
+    module["written"].__globals__.update(summaries=lambda: known, evidence=lambda: None, draw=lambda: None)
+    return module, tmp_path
+
+
+def test_a_stale_page_is_noticed_and_mended(copy):
+    module, folder = copy
+    for page in module["PAGES"]:
+        found, expected = module["written"](page)
+        assert found != expected, page
+    module["main"]([])
+    for page in module["PAGES"]:
+        found, expected = module["written"](page)
+        assert found == expected, page
+    assert "| `LPP` |" in (folder / "docs" / "methods.md").read_text()
+    assert "before" in (folder / "docs" / "methods.md").read_text()
+
+
+def test_short_and_full_tables(copy):
+    module, folder = copy
+    module["main"]([])
+    short, full = ((folder / "docs" / name).read_text() for name in ("which.md", "comparison.md"))
+    assert "| SVC, tuned | yes | 70.5 | the strongest rival |" in short
+    assert "| **LPP, as it comes** | yes |" in short
+    assert "Fisherfaces" not in short
+    assert "| Fisherfaces, tuned |" in full
+    assert short.count("between") == full.count("between") == 3
+    assert "of other classes" in short
+    few = short[short.index("few-labels") : short.index("unseen-classes")]
+    assert "|" not in few  # nothing is known of it
+
+
+def test_defaults_beside_their_tuned_counterparts(copy):
+    module, folder = copy
+    module["main"]([])
+    page = (folder / "docs" / "comparison.md").read_text()
+    line = "| all labels | accuracy | LPP, as it comes − shrinkage LDA, tuned | +5.0 ± 0.0 (2) |"
+    assert line in page
+
+
+def test_one_line_per_task_says_who_saw_labels(copy):
+    module, folder = copy
+    module["main"]([])
+    page = (folder / "README.md").read_text()
+    sides = "LPP, as it comes | yes | 58.5 | SVC, tuned | yes | 70.5"
+    assert f"| all labels: accuracy | {sides} | -12.0 ± 0.0 | 0 / 0 / 2 |" in page
+
+
+def test_a_page_must_have_its_place(copy):
+    module, folder = copy
+    (folder / "docs" / "methods.md").write_text("no table")
+    with pytest.raises(ValueError, match=r"methods\.md has 0 places"):
+        module["written"]("docs/methods.md")

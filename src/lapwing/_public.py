@@ -1,0 +1,25 @@
+"""The module that users import a class from, which pickles, model files and error messages name in the place of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from inspect import isclass
+from typing import Any
+
+
+def public(module: str, names: Iterable[str], found: Mapping[str, Any]) -> None:
+    """Let classes carry their public module, so that moving a file breaks no model.
+
+    Parameters
+    ----------
+    module : str
+        The public module.
+    names : iterable of str
+        The public names. Those of functions and constants are passed over, since pytest finds the doctests of functions by
+        their module.
+    found : mapping
+        The variables of the package that has these names.
+    """
+    for name in names:
+        if isclass(found[name]):
+            found[name].__module__ = module

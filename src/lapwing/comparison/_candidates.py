@@ -1,0 +1,176 @@
+"""The methods to compare, each with its numbers of dimensions and its pre-projection for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from inspect import getattr_static
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from threadpoolctl import threadpool_limits
+
+from .._validation import check_count
+from ..graphs import Graph, SameClass
+from ..maps import as_map
+from ..methods import KernelLDA
+from ..operators import Array
+from ..reducers import LinearReducer, Reducer
+from ..rows import Rows
+from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
+from ._data import Fold
+
+GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
+SHOWN = (2, 3)  # the numbers of dimensions of the pictures
+FEW = 3  # Methods that need a slow fit per number of dimensions are tried with this many numbers.
+
+
+class Candidate(NamedTuple):
+    """A method with its numbers of dimensions, and with the pre-projection for each of them."""
+
+    estimator: Any
+    dimensions: tuple[int, ...]
+    most: int  # the largest number of dimensions that it can have
+    directions: dict[int, int | str | None]  # the value of pca= for each number of dimensions, where all folds share it
+
+    def at(self, dimension: int) -> Any:
+        """The unfitted estimator with so many dimensions."""
+        model = clone(self.estimator)
+        reducer_of(model).set_params(n_components=dimension)
+        return model.set_params(pca=self.directions[dimension]) if dimension in self.directions else model
+
+    def given_to_fit(self, X: Array, y: np.ndarray | None) -> tuple[Any, ...]:
+        """What each ``fit`` takes: X and y, or rows that keep their neighbours for the next fit of this method."""
+        if self.directions and has_the_usual_fit(self.estimator):
+            return (Rows(X, y),)
+        if y is not None and takes_unknown_for_a_class(self.estimator):
+            return X[y >= 0], y[y >= 0]
+        return X, y
+
+    def groups(self, dimensions: Iterable[int]) -> list[list[int]]:
+        """Groups of numbers of dimensions. One fit, with the largest number, serves a group."""
+        reducer = reducer_of(self.at(self.dimensions[0]))
+        if is_automatic(reducer):
+            return [list(dimensions)]  # the fits themselves will show how many are needed
+        if why_not_nested(reducer):
+            return [[d] for d in dimensions]
+        by_pca: dict[Any, list[int]] = {}
+        for d in dimensions:
+            by_pca.setdefault(self.directions.get(d), []).append(d)
+        return list(by_pca.values())
+
+    def fitted(self, group: list[int], fit: Callable[[Any], Any]) -> dict[int, Any]:
+        """For each number of dimensions of a group, a fitted model whose first components are those of that number."""
+        return serving(lambda d: fit(self.at(d)), group, is_automatic(reducer_of(self.at(group[-1]))))
+
+    @property
+    def shown(self) -> list[int]:
+        """The numbers of dimensions of its pictures."""
+        return [d for d in SHOWN if d <= self.most] or [1]
+
+
+def has_the_usual_fit(estimator: Any) -> bool:
+    """Whether it is a linear method of lapwing, and not one that does something to X in a ``fit`` of its own."""
+    return isinstance(estimator, LinearReducer) and getattr_static(estimator, "fit") is getattr_static(Reducer, "fit")
+
+
+def candidates(estimators: dict[str, Any], dimensions: Any, X: Array, folds: list[Fold]) -> dict[str, Candidate]:
+    """Each method with the numbers of dimensions that it is tried with."""
+    with threadpool_limits(1):  # as in the folds: matrices are small, and the bits are the same on any machine
+        room = _room(X, folds)
+    wanted = _checked_dimensions(dimensions, room.most)
+    data = Rows(X, folds[0].labels)
+    return {
+        name: _candidate(estimator, wanted, data, room, dimensions is not None)
+        for name, estimator in estimators.items()
+    }
+
+
+class _Room(NamedTuple):
+    """How many dimensions every training fold allows, and what ``pca="auto"`` looks at."""
+
+    most: int
+    spectrum: tuple[np.ndarray, float] | None  # None where X is too large
+    is_settled: bool  # whether all folds are solved in the same way as X
+
+
+def _candidate(estimator: Any, wanted: list[int], data: Rows, room: _Room, given: bool) -> Candidate:
+    most = room.most
+    if data.y is not None and _counts_classes(reducer_of(estimator)):
+        most = min(most, int(data.y.max()))  # one fewer than the number of classes
+    dimensions = [d for d in wanted if d <= most]
+    if most < wanted[-1] and most not in wanted:
+        dimensions.append(most)
+    if not given and len(dimensions) > FEW and _is_slow(estimator):
+        dimensions = [dimensions[i] for i in np.linspace(1, len(dimensions) - 2, FEW).round().astype(int)]
+    directions = {}
+    automatic = isinstance(estimator, LinearReducer) and isinstance(getattr(estimator, "pca", None), str)
+    if automatic and room.is_settled:
+        directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], data, room)
+    return Candidate(estimator, tuple(dimensions), most, directions)
+
+
+def _counts_classes(reducer: Any) -> bool:
+    """Whether classes alone determine what it finds, so that there are no more directions than classes minus one."""
+    graph = getattr(reducer, "graph", None)
+    graph = SameClass() if isinstance(graph, str) and graph == "supervised" else graph
+    by_classes = isinstance(graph, Graph) and graph.is_of_classes and len(graph.attracting()) == len(graph.signed())
+    constrained = hasattr(reducer, "ridge") and getattr(reducer, "penalty", None) is None
+    return isinstance(reducer, LinearDiscriminantAnalysis | KernelLDA) or (by_classes and constrained)
+
+
+def _is_slow(estimator: Any) -> bool:
+    """Whether it is of another library, and needs a new fit for each number of dimensions."""
+    reducer = reducer_of(estimator)
+    return not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
+
+
+def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> dict[int, int | str | None]:
+    try:
+        return {d: _directions(estimator, d, data, room) for d in dimensions}
+    except ValueError:  # such as a method that needs labels; the folds will report it, and go on with the others
+        return {}
+
+
+def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | str | None:
+    """How many directions are kept; "auto" where all are kept, because a ridge takes the place of truncation."""
+    method = clone(estimator).set_params(n_components=d)
+    preprojection = method.preprojection(data)
+    if room.spectrum is None:
+        return preprojection.share
+    if preprojection.is_whole:
+        return "auto"
+    rows = method.rows(data)
+    spectrum = room.spectrum if rows.scale is None else rows.once("spectrum", lambda: rows.F.spectrum)
+    return min(preprojection.count(*spectrum), room.most)
+
+
+def _checked_dimensions(dimensions: Any, most: int) -> list[int]:
+    if dimensions is None:
+        below = [d for d in GRID if d < most]
+        # Nearly all dimensions may be enough.
+        between = [(below[-1] + most + 1) // 2] if below and most - below[-1] > 2 else []
+        return below + ([*between, most] if most <= GRID[-1] else [])
+    found = [check_count("dimensions", d) for d in np.atleast_1d(np.asarray(dimensions, dtype=object))]
+    if not found or any(b <= a for a, b in pairwise(found)):
+        raise ValueError(f"dimensions={dimensions!r} must be increasing whole numbers, one or more")
+    if found[-1] > most:
+        raise ValueError(
+            f"dimensions={dimensions!r} go beyond {most}, the rank of the smallest training fold; use at most {most}"
+        )
+    return found
+
+
+def _room(X: Array, folds: list[Fold]) -> _Room:
+    if as_map(X).is_large:
+        least = min(len(fold.train) for fold in folds)
+        return _Room(min(least, X.shape[1]) - 2, None, as_map(X[:least]).is_large)
+    ranks = [as_map(fold.divided()[0]).spectrum[0].size for fold in folds]
+    if 0 in ranks:
+        raise ValueError(
+            f"the training rows of fold {ranks.index(0) + 1} are all equal, or so nearly that rounding hides it, so there is no "
+            "direction to find; use other folds (cv=), shuffled ones, or data that vary"
+        )
+    return _Room(min(ranks), as_map(X).spectrum, True)

@@ -1,0 +1,77 @@
+"""How the rows are split into folds: by classes, by groups or by time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import column_or_1d
+
+from .._validation import check_count
+from ..selection import LabelledSplit, TimeSplit
+
+SHOWN = 8  # an error names this many classes
+
+
+def checked_splitter(
+    cv: Any, labels: np.ndarray | None, classes: np.ndarray | None, seed: int, groups: Any, time: Any
+) -> tuple[Any, np.ndarray | None]:
+    """The splitter, and what it is given beside the labels: the group or the time of each row."""
+    if groups is not None and time is not None:
+        raise ValueError("groups and time are both given; rows are kept together, or kept in order: give one of them")
+    if hasattr(cv, "split"):
+        return cv, groups if time is None else time
+    n_splits = check_count("cv", cv, 2)
+    if time is not None:
+        return TimeSplit(n_splits), time
+    if groups is not None:
+        _check_groups(groups, n_splits, labels, classes)
+    if labels is None or classes is None:
+        folds = KFold if groups is None else GroupKFold
+        return folds(n_splits, shuffle=True, random_state=seed), groups
+    counts = np.bincount(labels[labels >= 0])
+    if counts.min() < n_splits:
+        few = [f"{name!s} ({count})" for name, count in zip(classes, counts, strict=True) if count < n_splits]
+        small = ", ".join(few[:SHOWN]) + (f" and {len(few) - SHOWN} more" if len(few) > SHOWN else "")
+        raise ValueError(
+            f"cv={n_splits} folds need {n_splits} rows or more of each class, and these have fewer: {small}; use fewer "
+            "folds (2 at least), add rows, merge classes, or set those labels to -1 (unknown)"
+        )
+    folds = StratifiedKFold if groups is None else StratifiedGroupKFold
+    splitter = folds(n_splits, shuffle=True, random_state=seed)
+    return (LabelledSplit(splitter) if (labels < 0).any() else splitter), groups
+
+
+def _check_groups(groups: np.ndarray, n_splits: int, labels: np.ndarray | None, classes: np.ndarray | None) -> None:
+    """Raise where there are too few groups to hold some out, or where all rows of a class are held out together."""
+    if (found := len(np.unique(groups))) < n_splits:
+        raise ValueError(
+            f"groups has {found} different values, and each of cv={n_splits} folds holds out one or more of them; use at most "
+            f"{found} folds, or other groups"
+        )
+    if labels is None or classes is None:
+        return
+    alone = [str(name) for code, name in enumerate(classes) if len(np.unique(groups[labels == code])) < 2]
+    if alone:
+        more = f" and {len(alone) - SHOWN} more" if len(alone) > SHOWN else ""
+        raise ValueError(
+            f"rows of these classes are all in one group: {', '.join(alone[:SHOWN])}{more}; with that group held out nothing is "
+            "left to learn them from, so use other groups; to judge a search among classes that were never seen, use "
+            "cross_val_score(reducer, X, y, cv=GroupKFold(2), groups=y, scoring=lapwing.selection.retrieval_scorer)"
+        )
+
+
+def checked_keys(name: str, values: Any, n: int) -> np.ndarray | None:
+    """``groups=`` or ``time=``: one value per row, with none missing."""
+    if values is None:
+        return None
+    values = column_or_1d(values)
+    if len(values) != n:
+        raise ValueError(f"{name} has {len(values)} entries, but X has {n} rows; pass one per row")
+    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"{name} is missing in {missing.sum()} rows (the first is row {np.argmax(missing)}); fill it in, or remove such rows"
+        )
+    return values

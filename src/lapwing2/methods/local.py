@@ -1,0 +1,193 @@
+"""Methods built on local subspaces."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_count
+from ..auto import GraphFacts, Rules, Settings
+from ..data import Data, validated
+from ..graphs import CodingLength, Graph, Local, TangentAlignment, local_subspaces
+from ..maps import Coordinates
+from ..operators import Structured
+from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
+from ..reducers import Found, FreeReducer, LinearReducer, build_terms
+from .about import About
+
+
+class LPCA(LinearReducer):
+    r"""Laplacian PCA: principal directions of local, weighted scatter.
+
+    .. math:: \max_V \operatorname{tr}(V^\top X^\top L X V) \quad\text{subject to}\quad V^\top V = I            \tag{1}
+
+    Each sample and its nearest neighbours form a patch. L adds up the scatter of the patches, and samples that do not fit a
+    patch weigh little in it [1]_. So a few stray samples do not turn the directions, as they turn those of PCA, and
+    neighbours may be found by any metric.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`OLPP`. A float between 0 and 1 keeps as many directions as it takes to hold this share of the scatter, the
+        trace of :math:`X^\top L X`. ``"auto"`` keeps one fewer than there are classes, and is for graphs of classes alone.
+    graph
+        As in :class:`LPP`. None is ``CodingLength(5)``, and an integer K is ``CodingLength(K)``. ``"supervised"`` is
+        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
+        place of L.
+    pca
+        As in :class:`LPP`. ``"auto"`` keeps all directions.
+    center, normalize, standardize
+        As in :class:`OLPP`.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The directions, orthonormal rows, those of the largest scatter first.
+    explained_ratio_ : ndarray of shape (n_components,)
+        The share of the scatter, the trace of :math:`X^\top L X`, that each direction keeps. With ``pca``, it is a share of the
+        scatter along the directions that ``pca`` keeps.
+    mean_, scale_
+        As in :class:`OLPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of :math:`-X^\top L X`, in ascending order.
+    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
+        As in :class:`OLPP`.
+    n_features_in_, feature_names_in_
+        As in :class:`OLPP`.
+    n_samples_seen_, moments_
+        As in :class:`OLPP`.
+
+    See Also
+    --------
+    TangentialMaps : Unfolds a curved surface by the same patches.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import LPCA
+    >>> LPCA(10, graph=7).fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    about = About("patches", "−L of weighted patches: their scatter is maximised", "orthogonal")
+    default_graph: ClassVar[Any] = CodingLength
+    _orthogonal: ClassVar[bool] = True
+    _rules: ClassVar[Rules] = Rules(energy=1.0)
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return Problem(
+            [term.scaled(-1.0) for term in build_terms("graph", graphs.graph, data, graphs.equal_say)], ORTHOGONAL
+        )  # (1)
+
+    def _solve(self, F: Coordinates, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Found:
+        found = super()._solve(F, data, problem, graphs, chosen)
+        A = found.forms[0] if self.normalize != "trace" else found.F.form(laplacian_sum(problem.minimise))
+        spread = sum(data.spread(data.mean(), term.degrees.diagonal()).sum() for term in problem.minimise)
+        if -np.trace(A) <= 1e-14 * spread:
+            raise ValueError(
+                "the patches have no scatter: samples and their neighbours are equal, or nearly so beside the spread of X; use "
+                "more neighbours, or take far samples out"
+            )
+        return found
+
+    def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
+        super()._store(data, F, problem, graphs, found)
+        self.explained_ratio_ = found.solution.values / np.trace(found.forms[0])
+
+    def local_subspaces(self, X: Any, n_components: int | None = None) -> Local:
+        """The local subspace of each row of X, and the coordinates of its patch in it (Theorem 1).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Patches are those of ``graph_`` on these rows, whose columns are divided by ``scale_`` where there is one.
+        n_components : int, default=None
+            Dimension of the subspaces; None is that of the projection.
+
+        Returns
+        -------
+        rows, weights : ndarrays of shape (n_samples, K + 1)
+            The rows of X in each patch, and their weights.
+        means : ndarray of shape (n_samples, n_features)
+            Weighted means of the patches.
+        components : ndarray of shape (n_samples, n_components, n_features)
+            Orthonormal rows.
+        coordinates : ndarray of shape (n_samples, K + 1, n_components)
+        """
+        check_is_fitted(self)
+        data = validated(self, X, fitting=False)
+        if not isinstance(self.graph_, CodingLength):
+            raise ValueError(f"graph={self.graph_!r} has no patches; use CodingLength")
+        data = data if self.scale_ is None else data.divided(self.scale_)
+        d = len(self.components_) if n_components is None else check_count("n_components", n_components)
+        return local_subspaces(data, self.graph_.patches(data), d)
+
+
+class TangentialMaps(FreeReducer):
+    r"""Unfolds a surface: coordinates that are close to an affine map of the tangent coordinates on every patch.
+
+    .. math:: \min_Y \operatorname{tr}(Y^\top L Y) \quad\text{subject to}\quad Y^\top Y = I,\ Y^\top 1 = 0       \tag{1}
+
+    with L the alignment of the tangent spaces of the patches (:class:`lapwing.graphs.TangentAlignment`). Weights by coding
+    length keep stray samples from turning these spaces [1]_. With uniform weights it is local tangent space alignment (LTSA).
+    The coordinates are determined up to an affine map.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        The dimension of the surface, which is the number of coordinates. It must be less than the number of neighbours.
+    graph
+        As in :class:`LPP`. None is ``TangentAlignment(12)``, and an integer K is ``TangentAlignment(K)``. ``"supervised"`` is
+        ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None.
+    extension : {"affine", "barycentric"}, default="affine"
+        How :meth:`transform` places a new sample among its nearest fitted samples. ``"affine"`` takes the affine map from their
+        tangent coordinates to their coordinates in the embedding. ``"barycentric"`` takes the weights that best reconstruct it
+        from them.
+    normalize
+        As in :class:`LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    embedding_
+        As in :class:`LaplacianEigenmaps`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalue of each coordinate, in ascending order. A surface in several pieces has 0 again for each further piece.
+    n_connected_components_ : int
+        How many pieces the surface falls into. The first coordinates of a surface in several pieces only tell them apart.
+    X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`LaplacianEigenmaps`.
+
+    See Also
+    --------
+    LPCA : The linear projection of the same patches.
+
+    References
+    ----------
+    .. [1] D. Zhao, Z. Lin and X. Tang, "Laplacian PCA and its applications", ICCV 2007, section 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from lapwing import TangentialMaps
+    >>> X, _ = make_swiss_roll(1000, random_state=0)
+    >>> TangentialMaps(2, graph=12).fit_transform(X).shape
+    (1000, 2)
+    """
+
+    about = About("patches", "misfit of each patch's tangent coordinates", "I")
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return TangentAlignment(n_neighbors, n_components=self.n_components)
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        linked = np.asarray(degree_sum(terms).diag) > 0
+        return Problem(
+            terms, Structured(data.n, diag=linked.astype(np.float64))
+        )  # (1), for the samples that have links

@@ -1,0 +1,62 @@
+"""Every kind of rows of the new core gives what dense rows give, verb by verb."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lapwing2.data import Data, SparseData
+from lapwing2.operators import Structured
+from lapwing2.summary import ClassSums
+from lapwing2.testing import check_data
+
+KINDS = {
+    "dense": Data,
+    "sparse": lambda X, y: SparseData(sparse.csr_array(X), y),
+    "weights of 1": lambda X, y: Data(X, y, np.ones(len(X))),
+    "columns in memory": lambda X, y: Data(np.asfortranarray(X), y),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_verb(kind):
+    check_data(KINDS[kind])
+
+
+class Wrong(Data):
+    """Rows whose forms are wrong in the seventh digit, where there are edges."""
+
+    def form(self, M, about):
+        return super().form(M, about) * (1.0 if M.sparse is None else 1 + 1e-7)
+
+
+def test_a_wrong_kind_is_told():
+    with pytest.raises(AssertionError, match="form of a Laplacian of tall rows is off by"):
+        check_data(Wrong)
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_sums_over_classes(by_class):
+    rng = np.random.RandomState(0)
+    X, y, w = rng.standard_normal((50, 4)) + 1e5, rng.randint(-1, 3, 50), rng.rand(50) + 0.5
+    sums = ClassSums.none(4, by_class, np.float64)
+    for part in np.array_split(rng.permutation(50), 6):
+        sums = sums.add(X[part], y[part], w[part])
+    summary, data = sums.summary(labelled=True), Data(X, y, w)
+    about = data.mean() + 0.3
+    np.testing.assert_allclose(summary.mean(), data.mean(), rtol=1e-14)
+    np.testing.assert_allclose(summary.deviations(), data.deviations(), rtol=1e-9)
+    np.testing.assert_allclose(summary.gram(about), data.gram(about), rtol=1e-9)
+    np.testing.assert_allclose(np.sort(summary.class_sizes), np.sort(data.class_sizes), rtol=1e-12)
+    weights = np.array([1.0, 2.0, 4.0, 0.5]) if by_class else np.full(4, 3.0)  # of each class, and of unknown labels
+
+    def of_classes(rows):
+        return Structured(rows.n, diag=weights[rows.classes])
+
+    labels = sums.labels[summary.y[summary.y >= 0]]
+    order = np.append(np.argsort(np.argsort(labels)), 3) if by_class else np.arange(4)
+    summary_weights = Structured(summary.n, diag=weights[order] if by_class else weights)
+    np.testing.assert_allclose(summary.form(summary_weights, about), data.form(of_classes(data), about), rtol=1e-9)
+    if not by_class:
+        uneven = Structured(summary.n, diag=np.arange(1.0, 5.0))
+        with pytest.raises(ValueError, match="classes weigh differently"):
+            summary.form(uneven, about)
