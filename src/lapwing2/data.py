@@ -56,15 +56,16 @@ def validated(
     except ValueError as error:
         reword_text_error(error)
         raise
+    kept = None
     if sample_weight is not None:
-        X, y, sample_weight = _with_weight(X, y, sample_weight, least or 2)
+        X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
     data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
-    data.given = given
+    data.given, data.kept = given, kept
     return data
 
 
-def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray]:
-    """The rows whose weight is not 0, their labels and their weights."""
+def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:
+    """The rows whose weight is not 0, their labels, their weights and, where some rows are left out, their numbers."""
     n = X.shape[0]
     weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,):
@@ -81,11 +82,11 @@ def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any
     if there.size < least:
         raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
     if there.size == n:
-        return X, y, weights
+        return X, y, weights, None
     if y is not None:
         y = column_or_1d(y)
         y = y[there] if y.size == n else y
-    return X[there], y, weights[there]
+    return X[there], y, weights[there], there
 
 
 def canonical(X: Array) -> Array:
@@ -118,6 +119,7 @@ class Data:
 
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
+    kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
     given: Any = None  # X as the user passed it
@@ -130,6 +132,7 @@ class Data:
         self.X, self.y, self.weights = X, y, weights
         self.n, self.d = X.shape
         self.dtype, self.is_wide = X.dtype, X.shape[0] < X.shape[1]
+        self.n_columns = self.d  # of X as it was passed
         self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
         self._step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))  # rows that are computed with at a time
         self._mean: np.ndarray | None = None

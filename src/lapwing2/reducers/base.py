@@ -92,6 +92,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # a fit that fails leaves no attributes behind, nor those of an earlier one
         return self._fit(validated(self, X, y, **weights))
 
     def _fit(self, data: Data) -> Any:
@@ -99,8 +101,6 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         data, scale, graphs, chosen, problem = self._posed(data)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # what an earlier fit has found
         self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
         parts = [t.laplacian for t in problem.minimise if t.coefficient > 0] or [t.laplacian for t in problem.minimise]
@@ -116,7 +116,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                     CertificateWarning,
                     stacklevel=caller_stacklevel(),
                 )
-        self.n_features_in_ = data.d
+        self.n_features_in_ = data.n_columns
         if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
             validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
         return data.to_caller(self)

@@ -93,27 +93,7 @@ class KernelReducer(ProjectingReducer):
         self.normalize = normalize
         self.standardize = standardize
 
-    def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
-        data = validated(self, X, y, **weights)
-        self._check_size(data)
-        if self.kernel != "precomputed":
-            return self._fit(data)
-        n_given, K = data.X.shape[1], data.X
-        kept = (
-            None if data.weights is None or n_given == data.n else np.flatnonzero(np.asarray(weights["sample_weight"]))
-        )
-        kernel_data = KernelData(K if kept is None else K[:, kept], data.y, data.weights)
-        kernel_data.given = data.given
-        self._fit(kernel_data)
-        if kept is not None:  # columns of samples of weight 0 count for nothing
-            found: np.ndarray = self.dual_coef_
-            self.dual_coef_: np.ndarray = np.zeros((len(found), n_given), dtype=found.dtype)
-            self.dual_coef_[:, kept] = found
-        return self
-
-    fit.__doc__ = ProjectingReducer.fit.__doc__
-
-    def _check_size(self, data: Data) -> None:
+    def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
             if self.kernel == "precomputed":
@@ -132,6 +112,11 @@ class KernelReducer(ProjectingReducer):
                 f"the kernel matrix of {data.n} samples would take {8e-9 * data.n**2:.0f} GB; give landmarks=, such as "
                 "landmarks=1000"
             )
+        if self.kernel == "precomputed":
+            rows = KernelData(data.X if data.kept is None else data.X[:, data.kept], data.y, data.weights)
+            rows.given, rows.kept, rows.n_columns = data.given, data.kept, data.d
+            data = rows
+        return super()._posed(data)
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
         """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""
@@ -179,6 +164,11 @@ class KernelReducer(ProjectingReducer):
             self.intercept_ = (signs * (dual @ F.origin + F.mean @ V)).astype(data.X.dtype)
             self.X_fit_ = None if self.kernel == "precomputed" else data.X.copy()
             self.dual_coef_ = np.ascontiguousarray(signs[:, None] * dual, dtype=data.X.dtype)
+            if (
+                data.kept is not None and self.kernel == "precomputed"
+            ):  # columns of samples of weight 0 count for nothing
+                self.dual_coef_ = np.zeros((len(dual), data.n_columns), dtype=data.X.dtype)
+                self.dual_coef_[:, data.kept] = signs[:, None] * dual
         self.gamma_ = kernel.gamma
 
     def transform(self, X: Any) -> Any:

@@ -133,6 +133,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         -------
         self
         """
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         check_count("max_iter", self.max_iter)
         check_choice("flatten", self.flatten, (False, True))
         check_not_negative("tol", self.tol)
