@@ -149,7 +149,9 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     given, rules = check_options(estimator), estimator._rules
     k, pca, constraint = given.get("n_components"), given.get("pca"), given.get("constraint", "matrix")
     share = isinstance(k, Real) and not isinstance(k, Integral)
-    count = None if share else _told_apart(graphs, data) if isinstance(k, str) else k
+    # Maps without pca= have other words for n_components=, and ask for them themselves.
+    count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
+    count = int(count) if isinstance(count, Integral) else None
     principal, large = constraint == "trace-ratio", data.is_large and not rules.of_kernel
     # Whether a ridge can take the place of truncation.
     has_ridge = "ridge" in given and constraint == "matrix"

@@ -280,6 +280,8 @@ class Data:
             self.X.shape,
             matvec=lambda v: np.concatenate([self._part(rows, ALL, about) @ np.ravel(v) for rows in slices]),
             rmatvec=lambda u: sum(self._part(rows, ALL, about).T @ np.ravel(u)[rows] for rows in slices),
+            matmat=lambda V: np.concatenate([self._part(rows, ALL, about) @ V for rows in slices]),
+            rmatmat=lambda U: sum(self._part(rows, ALL, about).T @ U[rows] for rows in slices),
             dtype=np.float64,
         )
 
@@ -535,7 +537,9 @@ class SparseData(Data):
         return found
 
     def centred(self, about: np.ndarray) -> LinearOperator:
-        X = self.X
+        X, full = self._moved, self._full[0]
+        about = about.copy()
+        about[full] -= self.mean()[full]
         return LinearOperator(
             X.shape,
             matvec=lambda v: X @ np.ravel(v) - about @ np.ravel(v),
@@ -558,6 +562,8 @@ class SparseData(Data):
     @cached_property
     def _moved(self) -> sparse.csr_array:
         """The rows with their full columns about the mean. The other columns reach the origin."""
+        if not self._full[0].size:
+            return self.X
         full, moved = np.isin(self.X.indices, self._full[0]), self.X.copy()
         moved.data[full] = (moved.data - self.mean()[moved.indices])[full]
         return moved

@@ -2,11 +2,38 @@
 
 from typing import Any
 
-from .kernel import KernelLPP
+from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
+from .kernel import KernelLDA, KernelLFDA, KernelLPP
 from .locality import LPP, OLPP
-from .scores import LaplacianScore
+from .regression import SpectralRegression
+from .representation import GLPCA, L21PCA, RobustGLPCA
+from .scores import FisherScore, LaplacianScore
 from .spectral import LaplacianEigenmaps
 from .tensor import TSA
+from .variance import MULTISPATI, ContrastivePCA, GraphPCA
 
-__all__ = ["LPP", "OLPP", "KernelLPP", "TSA", "LaplacianEigenmaps", "LaplacianScore"]  # noqa: RUF022 (in the order of the tables)
+__all__ = [  # noqa: RUF022 (in the order of the tables)
+    "LPP",
+    "OLPP",
+    "KernelLPP",
+    "TSA",
+    "LaplacianEigenmaps",
+    "SpectralRegression",
+    "MMC",
+    "LPDP",
+    "MFA",
+    "DNE",
+    "LFDA",
+    "LSDA",
+    "KernelLDA",
+    "KernelLFDA",
+    "GLPCA",
+    "RobustGLPCA",
+    "L21PCA",
+    "GraphPCA",
+    "MULTISPATI",
+    "ContrastivePCA",
+    "LaplacianScore",
+    "FisherScore",
+]
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}  #: The classes by name.

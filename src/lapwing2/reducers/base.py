@@ -98,7 +98,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             delattr(self, name)  # what an earlier fit has found
         self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
-        parts = [t.laplacian for t in problem.minimise if t.coefficient > 0] or [t.laplacian for t in problem.minimise]
+        terms = problem.graph_terms or problem.minimise
+        parts = [t.laplacian for t in terms if t.coefficient > 0] or [t.laplacian for t in terms]
         whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)

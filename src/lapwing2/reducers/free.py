@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
-from .._validation import caller_stacklevel, check_choice
+from .._validation import caller_stacklevel, check_choice, check_count
 from ..data import Data, SparseData, canonical, validated
 from ..graphs import Graph, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free, rounding
@@ -73,8 +73,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.normalize = normalize
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Free:
-        X, given = data.X, self.get_params(deep=False)
-        if "extension" in given:
+        X = data.X
+        check_count("n_components", self.n_components)
+        if "extension" in self.get_params(deep=False):
             check_choice("extension", self.extension, self._extensions)
         if graphs.is_sampled:
             raise ValueError(
