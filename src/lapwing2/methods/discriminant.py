@@ -352,7 +352,8 @@ class DNE(Supervised, LinearReducer):
             raise ValueError(
                 "n_components=None keeps the directions of negative eigenvalue, and there are none here; give a number"
             )
-        return found._replace(solution=found.solution._replace(values=values[negative], vectors=vectors[:, negative]))
+        kept = {"values": values[negative], "vectors": vectors[:, negative]}
+        return found._replace(solution=found.solution._replace(**kept, following=values[~negative].min(initial=np.inf)))
 
 
 def local_fisher(data: Data, graphs: GraphFacts) -> Problem:

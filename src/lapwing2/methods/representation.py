@@ -20,7 +20,7 @@ from .._validation import caller_stacklevel, check_count, check_not_negative, ch
 from ..auto import GraphFacts, Settings
 from ..data import FLOATS, Data, SparseData
 from ..graphs import KNN, Empty, Graph
-from ..maps import Free
+from ..maps import Free, rounding
 from ..operators import Array, Structured, identity, row_blocks
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer
@@ -584,6 +584,9 @@ def _centred(data: Data, scale: float) -> Array:
 def _largest_square(data: Data) -> float:
     """The largest eigenvalue of the scatter of the centred X."""
     total = float(np.sum(data.squares))
+    rounding(data.X.dtype, total)  # raises where squares are out of range
+    if total == 0 or data.is_constant:
+        raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
     X = _centred(data, total**-0.5)
     A = X if data.n < data.d else X.T
     shape = (A.shape[0], A.shape[0])

@@ -110,6 +110,7 @@ class KernelReducer(ProjectingReducer):
             found: np.ndarray = self.dual_coef_
             self.dual_coef_: np.ndarray = np.zeros((len(found), n_given), dtype=found.dtype)
             self.dual_coef_[:, kept] = found
+            self.n_features_in_ = n_given
         return self
 
     fit.__doc__ = ProjectingReducer.fit.__doc__
