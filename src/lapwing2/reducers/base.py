@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
 from .. import auto
-from .._documented import Documented
+from .._documented import Documented, page_of_a_class
 from .._validation import caller_stacklevel, check_count
 from ..data import Data, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
@@ -62,7 +62,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
-    __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}
+    _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
         """Learn the map.
@@ -208,6 +208,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                     )
         if why:
             raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+
+    @property
+    def _doc_link_template(self) -> str:
+        return page_of_a_class()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

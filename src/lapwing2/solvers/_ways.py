@@ -56,7 +56,7 @@ class Standard:
         return bool(np.linalg.norm(image - D @ (D.T @ image)) <= RESIDUALS[D.dtype.name] * scale)
 
     def after_deflation(self, apply: Apply) -> Apply:
-        D = self.deflated
+        D: Any = self.deflated
         return lambda V: apply(V - D @ (D.T @ V))
 
 
