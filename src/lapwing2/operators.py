@@ -131,7 +131,7 @@ class Structured:
                 product += self.rest @ columns
             return product.reshape(V.shape)
 
-        return LinearOperator(self.shape, matvec=apply, matmat=apply, dtype=dtype)
+        return LinearOperator((self.n, self.n), matvec=apply, matmat=apply, dtype=dtype)
 
     def repeated(self, counts: np.ndarray) -> Structured:
         """The matrix for distinct rows that gives the form of all rows, where row i occurs ``counts[i]`` times.
@@ -229,7 +229,7 @@ def diagonal(values: np.ndarray) -> Structured:
 
 def identity(n: int) -> Structured:
     """The n x n identity."""
-    return diagonal(np.ones(n))
+    return Structured(n, diag=np.ones(n))
 
 
 def laplacian(W: Any) -> tuple[Structured, Structured]:

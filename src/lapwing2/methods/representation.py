@@ -20,10 +20,10 @@ from .._validation import caller_stacklevel, check_count, check_not_negative, ch
 from ..auto import GraphFacts, Settings
 from ..data import FLOATS, Data, SparseData
 from ..graphs import KNN, Empty, Graph
-from ..maps import Free, rounding
+from ..maps import Free
 from ..operators import Array, Structured, identity, row_blocks
 from ..problem import Problem, Term, laplacian_sum
-from ..reducers import FreeReducer
+from ..reducers import FreeReducer, build_terms
 from ..solvers import Solution, estimate_norm, fix_signs, largest_value, solve
 from .about import About
 
@@ -65,16 +65,12 @@ class _Representing(FreeReducer):
 
 @dataclass(frozen=True)
 class Representation(Problem):
-    """The problem of :class:`GLPCA`, with the weights that it was stated with."""
+    """The problem of :class:`GLPCA`, and what its matrix is made of."""
 
-    scales: tuple[float, float] = (1.0, 1.0)  # the largest eigenvalues of the scatter and of L
-    beta: float = 0.5
-    median_degree: float = 0.0
-
-    @property
-    def alpha(self) -> float:
-        lam, xi = self.scales
-        return np.inf if self.beta == 1 else self.beta / (1 - self.beta) * lam / xi
+    X: Any  # X less its mean, divided by the root of lambda
+    L: sparse.csr_array
+    scales: tuple[float, float]  # lambda and xi
+    beta: float
 
 
 class GLPCA(_Representing):
@@ -158,36 +154,48 @@ class GLPCA(_Representing):
         self.graph = graph
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Representation:
-        terms = self._terms(data, graphs)
-        L = laplacian_sum(terms).tosparse()
-        lam, xi = _largest_square(data), graph_scale(L, self.beta if self.alpha is None else self.alpha)
-        beta = resolved_beta(self.beta, self.alpha, lam, xi)
-        terms = graph_terms = [term.scaled(beta / xi) for term in terms]
-        if beta < 1:
-            factor = (_centred(data, lam**-0.5), np.full(data.d, -1.0))
-            residual = Structured(data.n, factors=(factor,), diag=np.ones(data.n))  # I - XXᵀ / lambda
-            terms = [*terms, Term(1 - beta, residual, identity(data.n))]
-        degree = float(np.median(L.diagonal()))
-        return Representation(terms, identity(data.n), (lam, xi), beta, degree, graph_terms=graph_terms)  # (2)
+        terms = build_terms("graph", graphs.graph, data)
+        L, (X, lam) = laplacian_sum(terms).tosparse(), of_unit_norm(data)
+        beta, xi = graph_weight(self.beta, self.alpha, lam, L)
+        own = [Term(beta / xi * t.coefficient, t.laplacian, t.degrees) for t in terms]
+        ones = np.ones(data.n)
+        eye, misfit = (
+            Structured(data.n, diag=ones),
+            Structured(data.n, factors=((X, np.full(data.d, -1.0)),), diag=ones),
+        )
+        A = own if beta == 1 else [*own, Term(1 - beta, misfit, eye)]
+        return Representation(A, eye, X, L, (lam, xi), beta, graph_terms=own)  # (2)
 
     def _solve(self, F: Free, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Solution:
         assert isinstance(problem, Representation)
-        if problem.beta == 1:  # X takes no part, so that the eigenvalues crowd at 0
+        X, beta, dtype = problem.X, problem.beta, data.X.dtype
+        if beta == 1:  # X takes no part, so that the eigenvalues crowd at 0
             return super()._solve(F, data, problem, graphs, chosen)
-        A = laplacian_sum(problem.minimise).operator(data.X.dtype)
-        return solve(A, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
+        L = (beta / problem.scales[1] * problem.L).astype(dtype)
+        share = dtype.type(1 - beta)  # a number in the precision of X, so that products stay in it
+        G = LinearOperator(
+            L.shape,
+            matvec=lambda v: share * (v - X @ (X.T @ v)) + L @ v,
+            matmat=lambda V: share * (V - X @ (X.T @ V)) + L @ V,
+            dtype=dtype,
+        )
+        # The terms of (2) have the largest eigenvalues 1 - beta and beta.
+        found = solve(G, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
+        return found._replace(scale=1.0)
 
     def _store(self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: Solution) -> None:
         super()._store(data, F, problem, graphs, found)
         assert isinstance(problem, Representation)
-        self.scales_, self.beta_, self.alpha_ = problem.scales, problem.beta, problem.alpha
-        self._median_degree = problem.median_degree
+        (lam, xi), beta = self.scales_, self.beta_ = problem.scales, problem.beta
+        self.alpha_ = np.inf if beta == 1 else beta / (1 - beta) * lam / xi
+        self._median_degree = float(np.median(problem.L.diagonal()))
         mean, Q = data.mean(), self.embedding_.astype(np.float64)
-        U = data.weighted_sums(Q, mean).T
+        blocks = [np.arange(rows.start, rows.stop) for rows in row_blocks(data.n, data.d)]
+        U = sum(Q[rows].T @ (data.rows_at(rows) - mean) for rows in blocks)
         self.mean_, self.components_ = mean.astype(data.X.dtype), U.astype(data.X.dtype)
         total = left = 0.0
-        for rows in row_blocks(data.n, data.d):
-            X = data.rows_at(np.arange(rows.start, rows.stop)) - mean
+        for rows in blocks:
+            X = data.rows_at(rows) - mean
             total, left = total + np.vdot(X, X), left + np.sum((X - Q[rows] @ U) ** 2)
         self.reconstruction_error_ = float(np.sqrt(left / total))
 
@@ -215,24 +223,35 @@ class GLPCA(_Representing):
         return np.where(safe, placed, means)
 
 
-def resolved_beta(beta: Any, alpha: Any, lam: float, xi: float) -> float:
-    """The value of ``beta=``, or the one that ``alpha=`` stands for."""
+def graph_weight(beta: Any, alpha: Any, lam: float, L: sparse.csr_array, unit: float = 1.0) -> tuple[float, float]:
+    """``beta=``, or the one that ``alpha=``, in some unit, stands for, and xi: 1 where the graph does not attract."""
+    xi = largest_value(L) if L.nnz else 0.0
+    if not xi > 1e-12 * abs(L).max():
+        if beta if alpha is None else alpha:
+            raise ValueError("the graph draws no samples together; add one that does, such as KNN(5), or use beta=0")
+        xi = 1.0
     if alpha is None:
         if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
             raise ValueError(f"beta={beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
-        return float(beta)
-    pull = check_not_negative("alpha", alpha) * xi
-    return 1 / (1 + lam / pull) if pull else 0.0
+        return float(beta), xi
+    pull = check_not_negative("alpha", alpha) * unit * xi
+    return 1 / (1 + lam / pull) if pull else 0.0, xi
 
 
-def graph_scale(L: sparse.csr_array, weight: Any) -> float:
-    """The largest eigenvalue of L; 1 where the graph does not attract and has no weight."""
-    xi = largest_value(L) if L.nnz else 0.0
-    if xi > 1e-12 * abs(L).max():
-        return xi
-    if weight:
-        raise ValueError("the graph draws no samples together; add one that does, such as KNN(5), or use beta=0")
-    return 1.0
+def of_unit_norm(data: Data) -> tuple[Array, float]:
+    """X less its mean, divided by its largest singular value, in the precision of X, and the square of that value, lambda.
+
+    It is scaled first, since the squares of X may leave the range of that precision. Sparse X stays sparse, as an operator.
+    """
+    X: Any = data.centred(data.mean()) if sparse.issparse(data.X) else (data.X - data.mean()).astype(data.X.dtype)
+    largest = float(np.abs(data.X.data if sparse.issparse(data.X) else X).max(initial=0.0))
+    X = X * (1 / (largest or 1.0))
+    A, shape = (X, (data.n, data.n)) if data.n < data.d else (X.T, (data.d, data.d))
+    gram = LinearOperator(shape, matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype)
+    value = largest_value(gram)
+    if not value > 0:
+        raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
+    return X * value**-0.5, largest**2 * value
 
 
 class _Robust(_Representing):
@@ -408,8 +427,8 @@ class RobustGLPCA(_Robust):
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         """The alpha of (1) for which the first step is GLPCA(beta)."""
-        lam, xi = _largest_square(Data(X)), graph_scale(L, self.beta if self.alpha is None else self.alpha)
-        beta = resolved_beta(self.beta, self.alpha, lam, 2 / mu * xi)
+        lam = of_unit_norm(Data(X))[1]
+        beta, xi = graph_weight(self.beta, self.alpha, lam, L, 2 / mu)
         if beta == 1:
             weight = f"beta={self.beta}" if self.alpha is None else f"alpha={self.alpha}"
             raise ValueError(f"{weight} leaves nothing of X to represent robustly; use LaplacianEigenmaps, or less")
@@ -474,7 +493,8 @@ class _Multipliers:
     def solution(self) -> Solution:
         """The eigenvectors, and the problem of the last step."""
         n, A = len(self.X), self.represented
-        matrix, scale = self._minimised(self._matrix(A, self.mu)), estimate_norm(lambda V: A @ (A.T @ V), n)
+        matrix = self._minimised(self._matrix(A, self.mu))
+        scale = max(estimate_norm(lambda V: A @ (A.T @ V), n), estimate_norm(matrix.__matmul__, n))
         constant = np.full((n, 1), n**-0.5)
         return Solution(self.values, self.Q, n - 1, "alm", matrix, deflated=constant, scale=scale)
 
@@ -569,26 +589,3 @@ class L21PCA(_Robust):
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         return 0.0
-
-
-def _centred(data: Data, scale: float) -> Array:
-    """X less its mean, times ``scale``, in the precision of X. Sparse X stays sparse, as an operator.
-
-    It is scaled first, since the squares of X may leave the range of that precision.
-    """
-    if sparse.issparse(data.X):
-        return float(scale) * data.centred(data.mean())
-    return ((data.X - data.mean()) * scale).astype(data.X.dtype, copy=False)
-
-
-def _largest_square(data: Data) -> float:
-    """The largest eigenvalue of the scatter of the centred X."""
-    total = float(np.sum(data.squares))
-    rounding(data.X.dtype, total)  # raises where squares are out of range
-    if total == 0 or data.is_constant:
-        raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-    X = _centred(data, total**-0.5)
-    A = X if data.n < data.d else X.T
-    shape = (A.shape[0], A.shape[0])
-    gram = LinearOperator(shape, matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype)
-    return total * largest_value(gram)
