@@ -167,7 +167,7 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     else:
         ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
     if not isinstance(pca, str):
-        if pca is None and large and not instead:
+        if pca is None and "pca" in given and large and not instead:
             raise ValueError(
                 f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
                 "directions, such as pca=300"
@@ -200,7 +200,9 @@ def check_options(estimator: Any) -> dict[str, Any]:
     if "pca" in given and isinstance(k, Real) and not isinstance(k, Integral):
         if not 0 < float(k) < 1:
             raise ValueError(f"n_components={k!r} must be a whole number, 1 or more, or a share between 0 and 1")
-    elif "pca" in given and k is not None and not (isinstance(k, str) and k == "auto"):
+    elif "pca" in given and not (
+        k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, Integral) and k > 1)
+    ):
         check_count("n_components", k)
     whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
     part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
