@@ -201,7 +201,7 @@ def check_options(estimator: Any) -> dict[str, Any]:
         if not 0 < float(k) < 1:
             raise ValueError(f"n_components={k!r} must be a whole number, 1 or more, or a share between 0 and 1")
     elif "pca" in given and not (
-        k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, Integral) and k > 1)
+        k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, Integral) and int(k) > 1)
     ):
         check_count("n_components", k)
     whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
