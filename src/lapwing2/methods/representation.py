@@ -382,7 +382,7 @@ class RobustGLPCA(_Robust):
         As in :class:`GLPCA`.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
-    recall_, n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_
         As in :class:`GLPCA`.
 
     References

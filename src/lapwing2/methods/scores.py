@@ -62,11 +62,7 @@ class LaplacianScore(FeatureSelector):
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
         How many features were selected.
-    sampling_ : dict or None
-        How certain the scores are where the graph searched for the neighbours of a sample of the rows; None where it searched
-        for all. ``error`` is the root mean squared error of the scores as a share of them, estimated from two halves of the
-        links.
-    n_connected_components_, graph_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.

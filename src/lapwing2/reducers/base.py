@@ -37,8 +37,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
     It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or name a class
     of graphs, as in ``default_graph = KNN``. It may also write ``default_penalty``, ``__init__`` where its parameters differ
-    from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_report``, which stores attributes
-    beside the map's own.
+    from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_store``, which adds attributes to
+    the map's own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
 
