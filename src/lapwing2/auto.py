@@ -248,7 +248,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     always, rules = standardize is True, estimator._rules
     regular = chosen.ridge is None or chosen.ridge > 0
     if isinstance(getattr(estimator, "ridge", 0.0), str) and getattr(estimator, "constraint", "matrix") == "matrix":
-        regular = isinstance(estimator.pca, str) and graphs.labels_attract and graphs.only_attracts
+        regular = isinstance(getattr(estimator, "pca", None), str) and graphs.labels_attract and graphs.only_attracts
     invariant = not rules.of_kernel and graphs.of_classes and regular
     s = data.deviations(few=not (always or invariant))
     filled = data.filled if data.filled is not None else np.ones(s.size, dtype=bool)

@@ -29,6 +29,7 @@ from .about import About
 
 # The equation of a new row is near a pole where its factor is below this share of the median over the fitted rows.
 NEAR_POLE = 0.05
+FAR_AWAY = 10.0  # rows whose mean is this many times their spread are moved to the origin
 # The basis of a robust step leaves this many dimensions free, for directions to take where products give no new ones.
 ROOM = 30
 
@@ -239,19 +240,38 @@ def graph_weight(beta: Any, alpha: Any, lam: float, L: sparse.csr_array, unit: f
 
 
 def of_unit_norm(data: Data) -> tuple[Array, float]:
-    """X less its mean, divided by its largest singular value, in the precision of X, and the square of that value, lambda.
-
-    It is scaled first, since the squares of X may leave the range of that precision. Sparse X stays sparse, as an operator.
-    """
-    X: Any = data.centred(data.mean()) if sparse.issparse(data.X) else (data.X - data.mean()).astype(data.X.dtype)
-    largest = float(np.abs(data.X.data if sparse.issparse(data.X) else X).max(initial=0.0))
-    X = X * (1 / (largest or 1.0))
-    A, shape = (X, (data.n, data.n)) if data.n < data.d else (X.T, (data.d, data.d))
-    gram = LinearOperator(shape, matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype)
+    """X less its mean, divided by its largest singular value, and the square of that value, lambda."""
+    entries = data.X.data if sparse.issparse(data.X) else data.X
+    # X is scaled first, since its squares may leave the range of its precision.
+    scale = 1 / (float(max(entries.max(initial=0.0), -entries.min(initial=0.0))) or 1.0)
+    X = _centred(data, scale)
+    A, n = (X, data.n) if data.n < data.d else (X.T, data.d)
+    gram = LinearOperator((n, n), matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype)
     value = largest_value(gram)
     if not value > 0:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-    return X * value**-0.5, largest**2 * value
+    return _centred(data, scale * value**-0.5), value / scale**2
+
+
+def _centred(data: Data, scale: float) -> Array:
+    """X less its mean, times a number, as an operator in the precision of X.
+
+    It is copied only where it is so far from the origin that its products would lose digits.
+    """
+    X, mean, dtype = data.X, data.mean(), data.X.dtype
+    if sparse.issparse(X):
+        return scale * data.centred(mean)
+    m, few = mean.astype(dtype), X[:: 1 + data.n // 100]
+    if np.abs(m).max() > FAR_AWAY * np.abs(few - m).max():
+        return ((X - mean) * scale).astype(dtype)
+    return LinearOperator(
+        X.shape,
+        matvec=lambda v: scale * (X @ np.ravel(v) - m @ np.ravel(v)),
+        rmatvec=lambda u: scale * (X.T @ np.ravel(u) - m * np.sum(u)),
+        matmat=lambda V: scale * (X @ V - m @ V),
+        rmatmat=lambda U: scale * (X.T @ U - np.outer(m, U.sum(axis=0))),
+        dtype=dtype,
+    )
 
 
 class _Robust(_Representing):

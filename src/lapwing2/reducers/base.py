@@ -91,11 +91,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
     def _fit(self, data: Data) -> Any:
         """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # what an earlier fit has found
         data, scale, graphs, chosen, problem = self._posed(data)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # what an earlier fit has found
         self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
         terms = problem.graph_terms or problem.minimise

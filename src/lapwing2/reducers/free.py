@@ -18,7 +18,7 @@ from ..data import Data, SparseData, canonical, validated
 from ..graphs import Graph, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free, rounding
 from ..neighbors import NoPlaceError, Request, is_named
-from ..operators import Array
+from ..operators import Array, Structured
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, certify, fix_signs, solve
 from .base import Reducer
@@ -108,10 +108,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         )
 
     def _store(self, data: Data, F: Free, problem: Problem, graphs: auto.GraphFacts, found: Solution) -> None:
-        assert problem.degrees is not None
+        B = problem.subject_to
+        assert isinstance(B, Structured) and B.diag is not None  # noqa: PT018
         del self.scale_  # columns are never divided
         self.solver_, self.eigenvalues_, self.X_fit_ = found.solver, found.values, data.X
-        self.certificate_, self._linked = certify(found, data.X.dtype), np.flatnonzero(problem.degrees)
+        self.certificate_, self._linked = certify(found, data.X.dtype), np.flatnonzero(B.diag)
         self.embedding_ = fix_signs(found.vectors.T).T.astype(data.X.dtype)
         # Widths and coefficients are written out, since new rows are linked by them.
         self.graph_ = (with_equal_say(graphs.graph, data) if graphs.equal_say else graphs.graph).resolved(data)
