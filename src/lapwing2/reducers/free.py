@@ -85,8 +85,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if self._reads_features or graphs.graph.reads_features:
             if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else data.is_constant:
                 raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-            entries = X if isinstance(X, np.ndarray) else X.data
-            rounding(X.dtype, float(np.vdot(entries, entries)))  # raises where out of range
+            entries = np.atleast_2d(X if isinstance(X, np.ndarray) else X.data)
+            squares = float(np.einsum("ij,ij->", entries, entries, dtype=np.float64))
+            rounding(X.dtype, squares)  # raises where out of range
         return Free(data.n)
 
     def _solve(self, F: Free, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Solution:
