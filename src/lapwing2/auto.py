@@ -151,7 +151,9 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     given, rules = check_options(estimator), estimator._rules
     k, pca, constraint = given.get("n_components"), given.get("pca"), given.get("constraint", "matrix")
     share = isinstance(k, Real) and not isinstance(k, Integral)
-    count = None if share else _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
+    # Maps without pca= have other words for n_components=, and ask for them themselves.
+    count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
+    count = int(count) if isinstance(count, Integral) else None
     principal, large = constraint == "trace-ratio", data.is_large and not rules.of_kernel
     # Whether a ridge can take the place of truncation.
     has_ridge = "ridge" in given and constraint == "matrix"
@@ -200,7 +202,9 @@ def check_options(estimator: Any) -> dict[str, Any]:
     if "pca" in given and isinstance(k, Real) and not isinstance(k, Integral):
         if not 0 < float(k) < 1:
             raise ValueError(f"n_components={k!r} must be a whole number, 1 or more, or a share between 0 and 1")
-    elif "pca" in given and k is not None and not (isinstance(k, str) and k == "auto"):
+    elif "pca" in given and not (
+        k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, Integral) and int(k) > 1)
+    ):
         check_count("n_components", k)
     whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
     part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
@@ -246,7 +250,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     always, rules = standardize is True, estimator._rules
     regular = chosen.ridge is None or chosen.ridge > 0
     if isinstance(getattr(estimator, "ridge", 0.0), str) and getattr(estimator, "constraint", "matrix") == "matrix":
-        regular = isinstance(estimator.pca, str) and graphs.labels_attract and graphs.only_attracts
+        regular = isinstance(getattr(estimator, "pca", None), str) and graphs.labels_attract and graphs.only_attracts
     invariant = not rules.of_kernel and graphs.of_classes and regular
     s = data.deviations(few=not (always or invariant))
     filled = data.filled if data.filled is not None else np.ones(s.size, dtype=bool)

@@ -7,6 +7,7 @@ sample weights, blocks, clusters and partial_fit.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from math import ceil
@@ -249,12 +250,18 @@ class Data:
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         """``(X - about)ᵀ M (X - about)`` over the samples. With :meth:`nearest` the only place where rows meet n x n matrices."""
-        M, total = M if self.weights is None else M.repeated(self.weights), np.zeros((self.d, self.d))
+        total, wide = (
+            np.zeros((self.d, self.d)),
+            any(2 * U.shape[1] > self.n or isinstance(U, LinearOperator) for U, _ in M.factors),
+        )
+        thin = M.sparse is None and M.rest is None and not wide
+        if thin and about is self._mean and self.n >= self.d and M.diag is not None and not np.ptp(M.diag):
+            total, M = M.diag[0] * self.gram(about), replace(M, diag=None)
+        M = M if self.weights is None else M.repeated(self.weights)
         slices = [slice(start, start + self._step) for start in range(0, self.n, self._step)]
-        wide = any(2 * U.shape[1] > self.n or isinstance(U, LinearOperator) for U, _ in M.factors)
-        if M.sparse is None and M.rest is None and not wide:  # one pass over blocks of rows
+        if thin:  # one pass over blocks of rows
             sums = [np.zeros((U.shape[1], self.d)) for U, _ in M.factors]
-            for rows in slices:
+            for rows in slices if sums or M.diag is not None else ():
                 block = self._part(rows, ALL, about)
                 if M.diag is not None:
                     total += block.T @ (M.diag[rows, None] * block)
@@ -314,6 +321,8 @@ class Data:
             self.X.shape,
             matvec=lambda v: np.concatenate([self._part(rows, ALL, about) @ np.ravel(v) for rows in slices]),
             rmatvec=lambda u: sum(self._part(rows, ALL, about).T @ np.ravel(u)[rows] for rows in slices),
+            matmat=lambda V: np.concatenate([self._part(rows, ALL, about) @ V for rows in slices]),
+            rmatmat=lambda U: sum(self._part(rows, ALL, about).T @ U[rows] for rows in slices),
             dtype=np.float64,
         )
 
@@ -604,7 +613,9 @@ class SparseData(Data):
         return found
 
     def centred(self, about: np.ndarray) -> LinearOperator:
-        X = self.X
+        X, full = self._moved, self._full[0]
+        about = about.copy()
+        about[full] -= self.mean()[full]
         return LinearOperator(
             X.shape,
             matvec=lambda v: X @ np.ravel(v) - about @ np.ravel(v),
@@ -621,6 +632,8 @@ class SparseData(Data):
     @cached_property
     def _moved(self) -> sparse.csr_array:
         """The rows with their full columns about the mean. The other columns reach the origin."""
+        if not self._full[0].size:
+            return self.X
         full, moved = np.isin(self.X.indices, self._full[0]), self.X.copy()
         moved.data[full] = (moved.data - self.mean()[moved.indices])[full]
         return moved

@@ -115,6 +115,8 @@ class Coordinates(NamedTuple):
         How many directions were kept; None where all columns are the coordinates.
     features : Kernel, Nystroem or None
         What gives the features of rows that a kernel stands for.
+    directions : ndarray or None
+        The kept directions in columns, where ``data`` are the rows as they are: forms are found there, and then brought here.
     """
 
     data: Any
@@ -124,14 +126,16 @@ class Coordinates(NamedTuple):
     spectrum: tuple[np.ndarray, float] | None = None
     n_pca: int | None = None
     features: Any = None
+    directions: np.ndarray | None = None
 
     def form(self, M: Structured) -> Any:
         """``Fᵀ M F``."""
-        return self.data.form(M, self.mean)
+        N = self.directions
+        return self.data.form(M, self.mean) if N is None else N.T @ self.data.form(M, self.origin) @ N
 
     def spread(self, degrees: np.ndarray) -> np.ndarray:
         """The sums of squares of the coordinates, each sample weighed by its degree."""
-        return self.data.spread(self.mean, degrees)
+        return self.data.spread(self.mean if self.directions is None else self.origin, degrees)
 
 
 class Free(NamedTuple):
@@ -141,10 +145,11 @@ class Free(NamedTuple):
     form: Any = Structured.tosparse
 
 
-def linear(data: Any, keep: Keep, centre: Centre) -> Coordinates:
+def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False) -> Coordinates:
     """The columns of X, or its principal coordinates about its mean.
 
-    Principal coordinates are taken where directions are left out, and where the constraint does not show the rank of X.
+    Principal coordinates are taken where directions are left out, and where the constraint does not show the rank of X. Where
+    the matrices of the problem are ``thin``, their forms cost less in the columns of X, so that no coordinates are computed.
     """
     plain = data.mean()
     mean = np.zeros(data.d) if centre.at_origin else plain if centre.degrees is None else data.mean(centre.degrees)
@@ -153,6 +158,9 @@ def linear(data: Any, keep: Keep, centre: Centre) -> Coordinates:
         return Coordinates(data, mean, np.transpose, mean)
     about = mean if whole and centre.at_origin else plain
     values, total, N, C = directions(data, about, keep)
+    if thin and C is None and not (centre.at_origin and centre.is_seen) and not _is_truncated(data, keep):
+        shift = np.zeros(N.shape[1]) if centre.degrees is None else (mean - plain) @ N
+        return Coordinates(data, shift, lambda V: (N @ V).T, mean, (values, total), N.shape[1], directions=N)
     F = data.in_coordinates(N, about) if C is None else Data(C, data.y, data.weights)
     shift = np.zeros(F.d)
     if centre.degrees is not None:

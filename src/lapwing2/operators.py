@@ -131,7 +131,7 @@ class Structured:
                 product += self.rest @ columns
             return product.reshape(V.shape)
 
-        return LinearOperator(self.shape, matvec=apply, matmat=apply, dtype=dtype)
+        return LinearOperator((self.n, self.n), matvec=apply, matmat=apply, dtype=dtype)
 
     def repeated(self, counts: np.ndarray) -> Structured:
         """The matrix for distinct rows that gives the form of all rows, where row i occurs ``counts[i]`` times.

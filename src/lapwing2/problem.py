@@ -69,6 +69,8 @@ class Problem:
         The matrix B of the constraint, or ``lapwing.problem.ORTHOGONAL`` for orthogonal directions.
     ratio : bool
         Whether the quotient of the traces of A and B is minimised, by orthogonal directions.
+    graph_terms : sequence of Term
+        The terms of the graph, where ``minimise`` is made from them and is no sum of Laplacians.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Problem:
     minimise: Sequence[Term]
     subject_to: Structured | Literal[Constraint.ORTHOGONAL]
     ratio: bool = field(default=False, kw_only=True)
+    graph_terms: Sequence[Term] = field(default=(), kw_only=True)
 
     @property
     def degrees(self) -> np.ndarray | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
 
 from .._validation import check_choice, check_count
 from ..data import Data
@@ -12,6 +13,9 @@ from ..problem import Term
 from .base import Graph
 from .neighbors import KNN, heat_weights, refuse_negative, require_positive_degrees
 
+# Squared distances below this share of the squared lengths of both rows have lost digits where they come from products.
+LOST_DIGITS = 1e-3
+
 
 def _members(classes: np.ndarray) -> list[np.ndarray]:
     """The row numbers of each class."""
@@ -19,9 +23,17 @@ def _members(classes: np.ndarray) -> list[np.ndarray]:
 
 
 def _squared_distances(data: Data, rows: np.ndarray) -> np.ndarray:
-    """The squared distances of some rows from each other, by differences."""
-    found = np.square(data.distances(rows, np.broadcast_to(rows, (rows.size, rows.size))))
-    np.fill_diagonal(found, 0.0)
+    """The squared distances of some rows from each other, from products where these keep their digits."""
+    if not (isinstance(data.X, np.ndarray) and data.has_features):
+        found = np.square(data.distances(rows, np.broadcast_to(rows, (rows.size, rows.size))))
+        np.fill_diagonal(found, 0.0)
+        return found
+    X = data.rows_at(rows) - data.mean()
+    found, squares = euclidean_distances(X, squared=True), np.einsum("ij,ij->i", X, X)
+    i, j = np.nonzero(np.triu(found < LOST_DIGITS * (squares[:, None] + squares), 1))
+    for some in row_blocks(i.size, data.d):
+        a, b = i[some], j[some]
+        found[a, b] = found[b, a] = np.square(data.paired_distances(rows[a], rows[b]))
     return found
 
 

@@ -2,14 +2,18 @@
 
 from typing import Any
 
+from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
 from .documents import LPI
-from .kernel import KernelLPP, KernelNPE
+from .kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
 from .local import LPCA, TangentialMaps
 from .locality import LPP, OLPP
 from .neighborhood import NPE, ONPP
-from .scores import LaplacianScore
+from .regression import SpectralRegression
+from .representation import GLPCA, L21PCA, RobustGLPCA
+from .scores import FisherScore, LaplacianScore
 from .spectral import DiffusionMaps, LaplacianEigenmaps
 from .tensor import TSA
+from .variance import MULTISPATI, ContrastivePCA, GraphPCA
 
 __all__ = [  # noqa: RUF022 (in the order of the tables)
     "LPP",
@@ -22,8 +26,24 @@ __all__ = [  # noqa: RUF022 (in the order of the tables)
     "TSA",
     "LaplacianEigenmaps",
     "DiffusionMaps",
+    "SpectralRegression",
+    "MMC",
+    "LPDP",
+    "MFA",
+    "DNE",
+    "LFDA",
+    "LSDA",
+    "KernelLDA",
+    "KernelLFDA",
     "LPCA",
     "TangentialMaps",
+    "GLPCA",
+    "RobustGLPCA",
+    "L21PCA",
+    "GraphPCA",
+    "MULTISPATI",
+    "ContrastivePCA",
     "LaplacianScore",
+    "FisherScore",
 ]
 METHODS: dict[str, Any] = {name: globals()[name] for name in __all__}  #: The classes by name.

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from ..auto import GraphFacts
 from ..data import Data
-from ..graphs import KNN, Graph, Reconstruction
+from ..graphs import KNN, Graph, LocalClass, Reconstruction, SameClass
 from ..operators import identity
 from ..problem import Problem
 from ..reducers import KernelReducer, build_terms
 from .about import About
+from .discriminant import LFDA, Supervised, local_fisher
 from .locality import NEIGHBORS
 from .neighborhood import RECONSTRUCTION
 
@@ -243,3 +244,159 @@ class KernelNPE(KernelReducer):
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)
+
+
+class KernelLDA(Supervised, KernelReducer):
+    r"""Kernel discriminant analysis: linear discriminant analysis among the features that a kernel stands for.
+
+    .. math:: K L K \alpha = \lambda K^2 \alpha, \qquad L = I - W, \quad W_{ij} = 1/n_c \text{ within class } c      \tag{1}
+
+    for the centred kernel matrix K [1]_ [2]_. It minimises the scatter within classes over the total scatter. With a linear
+    kernel and no ridge it is linear discriminant analysis. A kernel of full rank, such as ``"rbf"``, separates any classes of
+    the fitted samples perfectly. The ridge is what makes the separation hold on new samples.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default="auto"
+        As in :class:`LPP`. ``"auto"`` is the number of classes minus one, which is all that classes tell apart.
+    kernel
+        As in :class:`KernelLPP`.
+    gamma
+        As in :class:`KernelLPP`. The share that ``"auto"`` takes is the number of directions that the variance is spread over,
+        divided by 50; at most 1, and at least 1 / √p for p columns that vary.
+    degree, coef0, kernel_params, landmarks, random_state
+        As in :class:`KernelLPP`.
+    pca
+        As in :class:`KernelLPP`. ``"auto"`` keeps all.
+    center
+        As in :class:`KernelLPP`.
+    scaling
+        As in :class:`KernelLPP`. ``"auto"`` is ``"unit"``.
+    ridge
+        As in :class:`KernelLPP`. ``"auto"`` is 0.03.
+    standardize
+        As in :class:`KernelLPP`.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
+        As in :class:`KernelLPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The share of the variance along each direction that is within classes, in ascending order.
+    rank_, n_pca_
+        As in :class:`KernelLPP`.
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`KernelLPP`.
+
+    See Also
+    --------
+    KernelLPP : Takes any graph; this is the class graph, ``graph="supervised"``.
+
+    References
+    ----------
+    .. [1] S. Mika, G. Rätsch, J. Weston, B. Schölkopf and K.-R. Müller, "Fisher discriminant analysis with kernels", IEEE
+       Workshop on Neural Networks for Signal Processing, 1999. https://doi.org/10.1109/NNSP.1999.788121
+    .. [2] G. Baudat and F. Anouar, "Generalized discriminant analysis using a kernel approach", Neural Computation 12, 2000.
+       https://doi.org/10.1162/089976600300014980
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import KernelLDA
+    >>> KernelLDA(landmarks=200, random_state=0).fit_transform(*load_digits(return_X_y=True)).shape
+    (1797, 9)
+    """
+
+    about = About("classes", "S_w", "S_w + S_b")
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "auto",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+        landmarks: int | None = None,
+        random_state: int | RandomState | None = None,
+        pca: float | str | None = "auto",
+        center: str | bool = "auto",
+        scaling: str = "auto",
+        ridge: float | str = "auto",
+        standardize: str | bool = "auto",
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.pca = pca
+        self.center = center
+        self.scaling = scaling
+        self.ridge = ridge
+        self.standardize = standardize
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        return SameClass()
+
+    # Equation (1) is the problem of every estimator that has none of its own: Reducer._problem.
+
+
+class KernelLFDA(Supervised, KernelReducer):
+    r"""Kernel Local Fisher Discriminant Analysis: :class:`LFDA` among the features that a kernel stands for.
+
+    .. math:: K L^{lw} K \alpha = \lambda K L^{lm} K \alpha                                              \tag{1}
+
+    for the centred kernel matrix K, with the Laplacians of the weights of LFDA (section 3.4 of [1]_). With a linear kernel it
+    is LFDA.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LFDA`.
+    graph
+        As in :class:`LFDA`. The graph is built on X. With ``kernel="precomputed"``, where there is no X, distances are those
+        that the kernel gives.
+    kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca
+        As in :class:`KernelLDA`.
+    center : "auto", "mean" or False, default="auto"
+        As in :class:`KernelLPP`. ``"auto"`` is ``"mean"``.
+    scaling, ridge
+        As in :class:`KernelLDA`.
+    normalize, standardize
+        As in :class:`KernelLPP`.
+
+    Attributes
+    ----------
+    dual_coef_, intercept_, X_fit_, gamma_, scale_, nystroem_, components_, mean_
+        As in :class:`KernelLPP`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of (1), in ascending order.
+    rank_, n_pca_
+        As in :class:`KernelLPP`.
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`KernelLPP`.
+
+    References
+    ----------
+    .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis", Journal of
+       Machine Learning Research 8, 2007. https://jmlr.org/papers/v8/sugiyama07b.html
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import KernelLFDA
+    >>> KernelLFDA(12, landmarks=200, random_state=0).fit_transform(*load_digits(return_X_y=True)).shape
+    (1797, 12)
+    """
+
+    about = About("classes", LFDA.about.minimises, LFDA.about.constraint)
+    default_graph: ClassVar[Any] = LocalClass
+    n_neighbors: ClassVar[int] = 7
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return local_fisher(data, graphs)  # (1)

@@ -61,7 +61,7 @@ class LaplacianEigenmaps(FreeReducer):
         The fitted samples, which :meth:`transform` searches for neighbours.
     graph_ : Graph
         The graph that was used, with the values that it took from the data, such as the heat width, written out.
-    solver_, certificate_, recall_, fit_times_, n_features_in_, feature_names_in_
+    solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     See Also

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from .. import auto
-from .._documented import Documented
+from .._documented import Documented, page_of_a_class
 from .._validation import caller_stacklevel, check_count
 from ..data import Data, label_array, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
@@ -39,8 +39,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
 
     It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or name a class
     of graphs, as in ``default_graph = KNN``. It may also write ``default_penalty``, ``__init__`` where its parameters differ
-    from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_report``, which stores attributes
-    beside the map's own.
+    from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_store``, which adds attributes to
+    the map's own.
 
     It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
 
@@ -67,7 +67,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     )
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
-    __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}
+    _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
         """Learn the map.
@@ -103,7 +103,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
         self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
-        parts = [t.laplacian for t in problem.minimise if t.coefficient > 0] or [t.laplacian for t in problem.minimise]
+        terms = problem.graph_terms or problem.minimise
+        parts = [t.laplacian for t in terms if t.coefficient > 0] or [t.laplacian for t in terms]
         whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
@@ -285,6 +286,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                         'weight equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
                     )
         return None
+
+    @property
+    def _doc_link_template(self) -> str:
+        return page_of_a_class()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -56,6 +56,7 @@ class FeatureSelector(SelectorMixin, Reducer):
     _takes_weights: ClassVar[bool] = True
     _takes_sums: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
+    __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
 
     def __init__(self, n_features_to_select: int | None = None):
         self.n_features_to_select = n_features_to_select

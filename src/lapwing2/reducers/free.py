@@ -18,7 +18,7 @@ from ..data import Data, SparseData, canonical, validated
 from ..graphs import Graph, On, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free, rounding
 from ..neighbors import NoPlaceError, Request, is_named
-from ..operators import Array
+from ..operators import Array, Structured
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, certify, fix_signs, solve
 from .base import Reducer
@@ -82,9 +82,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return data
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Free:
-        X, given = data.X, self.get_params(deep=False)
+        X = data.X
         check_count("n_components", self.n_components)
-        if "extension" in given:
+        if "extension" in self.get_params(deep=False):
             check_choice("extension", self.extension, self._extensions)
         if graphs.is_sampled:
             raise ValueError(
@@ -94,8 +94,9 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         if self._reads_features or graphs.graph.reads_features:
             if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else data.is_constant:
                 raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-            entries = X if isinstance(X, np.ndarray) else X.data
-            rounding(X.dtype, float(np.vdot(entries, entries)))  # raises where out of range
+            entries = np.atleast_2d(X if isinstance(X, np.ndarray) else X.data)
+            squares = float(np.einsum("ij,ij->", entries, entries, dtype=np.float64))
+            rounding(X.dtype, squares)  # raises where out of range
         return Free(data.n)
 
     def _solve(self, F: Free, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Solution:
@@ -117,10 +118,11 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         )
 
     def _store(self, data: Data, F: Free, problem: Problem, graphs: auto.GraphFacts, found: Solution) -> None:
-        assert problem.degrees is not None
+        B = problem.subject_to
+        assert isinstance(B, Structured) and B.diag is not None  # noqa: PT018
         del self.scale_  # columns are never divided
         self.solver_, self.eigenvalues_, self.X_fit_ = found.solver, found.values, data.X
-        self.certificate_, self._linked = certify(found, data.X.dtype), np.flatnonzero(problem.degrees)
+        self.certificate_, self._linked = certify(found, data.X.dtype), np.flatnonzero(B.diag)
         self.embedding_ = fix_signs(found.vectors.T).T.astype(data.X.dtype)
         # Widths and coefficients are written out, since new rows are linked by them.
         self.graph_ = (with_equal_say(graphs.graph, data) if graphs.equal_say else graphs.graph).resolved(data)

@@ -13,7 +13,7 @@ from .. import auto, maps
 from ..data import FLOATS, Data, validated
 from ..graphs import Graph
 from ..maps import Coordinates
-from ..problem import Problem
+from ..problem import ORTHOGONAL, Problem
 from ..solvers import fix_signs
 from .projecting import ProjectingReducer
 
@@ -106,7 +106,9 @@ class LinearReducer(ProjectingReducer):
         return (X @ back + self.mean_).astype(X.dtype, copy=False)
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
-        return maps.linear(data, chosen.keep, auto.centre(self.center, problem))
+        matrices = [problem.subject_to, *(term.laplacian for term in problem.minimise)]
+        thin = all(M is ORTHOGONAL or (M.sparse is None and M.rest is None) for M in matrices)
+        return maps.linear(data, chosen.keep, auto.centre(self.center, problem), thin)
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
         scale, directions = 1.0 if self.scale_ is None else self.scale_, fix_signs(F.back(V))

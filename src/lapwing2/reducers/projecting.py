@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -33,6 +33,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     n_components: Any
     center: Any = "auto"
+    __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
 
     def _solve(
         self, F: Coordinates, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings

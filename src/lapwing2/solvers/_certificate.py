@@ -137,8 +137,8 @@ def certify(solution: Any, dtype: Any = np.float64) -> Certificate:
             abs(s.A.copy()).sum(axis=1).max()
         )  # of a copy, since SciPy sorts the entries of what it takes abs of
     else:
-        size = estimate_norm(lambda U: s.A @ U - s.shift * (U if s.B is None else s.B @ U), len(V))
-    scale = (max(size, s.scale) + np.abs(mu) * largest) * np.linalg.norm(V, axis=0)
+        size = s.scale or estimate_norm(lambda U: s.A @ U - s.shift * (U if s.B is None else s.B @ U), len(V))
+    scale = (size + np.abs(mu) * largest) * np.linalg.norm(V, axis=0)
     shares = np.linalg.norm(white * (roots[:, None] if known else sqrt(s.rho)), axis=0) / np.where(
         scale > 0, scale, 1.0
     )

@@ -24,7 +24,8 @@ def numerical_rank(values: np.ndarray, floor: float = 0.0) -> int:
 def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: float | None = None) -> Any:
     """T with ``Tᵀ (B + rho I) T = I`` on the range of B. The null space is dropped first (thesis eq. 2.41 to 2.47).
 
-    B is a matrix, or the diagonal of one; T is sparse for a diagonal. rho is ``ridge`` times the trace of B over ``per``.
+    B is a matrix, or the diagonal of one; T is sparse for a diagonal, and where there is a ridge and B is diagonal up to
+    rounding, as a constraint without weights is in principal coordinates. rho is ``ridge`` times the trace of B over ``per``.
     Where ``per`` is None it is the rank of B, so that the unit of the ridge is the mean eigenvalue.
     """
     if B.ndim == 1:
@@ -34,7 +35,13 @@ def whitening(B: np.ndarray, ridge: float = 0.0, floor: float = 0.0, per: float 
             sparse.csr_array((np.ones(kept.size), (kept, np.arange(kept.size))), shape=(B.size, kept.size)),
         )
     else:
-        values, vectors = np.linalg.eigh(B)
+        values, n = np.diagonal(B), len(B)
+        largest = np.abs(values).max(initial=0.0)
+        if ridge and n > 1 and np.abs(B - np.diag(values)).max() <= n * np.finfo(np.float64).eps * largest:
+            order = np.argsort(values, kind="stable")
+            values, vectors = values[order], sparse.csc_array((np.ones(n), (order, np.arange(n))), shape=(n, n))
+        else:
+            values, vectors = np.linalg.eigh(B)
         if values.size and values[0] < -max(1e-8 * np.abs(values).max(), floor):
             raise ValueError(
                 f"the constraint matrix has a negative eigenvalue ({values[0]:.3g}; the largest is {values[-1]:.3g}); "

@@ -22,9 +22,7 @@ from ._ways import (
     block_lanczos,
     decomposed,
     dense,
-    is_operator,
     lanczos,
-    precision,
     shift_invert,
     whole,
 )
@@ -100,7 +98,7 @@ class Solution(NamedTuple):
     following : float or None
         The eigenvalue after the last that was asked for; infinite where there is none, None where it is not known.
     scale : float
-        The norm of the terms that add up to A, which may cancel one another.
+        The norm of an operator A, or of the terms that add up to it and may cancel one another; 0 where it is not known.
     """
 
     values: np.ndarray
@@ -139,8 +137,8 @@ def solve(
     Parameters
     ----------
     A : ndarray, sparse array or operator of shape (n, n)
-        A symmetric matrix. An operator is whatever has a ``shape`` and a product ``A @ V`` with vectors and with blocks of
-        them, such as a LinearOperator; where its ``dtype`` is float32, its products are in single precision.
+        A symmetric matrix. An operator is a LinearOperator; where its ``dtype`` is float32, its products are in single
+        precision.
     B : None, or ndarray of shape (n, n) or (n,)
         None is the identity. An array of shape (n,) is a diagonal, and rows where it is 0 stay at 0.
     k : int or None
@@ -178,7 +176,7 @@ def solve(
         k = rank if k is None else k
         found = decomposed((M + M.T) / 2, k)
     else:
-        A = A.astype(np.float64, copy=False) if sparse.issparse(A) or isinstance(A, np.ndarray) else _typed(A)
+        A = A if isinstance(A, LinearOperator) else A.astype(np.float64, copy=False)
         if T is None or (sparse.issparse(A) and sparse.issparse(T) and not shift):
             M = A if T is None else sparse.csr_array(T.T @ (A @ T))
         else:
@@ -262,8 +260,8 @@ def largest_value(A: Any) -> float:
 
     Where products are in single precision, it is right to 8 digits, and to 4 where eigenvalues crowd; otherwise to 12 and to 9.
     """
-    A = _typed(A)
-    n, dtype = A.shape[0], precision(A)
+    A = A if isinstance(A, LinearOperator) else A.astype(np.float64, copy=False)
+    n, dtype = A.shape[0], A.dtype
     # The error of the value is the square of the residual divided by the gap to the next one, and at most the residual.
     tol, none = 1e-4 if dtype == np.float32 else 1e-9, np.empty((n, 0))
     if n <= FEW_ROWS:
@@ -274,16 +272,6 @@ def largest_value(A: Any) -> float:
                 krylov(A.__matmul__, np.random.RandomState(0).standard_normal(n), none, 1, FEW_RESTARTS, tol)[0][0]
             )
     return float(block_largest(A.__matmul__, none.astype(dtype), 1, tol)[0][0])
-
-
-def _typed(A: Any) -> Any:
-    """A matrix in double precision, or an operator that has a precision as its ``dtype``."""
-    if not is_operator(A):
-        return A.astype(np.float64, copy=False)
-    if isinstance(A, LinearOperator):
-        return A
-    dtype = getattr(A, "dtype", np.float64)
-    return LinearOperator(A.shape, matvec=A.__matmul__, matmat=A.__matmul__, dtype=dtype)
 
 
 def _reduced(A: Any, B: Any, T: Any, shift: float) -> Any:

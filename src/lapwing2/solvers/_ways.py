@@ -60,24 +60,15 @@ class Standard:
         return lambda V: apply(V - D @ (D.T @ V))
 
 
-def is_operator(M: Any) -> bool:
-    return not (isinstance(M, np.ndarray) or sparse.issparse(M))
-
-
-def precision(M: Any) -> np.dtype:
-    """The precision of products: single where an operator says so, and double for matrices."""
-    return np.dtype(np.float32 if is_operator(M) and M.dtype == np.float32 else np.float64)
-
-
 def whole(M: Any) -> np.ndarray:
     """The matrix itself.
 
     An operator is multiplied by a few columns at a time, since all at once would take as much memory as X.
     """
-    if not is_operator(M):
+    if isinstance(M, np.ndarray) or sparse.issparse(M):
         return M.toarray() if sparse.issparse(M) else M
     n = M.shape[0]
-    columns = np.split(np.eye(n, dtype=precision(M)), range(COLUMNS, n, COLUMNS), axis=1)
+    columns = np.split(np.eye(n, dtype=M.dtype), range(COLUMNS, n, COLUMNS), axis=1)
     found = np.hstack([M @ V for V in columns]).astype(np.float64)
     return (found + found.T) / 2
 

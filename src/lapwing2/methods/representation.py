@@ -1,0 +1,611 @@
+"""Methods that represent X with few numbers, as PCA does, and follow a graph at the same time."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import caller_stacklevel, check_count, check_not_negative, check_positive
+from ..auto import GraphFacts, Settings
+from ..data import FLOATS, Data, SparseData
+from ..graphs import KNN, Empty, Graph
+from ..maps import Free
+from ..operators import Array, Structured, identity, row_blocks
+from ..problem import Problem, Term, laplacian_sum
+from ..reducers import FreeReducer, build_terms
+from ..solvers import Solution, estimate_norm, fix_signs, largest_value, solve
+from .about import About
+
+# The equation of a new row is near a pole where its factor is below this share of the median over the fitted rows.
+NEAR_POLE = 0.05
+FAR_AWAY = 10.0  # rows whose mean is this many times their spread are moved to the origin
+# The basis of a robust step leaves this many dimensions free, for directions to take where products give no new ones.
+ROOM = 30
+
+
+class _Representing(FreeReducer):
+    """Free maps that also represent X, as ``embedding_ @ components_ + mean_``."""
+
+    n_neighbors: ClassVar[int] = 5
+    _reads_features: ClassVar[bool] = True
+    _crowded: ClassVar[bool] = False
+    default_graph: ClassVar[Any] = KNN
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """``X @ components_ + mean_``; of the fitted coordinates, the denoised data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            The coordinates, as :meth:`transform` gives them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=FLOATS)
+        if X.shape[1] != len(self.components_):
+            raise ValueError(f"X has {X.shape[1]} columns, but there are {len(self.components_)} components")
+        return X @ self.components_ + self.mean_
+
+    def _no_links(self, n: int) -> sparse.csr_array:
+        return sparse.csr_array((n, self.X_fit_.shape[0]))
+
+
+@dataclass(frozen=True)
+class Representation(Problem):
+    """The problem of :class:`GLPCA`, and what its matrix is made of."""
+
+    X: Any  # X less its mean, divided by the root of lambda
+    L: sparse.csr_array
+    scales: tuple[float, float]  # lambda and xi
+    beta: float
+
+
+class GLPCA(_Representing):
+    r"""Graph-Laplacian PCA: a low-rank representation of X whose coordinates follow a graph.
+
+    .. math::
+        \min_{U, Q} \|X - Q U^\top\|_F^2 + \alpha \operatorname{tr}(Q^\top L Q)
+        \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
+
+    for the centred X, where L is the Laplacian of the graph. The columns of Q are the eigenvectors of the smallest
+    eigenvalues of
+
+    .. math:: G = (1 - \beta)\left(I - \frac{X X^\top}{\lambda}\right) + \beta \frac{L}{\xi}     \tag{2}
+
+    with :math:`\lambda` and :math:`\xi` the largest eigenvalues of :math:`X X^\top` and L, and :math:`U = X^\top Q` [1]_.
+    ``beta=0`` is PCA, and ``beta=1`` is ``LaplacianEigenmaps(constraint="identity")``. The n x n matrix G is never formed.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LaplacianEigenmaps`.
+    beta : float, default=0.5
+        How much the graph counts, from 0 (PCA) to 1 (the graph alone).
+    alpha : float, default=None
+        The weight of the graph in (1), which takes the place of ``beta``. None goes by ``beta``.
+    graph : None, int, graph or matrix, default=None
+        Which samples should have similar coordinates. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights
+        is ``Precomputed(W)``. Where samples are corrupted, take ``KNN(5, weights="binary")``: with heat weights a sample far
+        from all others has next to no links, and so a component of its own, which keeps its corruption.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Q, the coordinates of the fitted samples. Their sign is chosen so that, in each column, the entry of largest absolute
+        value is positive. ``fit_transform`` gives the same, except that equal rows of X, which a graph may tell apart, share
+        the mean of their coordinates there, as in ``transform``.
+    components_ : ndarray of shape (n_components, n_features)
+        U, transposed: what each coordinate adds to a sample.
+    mean_ : ndarray of shape (n_features,)
+        What is subtracted from the samples.
+    beta_ : float
+        The weight ``beta`` that was used, or that ``alpha`` stands for.
+    alpha_ : float
+        The weight of the graph in (1) that was used; infinite for ``beta=1``.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of G, in ascending order.
+    scales_ : tuple of two floats
+        :math:`\lambda` and :math:`\xi` of (2).
+    reconstruction_error_ : float
+        The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
+    n_connected_components_, X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`LaplacianEigenmaps`.
+
+    References
+    ----------
+    .. [1] B. Jiang, C. Ding, B. Luo and J. Tang, "Graph-Laplacian PCA: closed-form solution and robustness", CVPR 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import GLPCA
+    >>> X = load_digits().data
+    >>> model = GLPCA(10, beta=0.5).fit(X)
+    >>> model.inverse_transform(model.embedding_).shape
+    (1797, 64)
+    """
+
+    about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        beta: float = 0.5,
+        alpha: float | None = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+    ):
+        self.n_components = n_components
+        self.beta = beta
+        self.alpha = alpha
+        self.graph = graph
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Representation:
+        terms = build_terms("graph", graphs.graph, data)
+        L, (X, lam) = laplacian_sum(terms).tosparse(), of_unit_norm(data)
+        beta, xi = graph_weight(self.beta, self.alpha, lam, L)
+        own = [Term(beta / xi * t.coefficient, t.laplacian, t.degrees) for t in terms]
+        ones = np.ones(data.n)
+        eye, misfit = (
+            Structured(data.n, diag=ones),
+            Structured(data.n, factors=((X, np.full(data.d, -1.0)),), diag=ones),
+        )
+        A = own if beta == 1 else [*own, Term(1 - beta, misfit, eye)]
+        return Representation(A, eye, X, L, (lam, xi), beta, graph_terms=own)  # (2)
+
+    def _solve(self, F: Free, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Solution:
+        assert isinstance(problem, Representation)
+        X, beta, dtype = problem.X, problem.beta, data.X.dtype
+        if beta == 1:  # X takes no part, so that the eigenvalues crowd at 0
+            return super()._solve(F, data, problem, graphs, chosen)
+        L = (beta / problem.scales[1] * problem.L).astype(dtype)
+        share = dtype.type(1 - beta)  # a number in the precision of X, so that products stay in it
+        G = LinearOperator(
+            L.shape,
+            matvec=lambda v: share * (v - X @ (X.T @ v)) + L @ v,
+            matmat=lambda V: share * (V - X @ (X.T @ V)) + L @ V,
+            dtype=dtype,
+        )
+        # The terms of (2) have the largest eigenvalues 1 - beta and beta.
+        found = solve(G, None, self.n_components, deflate=np.ones((data.n, 1)), bound=1.0)
+        return found._replace(scale=1.0)
+
+    def _store(self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: Solution) -> None:
+        super()._store(data, F, problem, graphs, found)
+        assert isinstance(problem, Representation)
+        (lam, xi), beta = self.scales_, self.beta_ = problem.scales, problem.beta
+        self.alpha_ = np.inf if beta == 1 else beta / (1 - beta) * lam / xi
+        self._median_degree = float(np.median(problem.L.diagonal()))
+        mean, Q = data.mean(), self.embedding_.astype(np.float64)
+        blocks = [np.arange(rows.start, rows.stop) for rows in row_blocks(data.n, data.d)]
+        U = sum(Q[rows].T @ (data.rows_at(rows) - mean) for rows in blocks)
+        self.mean_, self.components_ = mean.astype(data.X.dtype), U.astype(data.X.dtype)
+        total = left = 0.0
+        for rows in blocks:
+            X = data.rows_at(rows) - mean
+            total, left = total + np.vdot(X, X), left + np.sum((X - Q[rows] @ U) ** 2)
+        self.reconstruction_error_ = float(np.sqrt(left / total))
+
+    def _extended(self, X: np.ndarray) -> np.ndarray:
+        if self.beta_ == 0:
+            return self._by_links(X, self._no_links(X.shape[0]))
+        return self._by_links(X, self._links(X))
+
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
+        """A new row of (2): ``((1 - b) + b d / xi - g) q = (1 - b) / lambda U'x + b / xi sum_j w_j q_j`` for eigenvalue g.
+
+        Where the factor on the left is near 0, the equation has a pole. There, and beyond it, q is the mean of those of the
+        neighbours.
+        """
+        beta, (lam, xi), Q = self.beta_, self.scales_, self.embedding_.astype(np.float64)
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        pulled = W @ Q
+        rows = (SparseData if sparse.issparse(X) else Data)(X.astype(np.float64))
+        by_x = rows.project(self.mean_, self.components_)
+        left = (1 - beta) + beta / xi * degrees[:, None] - self.eigenvalues_
+        typical = (1 - beta) + beta / xi * self._median_degree - self.eigenvalues_
+        safe = (typical > 0) & (left > NEAR_POLE * typical)
+        placed = ((1 - beta) / lam * by_x + beta / xi * pulled) / np.where(safe, left, 1.0)
+        means = pulled / np.where(degrees > 0, degrees, 1.0)[:, None]
+        return np.where(safe, placed, means)
+
+
+def graph_weight(beta: Any, alpha: Any, lam: float, L: sparse.csr_array, unit: float = 1.0) -> tuple[float, float]:
+    """``beta=``, or the one that ``alpha=``, in some unit, stands for, and xi: 1 where the graph does not attract."""
+    xi = largest_value(L) if L.nnz else 0.0
+    if not xi > 1e-12 * abs(L).max():
+        if beta if alpha is None else alpha:
+            raise ValueError("the graph draws no samples together; add one that does, such as KNN(5), or use beta=0")
+        xi = 1.0
+    if alpha is None:
+        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
+            raise ValueError(f"beta={beta!r} must be a number from 0 (PCA) to 1 (Laplacian eigenmaps)")
+        return float(beta), xi
+    pull = check_not_negative("alpha", alpha) * unit * xi
+    return 1 / (1 + lam / pull) if pull else 0.0, xi
+
+
+def of_unit_norm(data: Data) -> tuple[Array, float]:
+    """X less its mean, divided by its largest singular value, and the square of that value, lambda."""
+    entries = data.X.data if sparse.issparse(data.X) else data.X
+    # X is scaled first, since its squares may leave the range of its precision.
+    scale = 1 / (float(max(entries.max(initial=0.0), -entries.min(initial=0.0))) or 1.0)
+    X = _centred(data, scale)
+    A, n = (X, data.n) if data.n < data.d else (X.T, data.d)
+    gram = LinearOperator((n, n), matvec=lambda v: A @ (A.T @ v), matmat=lambda V: A @ (A.T @ V), dtype=data.X.dtype)
+    value = largest_value(gram)
+    if not value > 0:
+        raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
+    return _centred(data, scale * value**-0.5), value / scale**2
+
+
+def _centred(data: Data, scale: float) -> Array:
+    """X less its mean, times a number, as an operator in the precision of X.
+
+    It is copied only where it is so far from the origin that its products would lose digits.
+    """
+    X, mean, dtype = data.X, data.mean(), data.X.dtype
+    if sparse.issparse(X):
+        return scale * data.centred(mean)
+    m, few = mean.astype(dtype), X[:: 1 + data.n // 100]
+    if np.abs(m).max() > FAR_AWAY * np.abs(few - m).max():
+        return ((X - mean) * scale).astype(dtype)
+    return LinearOperator(
+        X.shape,
+        matvec=lambda v: scale * (X @ np.ravel(v) - m @ np.ravel(v)),
+        rmatvec=lambda u: scale * (X.T @ np.ravel(u) - m * np.sum(u)),
+        matmat=lambda V: scale * (X @ V - m @ V),
+        rmatmat=lambda U: scale * (X.T @ U - np.outer(m, U.sum(axis=0))),
+        dtype=dtype,
+    )
+
+
+class _Robust(_Representing):
+    """Minimises a sum of norms by augmented Lagrange multipliers. ``_weight`` says how much the graph counts."""
+
+    _takes_sparse: ClassVar[bool] = False  # errors are dense
+    _choices: ClassVar[dict[str, tuple]] = {"center": ("mean", "median")}
+
+    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
+        raise NotImplementedError
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return Problem(self._terms(data, graphs), identity(data.n))
+
+    def _solve(  # type: ignore[override]
+        self, F: Free, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings
+    ) -> _Multipliers:
+        k = self.n_components
+        check_count("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        if check_positive("rho", self.rho) <= 1:
+            raise ValueError(f"rho={self.rho!r} must be above 1, such as 1.02")
+        if k >= data.n:
+            raise ValueError(f"n_components={k} is more than {data.n} samples leave, {data.n - 1}; use fewer")
+        L = laplacian_sum(problem.minimise).tosparse()
+        centre = data.mean() if self.center == "mean" else np.median(data.X, axis=0).astype(np.float64)
+        X = data.X.astype(np.float64) - centre
+        mu = 1 / float(np.mean(np.linalg.norm(X, axis=1)))
+        state = _Multipliers(X, L, k, self._weight(X, L, mu), mu, centre, moves=self.center == "median")
+        while not state.violation <= self.tol and state.n_steps < self.max_iter:
+            state.step(state.mu * float(self.rho) if state.n_steps else mu)
+        if not state.violation <= self.tol:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} steps with a violation of {state.violation:.2g}, "
+                f"above tol={self.tol}; raise max_iter",
+                ConvergenceWarning,
+                stacklevel=caller_stacklevel(),
+            )
+        return state
+
+    def _store(  # type: ignore[override]
+        self, data: Data, F: Free, problem: Problem, graphs: GraphFacts, found: _Multipliers
+    ) -> None:
+        super()._store(data, F, problem, graphs, found.solution)
+        dtype, signs = data.X.dtype, np.sign(np.sum(found.Q * fix_signs(found.Q.T).T, axis=0))
+        self.mean_, self.alpha_ = (found.centre + found.offset).astype(dtype), found.alpha
+        self.components_, self.errors_ = (found.U * signs).T.astype(dtype), found.errors.astype(dtype)
+        self.n_iter_, self.violation_, self.objective_ = found.n_steps, found.violation, found.objective
+        self.reconstruction_error_ = found.reconstruction_error
+        # The steps stop before their eigenvectors are exact, so the certificate holds to the accuracy that they reached.
+        reached = max(self.certificate_.tolerance, float(self.tol), self.violation_)
+        self.certificate_ = replace(self.certificate_, tolerance=reached)
+
+    def _extended(self, X: np.ndarray) -> np.ndarray:
+        return self._by_links(X, self._links(X) if self.alpha_ else self._no_links(X.shape[0]))
+
+    def _by_links(self, X: np.ndarray, W: sparse.csr_array) -> np.ndarray:
+        """A new row minimises its own part of (1), by reweighting: ``|x - U q| + alpha sum_j w_j |q - q_j|^2``."""
+        U, Q = self.components_.astype(np.float64), self.embedding_.astype(np.float64)
+        x, degrees = X.astype(np.float64) - self.mean_, np.asarray(W.sum(axis=1)).ravel()
+        pulled, gram, k = 2 * self.alpha_ * (W @ Q), U @ U.T, len(U)
+        ridge = (2 * self.alpha_ * degrees + 1e-12 * np.trace(gram))[:, None, None] * np.eye(k)
+        least = 1e-9 * np.maximum(np.linalg.norm(x, axis=1), np.sqrt(np.trace(gram) / len(Q)))
+        weight = 1 / np.maximum(np.linalg.norm(x, axis=1), least)
+        for _ in range(50):
+            left = weight[:, None, None] * gram + ridge
+            q = np.linalg.solve(left, (weight[:, None] * (x @ U.T) + pulled)[..., None])[..., 0]
+            weight = 1 / np.maximum(np.linalg.norm(x - q @ U, axis=1), least)
+        return q
+
+
+class RobustGLPCA(_Robust):
+    r"""Robust graph-Laplacian PCA: :class:`GLPCA` that grossly corrupted samples do not turn.
+
+    .. math::
+        \min_{U, Q} \sum_i \|x_i - U q_i\| + \alpha \operatorname{tr}(Q^\top L Q)
+        \quad\text{subject to}\quad Q^\top Q = I                                                \tag{1}
+
+    for the centred X. The norms of the errors are added up, and not their squares, so that grossly corrupted samples keep
+    their corruption as an error and do not turn the others. It is solved by augmented Lagrange multipliers. Each step is a
+    :class:`GLPCA` of X less the errors found so far, which begins with the eigenvectors of the last step, and a shrinkage of
+    the errors [1]_.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LaplacianEigenmaps`.
+    beta : float, default=0.5
+        How much the graph counts, from 0 to below 1. It is converted once, to the alpha with which the first step is
+        ``GLPCA(beta)``.
+    alpha
+        As in :class:`GLPCA`.
+    graph
+        As in :class:`GLPCA`. The graph is built on X as given, with its corruption.
+    center : {"mean", "median"}, default="median"
+        What is subtracted from the samples. The mean of X follows corruption to one side. ``"median"`` begins with the median
+        of each feature and fits the centre with the rest, as the c of :math:`\|x_i - c - U q_i\|` in (1), so that corruption
+        does not move it.
+    rho : float, default=1.02
+        The factor by which the penalty of the multipliers grows per step. A larger one is faster and stops above the optimum:
+        from about 1.1 on the answer is close to PCA.
+    max_iter : int, default=1000
+        How many steps are taken at most. A warning says where they were not enough.
+    tol : float, default=1e-6
+        Stop when the errors and the residuals of the representation differ by this share of X.
+
+    Attributes
+    ----------
+    embedding_, components_
+        As in :class:`GLPCA`.
+    mean_ : ndarray of shape (n_features,)
+        The centre, which is subtracted from the samples; with ``center="median"``, the fitted one.
+    alpha_ : float
+        The weight of the graph in (1) that was used.
+    errors_ : ndarray of shape (n_samples, n_features)
+        What the representation leaves of each sample. Corrupted samples have long rows.
+    objective_ : float
+        The value of (1) at the end.
+    violation_ : float
+        How much errors and residuals differ at the end, as a share of X.
+    n_iter_ : int
+        How many steps were taken.
+    reconstruction_error_
+        As in :class:`GLPCA`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The eigenvalues of the matrix of the last step, in ascending order.
+    n_connected_components_, X_fit_, graph_, solver_
+        As in :class:`GLPCA`.
+    certificate_
+        As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
+    n_features_in_, feature_names_in_
+        As in :class:`GLPCA`.
+
+    References
+    ----------
+    .. [1] B. Jiang, C. Ding, B. Luo and J. Tang, "Graph-Laplacian PCA: closed-form solution and robustness", CVPR 2013, with
+       the multiplier that its eq. 18 leaves out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import RobustGLPCA
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 20))
+    >>> X[:10] += 10 * rng.standard_normal((10, 20))
+    >>> model = RobustGLPCA(2, beta=0.1).fit(X)
+    >>> bool((np.linalg.norm(model.errors_[:10], axis=1) > 10).all())
+    True
+    """
+
+    about = About("representation", "GLPCA's, with norms in the place of squares", "I")
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        beta: float = 0.5,
+        alpha: float | None = None,
+        graph: Graph | int | str | ArrayLike | None = None,
+        center: str = "median",
+        rho: float = 1.02,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+    ):
+        self.n_components = n_components
+        self.beta = beta
+        self.alpha = alpha
+        self.graph = graph
+        self.center = center
+        self.rho = rho
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
+        """The alpha of (1) for which the first step is GLPCA(beta)."""
+        lam = of_unit_norm(Data(X))[1]
+        beta, xi = graph_weight(self.beta, self.alpha, lam, L, 2 / mu)
+        if beta == 1:
+            weight = f"beta={self.beta}" if self.alpha is None else f"alpha={self.alpha}"
+            raise ValueError(f"{weight} leaves nothing of X to represent robustly; use LaplacianEigenmaps, or less")
+        return mu / 2 * beta / (1 - beta) * lam / xi if self.alpha is None else float(self.alpha)
+
+
+class _Multipliers:
+    """The state of the augmented Lagrangian: rows of X = offset + Q Uᵀ + E, multipliers C, and the last eigenvectors.
+
+    E and C are multiples of the same rows a: eq. 21 is ``E = s a``, and with it eq. 22 is ``C = -mu (1 - s) a``. Where the
+    centre ``moves``, the offset is fitted together with U. It is the coefficient of the constant vector, which Q never holds.
+    """
+
+    def __init__(
+        self, X: np.ndarray, L: sparse.csr_array, k: int, alpha: float, mu: float, centre: np.ndarray, moves: bool
+    ):
+        self.X, self.L, self.alpha, self.centre, self.moves = X, L, alpha, centre, moves
+        self.offset = np.zeros(X.shape[1])
+        self.a, self.s, self.mu = np.zeros_like(X), np.ones((len(X), 1)), mu
+        self.Q = self._solved(self._matrix(X, mu), k).vectors
+        self.size = np.linalg.norm(X)
+        self.violation, self.n_steps = np.inf, 0
+
+    def step(self, mu: float) -> None:
+        multiplier = -self.mu / mu * (1 - self.s)  # C / mu = multiplier a
+        A = self.X - (self.s + multiplier) * self.a  # eq. 18, with the multiplier
+        if self.moves:
+            self.offset = A.mean(axis=0)
+            A -= self.offset
+        self.represented = A
+        self._rotate(self._matrix(A, mu))
+        self.U = A.T @ self.Q
+        residual = self.residual
+        self.a = residual - multiplier * self.a
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.a, self.a))[:, None]
+        self.s = np.maximum(1 - 1 / (mu * np.maximum(lengths, 1e-300)), 0)  # eq. 21
+        self.violation = float(np.linalg.norm(self.errors - residual) / self.size)
+        self.mu = mu
+        self.n_steps += 1
+
+    @property
+    def residual(self) -> np.ndarray:
+        return self.X - self.offset - self.Q @ self.U.T
+
+    @property
+    def errors(self) -> np.ndarray:
+        return self.s * self.a
+
+    def _matrix(self, A: np.ndarray, mu: float) -> Callable[[np.ndarray], np.ndarray]:
+        """The products of ``A Aᵀ - 2 alpha / mu L``."""
+        return lambda V: A @ (A.T @ V) - 2 * self.alpha / mu * (self.L @ V)
+
+    def _solved(self, apply: Callable[[np.ndarray], np.ndarray], k: int) -> Solution:
+        """The largest k eigenpairs of the matrix without the constant, with the signs of what is minimised."""
+        return solve(self._minimised(apply), None, k, deflate=np.ones((len(self.X), 1)), bound=0.0)
+
+    def _minimised(self, apply: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
+        n = len(self.X)
+        return LinearOperator((n, n), matvec=lambda V: -apply(V), matmat=lambda V: -apply(V), dtype=np.float64)
+
+    @property
+    def solution(self) -> Solution:
+        """The eigenvectors, and the problem of the last step."""
+        n, A = len(self.X), self.represented
+        matrix = self._minimised(self._matrix(A, self.mu))
+        scale = max(estimate_norm(lambda V: A @ (A.T @ V), n), estimate_norm(matrix.__matmul__, n))
+        constant = np.full((n, 1), n**-0.5)
+        return Solution(self.values, self.Q, n - 1, "alm", matrix, deflated=constant, scale=scale)
+
+    def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Improve the eigenvectors within the space that they span together with two more products, without the constant."""
+        n, k = self.Q.shape
+        if 3 * k + ROOM > n:  # that space would be nearly the whole space
+            found = self._solved(apply, k)
+            self.Q, self.values = found.vectors, found.values
+            return
+        basis, image = self.Q, apply(self.Q)
+        for _ in range(2):
+            new = image[:, -k:]
+            for _ in range(2):  # one pass leaves rounding, which matters near the end
+                new = new - basis @ (basis.T @ new)
+                new = np.linalg.qr(new - new.mean(axis=0))[0]
+            basis, image = np.hstack([basis, new]), np.hstack([image, apply(new)])
+        values, vectors = np.linalg.eigh(basis.T @ image)
+        self.Q, self.values = basis @ vectors[:, ::-1][:, :k], -values[::-1][:k]
+
+    @property
+    def objective(self) -> float:
+        return float(np.linalg.norm(self.residual, axis=1).sum() + self.alpha * np.sum(self.Q * (self.L @ self.Q)))
+
+    @property
+    def reconstruction_error(self) -> float:
+        return float(np.linalg.norm(self.residual) / np.linalg.norm(self.X - self.offset))
+
+
+class L21PCA(_Robust):
+    r"""PCA that grossly corrupted samples do not turn: :class:`RobustGLPCA` without a graph.
+
+    .. math:: \min_{U, Q} \sum_i \|x_i - U q_i\| \quad\text{subject to}\quad Q^\top Q = I                 \tag{1}
+
+    The norms of the errors are added up, and not their squares, as PCA does [1]_.
+
+    Parameters
+    ----------
+    n_components
+        As in :class:`LaplacianEigenmaps`.
+    center, rho, max_iter, tol
+        As in :class:`RobustGLPCA`.
+
+    Attributes
+    ----------
+    embedding_, components_, mean_, errors_, objective_, violation_, n_iter_, reconstruction_error_, eigenvalues_
+        As in :class:`RobustGLPCA`.
+    alpha_ : float
+        Always 0: there is no graph.
+    graph_ : Graph
+        Always ``Empty()``: there is no graph.
+    n_connected_components_ : int
+        The number of samples, none of which is linked to another.
+    X_fit_, solver_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`RobustGLPCA`.
+
+    References
+    ----------
+    .. [1] B. Jiang, C. Ding, B. Luo and J. Tang, "Graph-Laplacian PCA: closed-form solution and robustness", CVPR 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lapwing import L21PCA
+    >>> L21PCA(5).fit_transform(load_digits().data).shape
+    (1797, 5)
+    """
+
+    about = About("representation", "PCA's, with norms in the place of squares", "I")
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        center: str = "median",
+        rho: float = 1.02,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+    ):
+        self.n_components = n_components
+        self.center = center
+        self.rho = rho
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        """The graph without links."""
+        return Empty()
+
+    def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
+        return Problem(graphs.graph.terms(data), identity(data.n))
+
+    def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
+        return 0.0
