@@ -250,10 +250,8 @@ class Data:
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         """``(X - about)ᵀ M (X - about)`` over the samples. With :meth:`nearest` the only place where rows meet n x n matrices."""
-        total, wide = (
-            np.zeros((self.d, self.d)),
-            any(2 * U.shape[1] > self.n or isinstance(U, LinearOperator) for U, _ in M.factors),
-        )
+        total = np.zeros((self.d, self.d))
+        wide = any(2 * U.shape[1] > self.n or isinstance(U, LinearOperator) for U, _ in M.factors)
         thin = M.sparse is None and M.rest is None and not wide
         if thin and about is self._mean and self.n >= self.d and M.diag is not None and not np.ptp(M.diag):
             total, M = M.diag[0] * self.gram(about), replace(M, diag=None)

@@ -51,7 +51,7 @@ class Summary(Data):
         return Summary((self.X - about) @ N, self.y, self.weights, within, self.dtype)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
-        total = super().form(M, about)
+        total = Data(self.X, weights=self.weights).form(M, about)  # of the groups as they stand
         for rows, W in self.within if M.diag is not None else ():
             each = np.asarray(M.diag)[rows]  # what each sample of a group has on the diagonal
             if np.ptp(each) > 1e-12 * np.abs(each).max():

@@ -13,6 +13,7 @@ from ..graphs import KNN, Graph, SameClass
 from ..operators import diagonal
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector
+from ..summary import Summary
 from .about import About
 from .discriminant import OfClasses
 from .locality import NEIGHBORS
@@ -179,13 +180,17 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
     def _scores(self, data: Data, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         mean, n = data.mean((data.classes >= 0).astype(np.float64)), data.class_sizes.sum()
         between, within = np.zeros((2, data.d))
+        summed = isinstance(data, Summary)
         for rows in _groups(data.classes):
-            own = type(data)(data.X[rows], weights=None if data.weights is None else data.weights[rows])
+            kind = Data if summed else type(data)
+            own = kind(data.X[rows], weights=None if data.weights is None else data.weights[rows])
             between += own.size / n * (own.mean() - mean) ** 2
             within += own.spread(own.mean(), np.full(own.n, 1 / n))
+        if summed:  # the rows are class means, and L of the class graph gives the scatter about them
+            within = data.form_diagonal(laplacian_sum(problem.minimise), mean) / n
         squares = between + within + mean**2
-        varying = ~negligible(between + within, squares, data.X.dtype)
-        spread = varying & ~negligible(within, squares, data.X.dtype)
+        varying = ~negligible(between + within, squares, data.dtype)
+        spread = varying & ~negligible(within, squares, data.dtype)
         return np.divide(between, within, out=np.where(varying, np.inf, 0.0), where=spread), varying  # (1)
 
 
