@@ -84,7 +84,7 @@ class TestRule:
         check(X, metric=metric, make=sparse.csr_array)
         check(X, labels(X, 3), metric=metric, among="same_class", make=sparse.csr_array)
 
-    @pytest.mark.parametrize("scale", [1e-150, 1e150])
+    @pytest.mark.parametrize("scale", [1e-100, 1e100])
     def test_any_scale(self, scale):
         X = DATA["random"]
         found = rule.as_sets(find(Rows(X * scale), Search(K)))
@@ -247,18 +247,10 @@ class TestProgress:
 
     @pytest.mark.usefixtures("terminal")
     @pytest.mark.parametrize("queries", [None, 2500])
-    def test_a_short_search_does_not_say_how_long_it_takes(self, queries, capsys):
-        find(Rows(self.X), Search(K, queries=queries))
-        assert "rows: about" not in capsys.readouterr().err
-
-    @pytest.mark.usefixtures("terminal")
-    @pytest.mark.parametrize("queries", [None, 2500])
-    def test_a_long_search_says_how_long_it_takes(self, queries, monkeypatch, capsys):
-        monkeypatch.setattr(_tiles, "LONG", 0.0)
+    def test_a_long_search_shows_the_time_that_is_left(self, queries, monkeypatch, capsys):
         monkeypatch.setattr(_tiles, "TILE", 64)
         find(Rows(self.X), Search(K, queries=queries))
         said = capsys.readouterr().err
-        assert f"searching for the neighbours of {queries or 3000:,} rows: about " in said
         shown = [int(n.replace(",", "")) for n in re.findall(rf"([\d,]+) of {queries or 3000:,} rows, ", said)]
         assert shown == sorted(shown)
         assert shown[-1] == (queries or 3000)
