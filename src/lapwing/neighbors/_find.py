@@ -328,9 +328,6 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         d[found == queries[:, None]] = np.inf
         order = np.argsort(d, axis=1, kind="stable")[:, : k + 1]
         d, found = np.take_along_axis(d, order, axis=1), np.take_along_axis(found, order, axis=1)
-    rows = np.repeat(queries, k)
-    if not searched.is_kept(rows, found[:, :k].ravel(), d[:, :k].ravel()):
-        return Edges.joined([]), queries, np.full(queries.size, np.inf)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
     found, d, rows = found[clear, :k], d[clear, :k], np.repeat(queries[clear], k)
