@@ -14,11 +14,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ._validation import check_in_memory, equal_within, of_numbers
-from .maps import Deviations, DividedMap, SparseMap, as_map, in_range, is_far, weighted, weighted_mean
-from .operators import OUT_OF_RANGE, Array, canonical, row_blocks
+from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
+from .operators import Array, canonical, row_blocks
 
 LOST = 1e-3  # squared distances below this share of the rows' squared lengths have lost digits where products gave them
-LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
 
 # A function from the deviations of columns (of all rows, or of a few) to what the columns are divided by; None for no division.
 Units = Callable[[Callable[[bool], Deviations]], np.ndarray | None]
@@ -185,16 +184,8 @@ class Rows:
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        """The squared lengths of the rows of :attr:`centred`; infinite where they leave the range of floating point."""
-        with np.errstate(over="ignore"):
-            return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
-
-    def require_squares(self, dtype: Any = np.float64) -> None:
-        """Raise where the squared lengths of the rows leave the range of a type, so that distances have no digits."""
-        with np.errstate(over="ignore"):
-            squares = np.sum(self.norms**2)
-        if self.norms.any() and not in_range(dtype, squares):
-            raise ValueError(OUT_OF_RANGE)
+        """The squared lengths of the rows of :attr:`centred`."""
+        return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         """The squared Euclidean distances of some rows from each other."""
@@ -345,29 +336,12 @@ def divided(X: Array, scale: np.ndarray) -> Array:
 
 
 def lengths(X: Array) -> np.ndarray:
-    """The Euclidean lengths of the rows in float64, also where their squares leave its range."""
-    with np.errstate(over="ignore"):
-        squares = row_sums(X, X)
-    found = np.sqrt(squares)
-    extreme = np.flatnonzero(~((squares > LEAST_SQUARE) & (squares < np.inf)))
-    if extreme.size:
-        rows = X[extreme].astype(np.float64)
-        largest = abs(rows).max(axis=1)
-        exponents = np.frexp(largest.toarray().ravel() if sparse.issparse(largest) else largest)[1]
-        scaled = _scaled(rows, -exponents)
-        found[extreme] = np.ldexp(np.sqrt(row_sums(scaled, scaled)), exponents)
-    return found
-
-
-def _scaled(X: Array, exponents: np.ndarray) -> Array:
-    """Each row times a power of two."""
-    if not sparse.issparse(X):
-        return np.ldexp(X, exponents[:, None])
-    return sparse.csr_array((np.ldexp(X.data, np.repeat(exponents, np.diff(X.indptr))), X.indices, X.indptr), X.shape)
+    """The Euclidean lengths of the rows in float64."""
+    return np.sqrt(row_sums(X, X))
 
 
 def unit_rows(X: Array, norms: np.ndarray | None = None) -> Array:
-    """Rows scaled to length 1, in the type of X, whatever their length was. Zero rows stay zero."""
+    """Rows scaled to length 1, in the type of X. Zero rows stay zero."""
     norms = lengths(X) if norms is None else norms
     if norms.size and np.abs(norms - 1).max() <= 4 * np.finfo(X.dtype).eps:
         return X

@@ -18,7 +18,7 @@ from ..operators import Structured
 from ._device import DeviceMap
 from ._free import FreeMap
 from ._kernel import ON_DEVICES, Kernel, KernelMap
-from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, in_range, is_far, rounding
+from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, is_far, rounding
 from ._moments import ClassMoments, ColumnSums, Moments, Rest
 from ._preprojection import Preprojection
 from ._sparse import SparseMap
@@ -50,7 +50,6 @@ __all__ = [
     "TensorMap",
     "as_map",
     "form",
-    "in_range",
     "is_far",
     "multiplied",
     "rounding",

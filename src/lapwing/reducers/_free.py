@@ -258,7 +258,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 def _check_features(data: Rows) -> None:
     if data.F.is_constant:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-    data.require_squares(data.X.dtype)
 
 
 def _searches_features(graph: Any) -> bool:
