@@ -20,7 +20,7 @@ from ..operators import Array
 from ..reducers import LinearReducer, Reducer
 from ..rows import Rows
 from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
-from ._data import Fold
+from ._folds import Fold
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
 SHOWN = (2, 3)  # the numbers of dimensions of the pictures
