@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ._validation import check_in_memory, equal_within, of_numbers
-from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted, weighted_mean
+from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted
 from .operators import Array, canonical, row_blocks
 
 LOST = 1e-3  # squared distances below this share of the rows' squared lengths have lost digits where products gave them
@@ -162,7 +162,7 @@ class Rows:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        return self.F.plain_mean if self.n_fitted == self.n else weighted_mean(self.X[: self.n_fitted])
+        return self.F.plain_mean if self.n_fitted == self.n else as_map(self.X[: self.n_fitted]).mean()
 
     @cached_property
     def centred(self) -> Array:
@@ -180,7 +180,7 @@ class Rows:
     @cached_property
     def centred_mean(self) -> np.ndarray:
         """The mean of the rows of :attr:`centred`."""
-        return self.mean if self.centred is self.X else weighted_mean(self.centred[: self.n_fitted])
+        return self.mean if self.centred is self.X else as_map(self.centred[: self.n_fitted]).mean()
 
     @cached_property
     def squared_norms(self) -> np.ndarray:

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import oracles as o
 import pytest
+from helpers import form
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -33,7 +34,6 @@ from lapwing import (
 )
 from lapwing.clustering import NormalizedCut
 from lapwing.graphs import KNN, Graph, Precomputed, SameClass, TangentAlignment
-from lapwing.maps import form
 from lapwing.problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
 from lapwing.reducers import FeatureSelector, FreeReducer, KernelReducer, LinearReducer, MultilinearReducer, Reducer
 

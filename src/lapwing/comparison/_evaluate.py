@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 from ..graphs import Graph, Reconstruction
 from ..operators import Array
 from ..reducers import UnitsWarning
-from ..selection import is_automatic, reducer_of
-from ._candidates import Candidate, has_the_usual_fit
+from ..selection import is_automatic, reducer_of, serving
+from ._candidates import SHOWN, Candidate, has_the_usual_fit
 from ._folds import Fold
 from ._scores import Judge
 
@@ -59,13 +59,13 @@ def _projections(
     candidate: Candidate, group: list[int], given: tuple[Any, ...], X_train: Array, X_test: Array
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """The rows in each number of dimensions of a group: the first coordinates of the largest fit that serves it."""
-    models = candidate.fitted(group, lambda model: model.fit(*given))
-    seen: dict[int, tuple[np.ndarray, ...]] = {}
+    automatic = is_automatic(reducer_of(candidate.at(group[-1])))
+    models = serving(lambda d: candidate.at(d).fit(*given), group, automatic)
+    seen: dict[int, list[np.ndarray]] = {}
     for d in group:
-        model = models[d]
-        if id(model) not in seen:
-            seen[id(model)] = tuple(np.asarray(model.transform(rows)) for rows in (X_train, X_test))
-        Z_train, Z_test = seen[id(model)]
+        if id(models[d]) not in seen:
+            seen[id(models[d])] = [np.asarray(models[d].transform(rows)) for rows in (X_train, X_test)]
+        Z_train, Z_test = seen[id(models[d])]
         yield d, Z_train[:, :d], Z_test[:, :d]
 
 
@@ -94,7 +94,7 @@ def fit_whole(candidate: Candidate, chosen: int, X: Array, labels: np.ndarray | 
 
 
 def _whole(candidate: Candidate, chosen: int, X: Array, labels: np.ndarray | None) -> Whole:
-    shown = candidate.shown
+    shown = [d for d in SHOWN if d <= candidate.most] or [1]  # the numbers of dimensions of its pictures
     largest = {d: group[-1] for group in candidate.groups(sorted({*candidate.dimensions, *shown})) for d in group}
     if is_automatic(reducer_of(candidate.at(chosen))):
         largest = {d: d for d in largest}  # it is not known which of them share their directions

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from ..devices import is_tensor
-from ..operators import Structured
 from ._device import DeviceMap
 from ._free import FreeMap
 from ._kernel import ON_DEVICES, Kernel, KernelMap
@@ -49,12 +47,10 @@ __all__ = [
     "SummaryMap",
     "TensorMap",
     "as_map",
-    "form",
     "is_far",
     "multiplied",
     "rounding",
     "weighted",
-    "weighted_mean",
 ]
 
 
@@ -65,13 +61,3 @@ def as_map(X: Any) -> Map:
     if is_tensor(X):
         return DeviceMap(X)
     return SparseMap(X) if sparse.issparse(X) else DenseMap(X)
-
-
-def form(M: Structured, F: Any, shift: np.ndarray | None = None) -> np.ndarray:
-    """``(F - shift)ᵀ M (F - shift)``, in float64; F is (n, p), dense or sparse."""
-    return as_map(F).forms([M], shift)[0]
-
-
-def weighted_mean(X: Any, weights: np.ndarray | None = None) -> np.ndarray:
-    """The mean of the rows under ``weights`` (plain when None), accumulated in float64."""
-    return as_map(X).mean(weights)
