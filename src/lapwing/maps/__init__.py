@@ -2,8 +2,8 @@
 
 There is one class per kind of rows. :class:`DenseMap`, :class:`SparseMap`, :class:`SummaryMap` (rows in blocks),
 :class:`KernelMap` and :class:`DeviceMap` (tensors) share the protocol of :class:`Map`. So do the maps that :func:`weighted`
-makes of rows that stand for several samples each. :class:`FreeMap` is the identity, and :class:`TensorMap` takes images. This
-package alone decides where rows are centred, how more columns than rows are handled, and where sparse rows stay sparse.
+makes of rows that stand for several samples each. :class:`TensorMap` takes images. This package alone decides where rows are
+centred, how more columns than rows are handled, and where sparse rows stay sparse.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from scipy import sparse
 
 from ..devices import is_tensor
 from ._device import DeviceMap
-from ._free import FreeMap
 from ._kernel import ON_DEVICES, Kernel, KernelMap
 from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, is_far, rounding
 from ._moments import ClassMoments, ColumnSums, Moments, Rest
@@ -35,7 +34,6 @@ __all__ = [
     "DeviceMap",
     "DeviceTensorMap",
     "DividedMap",
-    "FreeMap",
     "Kernel",
     "KernelMap",
     "Map",
