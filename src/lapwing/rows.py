@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -156,11 +156,6 @@ class Rows:
         return unit_rows(self.X, self.norms)
 
     @cached_property
-    def row_gram(self) -> np.ndarray:
-        """The Gram matrix of the centred rows, for X with fewer rows than columns. The search and the projection share it."""
-        return self.F.row_gram
-
-    @cached_property
     def mean(self) -> np.ndarray:
         return self.F.plain_mean if self.n_fitted == self.n else as_map(self.X[: self.n_fitted]).mean()
 
@@ -192,7 +187,7 @@ class Rows:
         centred = self.centred[rows]
         squared, squares = euclidean_distances(centred, squared=True).astype(np.float64), lengths(centred) ** 2
         i, j = np.nonzero(np.triu(squared < LOST * (squares[:, None] + squares), 1))
-        squared[i, j] = squared[j, i] = _squared_differences(self.X, rows[i], rows[j])
+        squared[i, j] = squared[j, i] = _of_pairs(self.X, rows[i], rows[j], lambda a, b: row_sums(d := a - b, d))
         return squared
 
     def require_nonzero_rows(self, why: str) -> None:
@@ -205,36 +200,21 @@ class Rows:
 
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """The inner products of pairs of rows of X, without an (edges, features) array."""
-        return _dots(self.X, rows, cols)
+        return _of_pairs(self.X, rows, cols, row_sums)
 
     def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Cosines of the angles between pairs of rows of X."""
-        products = np.empty(rows.size)
-        for block, a, b in _pairs(self.X, rows, cols):
-            products[block] = row_sums(unit_rows(a), unit_rows(b))
-        return products
+        return _of_pairs(self.X, rows, cols, lambda a, b: row_sums(unit_rows(a), unit_rows(b)))
 
 
-def _pairs(X: Array, rows: np.ndarray, cols: np.ndarray) -> Iterator[tuple[slice, Array, Array]]:
-    """The rows of each pair in float64, some pairs at a time."""
-    for block in row_blocks(rows.size, 2 * row_width(X)):
-        yield block, X[rows[block]].astype(np.float64), X[cols[block]].astype(np.float64)
-
-
-def _dots(X: Array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    products = np.empty(rows.size)
-    for block, a, b in _pairs(X, rows, cols):
-        products[block] = row_sums(a, b)
-    return products
-
-
-def _squared_differences(X: Array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """The squared distances of pairs of rows of X."""
-    squared = np.empty(rows.size)
-    for block, a, b in _pairs(X, rows, cols):
-        apart = a - b
-        squared[block] = row_sums(apart, apart)
-    return squared
+def _of_pairs(
+    X: Array, rows: np.ndarray, cols: np.ndarray, product: Callable[[Array, Array], np.ndarray]
+) -> np.ndarray:
+    """A number for each pair of rows of X, which are read in float64, some pairs at a time."""
+    found = np.empty(rows.size)
+    for part in row_blocks(rows.size, 2 * row_width(X)):
+        found[part] = product(X[rows[part]].astype(np.float64), X[cols[part]].astype(np.float64))
+    return found
 
 
 class DividedRows(Rows):

@@ -190,8 +190,8 @@ def _euclidean_space(data: Rows) -> Space:
     if is_dense and X.shape[1] <= TREE_DIMENSIONS:
         return Space(X, "euclidean", algorithm="kd_tree")
     if is_dense and data.n < X.shape[1] and data.n == data.n_fitted <= GRAM_LIMIT:
-        distances = data.once(("distances", "gram"), lambda: kernel_distances(data.row_gram))
-        return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(data.row_gram), features=X)
+        distances = data.once(("distances", "gram"), lambda: kernel_distances(data.F.row_gram))
+        return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(data.F.row_gram), features=X)
     rounding = max(ROUNDING, 32 * float(np.finfo(X.dtype).eps)) if X.dtype == np.float32 else ROUNDING
     return Space(data.centred, "euclidean", rounding=rounding * data.squared_norms, features=X)
 
