@@ -193,7 +193,8 @@ def _euclidean_space(data: Rows) -> Space:
         distances = data.once(("distances", "gram"), lambda: kernel_distances(data.F.row_gram))
         return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(data.F.row_gram), features=X)
     rounding = max(ROUNDING, 32 * float(np.finfo(X.dtype).eps)) if X.dtype == np.float32 else ROUNDING
-    return Space(data.centred, "euclidean", rounding=rounding * data.squared_norms, features=X)
+    # In float64, since scikit-learn's distances have the type of the rows, and squares of 1e-25 are 0 in float32.
+    return Space(in_double(data.centred), "euclidean", rounding=rounding * data.squared_norms, features=X)
 
 
 def _kernel_space(data: Rows, metric: Any, metric_params: dict | None) -> Space:
