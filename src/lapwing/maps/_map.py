@@ -442,7 +442,8 @@ class Map:
         plain = self.plain_mean
         C, *forms = self.forms([identity(self.shape[0]), *matrices], plain)
         self.plain_scatter = C
-        _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
+        floor = self._rounding(C, plain)  # raises where C is not finite
+        _, N, spectrum = leading(*np.linalg.eigh(C), floor, preprojection.count)
         forms = [N.T @ M @ N for M in forms]
         # The last form, the constraint, is about another mean; the other forms do not depend on the mean.
         if centre.weights is not None:
