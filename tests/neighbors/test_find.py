@@ -16,7 +16,6 @@ from lapwing.neighbors import (
     Search,
     _find,
     _nearest,
-    _spaces,
     distances_among,
     find,
     find_fitted,
@@ -278,7 +277,7 @@ SCALES = [(np.float32, 1e-7), (np.float32, 1e-30), (np.float32, 1e30), (np.float
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(("dtype", "scale"), [*SCALES, (np.float64, 1e-200), (np.float64, 1e200)])
+@pytest.mark.parametrize(("dtype", "scale"), [*SCALES, (np.float64, 1e100)])
 @pytest.mark.parametrize("options", [{}, {"queries": 30}, {"among": "same_class"}], ids=str)
 def test_angles_of_rows_of_any_length(dtype, scale, make, options):
     rng = np.random.RandomState(0)
@@ -295,13 +294,6 @@ def test_angles_of_rows_of_any_length(dtype, scale, make, options):
         graph = KNN(K, metric="cosine", weights=weights, **options)
         W, V = (graph.adjacency(Rows(make(rows), y)).toarray() for rows in (X, ordinary))
         np.testing.assert_allclose(W, V, rtol=1e-5)
-
-
-def test_distances_whose_squares_vanish():
-    X = np.random.RandomState(0).rand(60, 20)
-    for options in ({}, {"queries": 30}):
-        found = searched(X * 1e-200, **options)
-        assert found == {i: own for i, own in rule.neighbors(X, K).items() if i in found}
 
 
 def test_equal_searches_run_once_and_halves_share_them(monkeypatch):
@@ -358,19 +350,6 @@ def test_sparse_matrices_of_distances(is_stored):
     given.eliminate_zeros()
     with pytest.raises(ValueError, match=r't="half-median" needs the distances of all pairs.*t="auto"'):
         KNN(2, metric="precomputed", t="half-median").build(given)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_distances_that_another_program_rounds_are_seen(metric):
-    """As one that stands in for scikit-learn may, which computes in single precision."""
-    X = np.random.RandomState(0).rand(60, 20)
-    searched = _spaces.space(Rows(X), metric)
-    rows, cols = np.arange(60), (np.arange(60) + 1) % 60
-    exact = searched.measured(rows, cols)
-    assert searched.is_kept(rows, cols, exact)
-    assert not searched.is_kept(rows, cols, exact.astype(np.float32))
-    assert not searched.is_kept(rows, cols, exact * (1 + 1e-5))
-    assert _spaces.space(Rows(X), "manhattan").is_kept(rows, cols, 2 * exact)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])

@@ -3,6 +3,7 @@
 import dask.array as dask_array
 import numpy as np
 import pytest
+from helpers import form
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import clone
@@ -29,7 +30,6 @@ from lapwing import (
     TangentialMaps,
 )
 from lapwing.graphs import KNN, CodingLength, OtherClass, Reconstruction, Repulsion, SameClass
-from lapwing.maps import form
 from lapwing.neighbors import find
 from lapwing.rows import Rows
 

@@ -11,7 +11,7 @@ from .._validation import check_choice
 from ..graphs import KNN, Graph, SameClass
 from ..maps import Map, as_map
 from ..neighbors import BlockRows
-from ..operators import OUT_OF_RANGE, diagonal
+from ..operators import diagonal
 from ..problem import Problem, degree_sum, laplacian_sum
 from ..reducers import FeatureSelector, Graphs, on_halves
 from ..rows import Rows
@@ -150,7 +150,7 @@ def _laplacian_scores(F: Map, problem: Problem) -> tuple[np.ndarray, np.ndarray]
     shares = degrees / F.total(degrees)
     mean = F.mean(shares)
     variance = F.spread(mean, shares)
-    varying = ~_negligible(variance, _mean_squares(F, mean, variance, shares), F.dtype)
+    varying = ~_negligible(variance, variance + mean**2, F.dtype)
     attraction = F.form_diagonal(laplacian_sum(problem.minimise), mean) / F.total(degrees)
     return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 
@@ -217,7 +217,7 @@ class FisherScore(FeatureSelector):
             within = F.form_diagonal(laplacian_sum(problem.minimise), mean) / data.class_sizes.sum()
         else:
             between, within = _variances(data, mean, shares)
-        squares = _mean_squares(F, mean, between + within, shares)
+        squares = between + within + mean**2
         varying = ~_negligible(between + within, squares, F.dtype)
         scores = np.where(varying, np.inf, 0.0)
         spread = varying & ~_negligible(within, squares, F.dtype)
@@ -251,12 +251,3 @@ def _groups(classes: np.ndarray) -> list[np.ndarray]:
 def _negligible(variance: np.ndarray, squares: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Whether the variance may be nothing but the rounding of data with this mean square."""
     return variance <= (2 * float(np.finfo(dtype).eps)) ** 2 * squares
-
-
-def _mean_squares(F: Map, mean: np.ndarray, variance: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The mean square of each column, from its mean and its variance. Raise where it leaves the range of floating point."""
-    squares = variance + mean**2
-    low = np.flatnonzero(squares < 1e-280)
-    if not np.isfinite(squares).all() or not F.is_zero(low, np.flatnonzero(weights)):
-        raise ValueError(OUT_OF_RANGE)
-    return squares
