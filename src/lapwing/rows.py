@@ -55,7 +55,6 @@ class Rows:
         self.n: int = X.shape[0]
         self.n_samples = self.n  # how many samples the rows stand for
         self.n_fitted = self.n if n_fitted is None else n_fitted  # the rows after these are new
-        self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
         self._kept: dict[Hashable, Any] = {}
 
     @classmethod
@@ -88,10 +87,7 @@ class Rows:
         return self.X
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives, computed once and kept under ``key``.
-
-        Both halves of the links share it, so it must depend on the rows alone.
-        """
+        """What ``make`` gives, computed once and kept under ``key``."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -111,17 +107,6 @@ class Rows:
         rows.weights, rows.kept, rows.n_samples = weights, kept, weights.sum()
         rows.counts = np.ceil(weights)  # when linked samples are counted, a part of a sample counts as one
         return rows
-
-    def halves(self) -> list[Rows]:
-        """Two copies of these rows, each with one half of the links of every sampled search."""
-        halves = [copy(self), copy(self)]
-        for i, half in enumerate(halves):
-            half.half = i
-        return halves
-
-    @property
-    def is_half(self) -> bool:
-        return self.half is not None
 
     @cached_property
     def classes(self) -> np.ndarray:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
+from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._validation import OUT_OF_RANGE
@@ -21,6 +21,7 @@ PILOT = 1000  # The mean of this many rows is subtracted before sums are taken, 
 # Where X is farther from the origin than this many times its spread, rows are centred before they are multiplied.
 FAR = 100.0
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
+LARGE = 1500  # from this many rows of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in this many directions are asked for
 SHORT = 1e-3  # The squares of a direction shorter than this share of the longest one have lost six digits or more.
 MOST_LINKED = 0.75  # where up to this share of the rows has links, the other rows are left out of the forms
@@ -343,6 +344,10 @@ class Map:
 
     def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
         """The largest eigenpairs of the smaller Gram matrix. The one about the mean is decomposed only once."""
+        if about is self.plain_mean and min(self.shape) >= LARGE and not preprojection.is_whole:
+            gram = self.smaller_gram
+            floor = self._rounding(gram, about)
+            return leading(np.linalg.eigvalsh(gram), partial(_last_vectors, gram), floor, preprojection.count)
         if about is self.plain_mean:
             values, vectors, floor = self._decomposed
         else:
@@ -465,15 +470,21 @@ def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None
     return np.flatnonzero(seen) if seen.mean() < MOST_LINKED else None
 
 
-def leading(values: np.ndarray, vectors: np.ndarray, floor: float, count: Count) -> Leading:
+def _last_vectors(gram: np.ndarray, p: int) -> np.ndarray:
+    """The eigenvectors of the p largest eigenvalues, which are ascending."""
+    return eigh(gram, subset_by_index=[len(gram) - p, len(gram) - 1])[1]
+
+
+def leading(values: np.ndarray, vectors: Any, floor: float, count: Count) -> Leading:
     """The largest eigenvalues of a Gram matrix, descending, and their eigenvectors, as many as ``count`` says; and all values.
 
-    ``values`` are ascending, and ``vectors`` are their eigenvectors in columns.
+    ``values`` are ascending. ``vectors`` are their eigenvectors in columns, or a function that finds those of the p largest.
     ``count`` is given the eigenvalues above ``floor``, which are not rounding, and the sum of all eigenvalues.
     """
     spectrum = Spectrum(values[::-1][: numerical_rank(values, floor)], np.maximum(values, 0).sum())
     p = count(*spectrum)
-    return values[::-1][:p], vectors[:, -p:][:, ::-1], spectrum
+    found = vectors(p) if callable(vectors) else vectors[:, -p:]
+    return values[::-1][:p], found[:, ::-1], spectrum
 
 
 class DenseMap(Map):

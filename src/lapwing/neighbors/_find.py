@@ -43,18 +43,10 @@ class NoPlaceError(ValueError):
 def find(data: Rows, search: Search) -> Edges:
     """The nearest rows of each row that is searched for, nearest first and without the row itself.
 
-    Of equally distant rows the first are taken.
-
-    Equal searches of one sample run once. Where ``data.half`` is set and a sample of rows is searched for, only the edges of
-    one random half of that sample are given.
+    Of equally distant rows the first are taken. Equal searches of the same rows run once.
     """
     search = search.checked(data.n_samples)
-    edges = data.once(search.key, lambda: _found(data, search))
-    if data.half is None or search.queries is None:
-        return edges
-    searched, place = np.unique(edges.rows, return_inverse=True)
-    half = np.random.RandomState(0).permutation(searched.size) % 2
-    return edges.where(half[place] == data.half)
+    return data.once(search.key, lambda: _found(data, search))
 
 
 def find_fitted(both: Rows, search: Search) -> Edges:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -239,9 +238,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         solved = self._solved_problems(solution)
         if solved is None:
             return
-        excess = (getattr(self, "sampling_", None) or {}).get("excess")
-        found = [s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])]
-        certificates = [certificate and replace(certificate, excess=excess) for certificate in found]
+        certificates = [
+            s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])
+        ]
         self.certificate_: Any = certificates if isinstance(solved, list) else certificates[0]
         for certificate in certificates:
             if certificate is not None and not certificate.holds:
