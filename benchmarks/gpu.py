@@ -257,7 +257,7 @@ def part_largest(args):
         took = seconds(lambda model=model: model.fit(X), 2)
         peak = torch.cuda.max_memory_allocated() - held
         say(part="largest", n=len(X), d=256, model=repr(model), fit=took, search=searching(X, 5, 2),
-            memory_gb=peak / 1e9, sampling=repr(model.sampling_))  # fmt: skip
+            memory_gb=peak / 1e9)  # fmt: skip
 
 
 def part_profile(args):

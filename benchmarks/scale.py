@@ -84,13 +84,13 @@ def fit(path: str, what: str, kind: str) -> None:
         n = X.shape[0]
         y = np.concatenate([rows(s, min(s + BLOCK, n))[1] for s in range(0, n, BLOCK)]).astype(np.int8)
         start = time.perf_counter()
-        model = MMC(16).fit(X, y)
+        MMC(16).fit(X, y)
     else:
-        model = LPP(16, graph=graph_of(what)).fit(X)
+        LPP(16, graph=graph_of(what)).fit(X)
     seconds = time.perf_counter() - start
     status = Path("/proc/self/status").read_text().splitlines()
     peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-    print(json.dumps({"seconds": seconds, "bytes": peak, "sampling": model.sampling_}))
+    print(json.dumps({"seconds": seconds, "bytes": peak}))
 
 
 def measured(path: Path, what: str, kind: str = "npy") -> dict:
@@ -185,57 +185,43 @@ def accuracy() -> list[dict]:
 
 
 def against_exact(name: str, X: np.ndarray, X_new: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> list[dict]:
+    from sampling import objective
     from sklearn.neighbors import KNeighborsClassifier
 
-    from lapwing import LPP
+    from lapwing import LPP, sampling_error
     from lapwing.graphs import KNN
-    from lapwing.problem import Problem
-    from lapwing.reducers._sampling import objective
     from lapwing.rows import Rows
 
     sample = Rows(X)
-    (term,) = KNN(5, symmetry="mean").terms(sample)
-    exact = LPP(16, graph=KNN(5, symmetry="mean"))._fit_sample(with_components(sample))
-    pencil = exact._pencil(
-        Problem([term], term.degrees),
-        exact._reduced(sample, Problem([term], term.degrees), None, [term.laplacian, term.degrees]),
-    )
+    exact = LPP(16, graph=KNN(5, symmetry="mean")).fit(sample)
+    W = KNN(5, symmetry="mean").adjacency(sample)  # searched once
     found = []
     for queries in (None, "default", 1_000, 2_000, 5_000, 10_000, 20_000, 40_000):
         start = time.perf_counter()
         graph = KNN(5) if queries == "default" else KNN(5, queries=queries)
         model = exact if queries is None else LPP(16, graph=graph).fit(X)
         seconds = time.perf_counter() - start
-        V = model.components_.T.astype(np.float64)
         nearest = KNeighborsClassifier(1).fit(model.transform(X), y)
+        told = sampling_error(model, X) if isinstance(queries, int) else None
         found.append(
             {
                 "data": name,
                 "n": len(X),
                 "queries": queries,
                 "seconds": None if queries is None else seconds,
-                "objective": objective(V, *pencil),
+                "objective": objective(model.transform(X), W),
                 "accuracy": float(nearest.score(model.transform(X_new), y_new)),
-                "sampling": model.sampling_,
+                "sampling": told,
             }
         )
         best, row = found[0]["objective"], found[-1]
-        told = (
-            ""
-            if model.sampling_ is None
-            else f"  told {model.sampling_['excess']:.2%}, angle {model.sampling_['angle']:.2f}"
-        )
         print(
             f"{name:<10} {len(X):,} rows  queries {queries!s:<7} objective {row['objective'] / best - 1:+.2%}  "
-            f"1-NN {row['accuracy']:.4f}{told}",
+            f"1-NN {row['accuracy']:.4f}"
+            + ("" if told is None else f"  told {told['excess']:.2%}, angle {told['angle']:.0f}°"),
             flush=True,
         )
     return found
-
-
-def with_components(sample):
-    sample.n_components = 16
-    return sample
 
 
 def rates(d: int, n_rows: int = 40_000, q: int = 4_000) -> dict[str, float]:

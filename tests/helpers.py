@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from lapwing import L21PCA, LPI, RobustGLPCA
 from lapwing.graphs import Graph
+from lapwing.maps import as_map
 from lapwing.problem import degree_sum, laplacian_sum
 
 # What the papers use where the defaults may differ: columns as they are, directions of unit length, no ridge, graphs added as
@@ -24,6 +25,11 @@ SETTINGS = {
     "unit_rows": False,
 }
 OWN = {LPI: {"ridge": 10.0}, L21PCA: {"center": "mean"}, RobustGLPCA: {"center": "mean"}}
+
+
+def form(M, F, shift=None):
+    """``(F - shift)ᵀ M (F - shift)``, in float64; F is (n, p), dense or sparse."""
+    return as_map(F).forms([M], shift)[0]
 
 
 def published(method, *args, **params):

@@ -53,7 +53,7 @@ MAY_IMPORT = {
     },
     "onnx": {"devices", "methods", "reducers", "selection", "tables"},
     "persistence": {"clustering", "devices", "graphs", "methods", "onnx", "reducers", "selection", "solvers", "tables"},
-    "inspection": {"rows"},
+    "inspection": {"devices", "problem", "reducers", "rows"},
     "plots": {"inspection"},
     "report": {"graphs", "inspection", "metrics", "plots", "rows", "selection"},
     "tables": set(),

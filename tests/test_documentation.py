@@ -328,7 +328,7 @@ def test_the_documented_queries_of_blocks():
     page = (DOCS / "scaling.md").read_text()
     queries = int(re.search(r"([\d,]+) queries are the default", page)[1].replace(",", ""))
     X = zarr.array(np.random.RandomState(0).rand(queries + 1, 1))
-    assert LPP(1).fit(X).sampling_["queries"] == queries
+    assert LPP(1).fit(X).graph_.queries == queries
 
 
 def test_the_documented_ridge_of_sparse_data():

@@ -6,13 +6,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from helpers import form
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import aslinearoperator
 
 from lapwing import operators
 from lapwing.graphs import KNN
-from lapwing.maps import form, weighted_mean
+from lapwing.maps import as_map
 from lapwing.operators import Structured, canonical, diagonal, identity, laplacian, row_blocks
 from lapwing.problem import ORTHOGONAL, Problem, Term, attraction, degree_sum, laplacian_sum
 
@@ -237,8 +238,8 @@ def test_laplacian_of_weights():
 @pytest.mark.usefixtures("_blocks")
 def test_weighted_mean(make, dtype):
     F, weights = (normal(51, N, 4) + 1000).astype(dtype), np.random.RandomState(0).rand(N)
-    close(weighted_mean(make(F)), F.astype(np.float64).mean(axis=0))
-    close(weighted_mean(make(F), weights), np.average(F.astype(np.float64), axis=0, weights=weights))
+    close(as_map(make(F)).mean(), F.astype(np.float64).mean(axis=0))
+    close(as_map(make(F)).mean(weights), np.average(F.astype(np.float64), axis=0, weights=weights))
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(0, 3), (1, 1), (1000, 1), (1000, 700), (5, 10**8), (7, 0)])

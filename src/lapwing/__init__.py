@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .devices import to_numpy as to_numpy
     from .inspection import loadings as loadings
+    from .inspection import sampling_error as sampling_error
     from .inspection import stability as stability
     from .methods import *  # noqa: F403
     from .onnx import to_onnx as to_onnx
@@ -23,6 +24,7 @@ _ELSEWHERE = {
     "CertificateWarning": "solvers",
     "UnitsWarning": "reducers",
     "loadings": "inspection",
+    "sampling_error": "inspection",
     "stability": "inspection",
     "to_numpy": "devices",
     "to_onnx": "onnx",

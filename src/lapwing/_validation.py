@@ -10,7 +10,10 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn import get_config
+
+OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -32,6 +35,14 @@ def check_compressed(X: Any) -> None:
         raise ValueError("indptr must be a non-decreasing sequence")
     if X.dtype == np.float16:
         raise ValueError("a sparse array of float16, which SciPy cannot compute with; use float32")
+
+
+def check_squares(X: Any) -> None:
+    """Raise where squares of the entries of X, or sums of them, leave the range of floating point."""
+    values = X.data if sparse.issparse(X) else X
+    largest = float(max(-values.min(initial=0), values.max(initial=0)))
+    if largest and not (1e-31 if X.dtype == np.float32 else 1e-140) < largest < 1e145:
+        raise ValueError(OUT_OF_RANGE)
 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:

@@ -20,7 +20,6 @@ from scipy.sparse.linalg import LinearOperator
 from .devices import Links
 
 Array = Any  # a dense ndarray or a SciPy sparse array
-OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
 MOST_ENTRIES = 50_000_000  # a factor is multiplied out where this gives at most so many entries
 BLOCK_BYTES = 1 << 23  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
 

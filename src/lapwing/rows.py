@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -14,11 +14,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ._validation import check_in_memory, equal_within, of_numbers
-from .maps import Deviations, DividedMap, SparseMap, as_map, in_range, is_far, weighted, weighted_mean
-from .operators import OUT_OF_RANGE, Array, canonical, row_blocks
+from .maps import Deviations, DividedMap, SparseMap, as_map, is_far, weighted
+from .operators import Array, canonical, row_blocks
 
 LOST = 1e-3  # squared distances below this share of the rows' squared lengths have lost digits where products gave them
-LEAST_SQUARE = 1e-280  # sums of squares below this may have lost some of their terms to underflow
 
 # A function from the deviations of columns (of all rows, or of a few) to what the columns are divided by; None for no division.
 Units = Callable[[Callable[[bool], Deviations]], np.ndarray | None]
@@ -56,7 +55,6 @@ class Rows:
         self.n: int = X.shape[0]
         self.n_samples = self.n  # how many samples the rows stand for
         self.n_fitted = self.n if n_fitted is None else n_fitted  # the rows after these are new
-        self.half: int | None = None  # which half of the links of sampled searches counts; None is all of them
         self._kept: dict[Hashable, Any] = {}
 
     @classmethod
@@ -89,10 +87,7 @@ class Rows:
         return self.X
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives, computed once and kept under ``key``.
-
-        Both halves of the links share it, so it must depend on the rows alone.
-        """
+        """What ``make`` gives, computed once and kept under ``key``."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -112,17 +107,6 @@ class Rows:
         rows.weights, rows.kept, rows.n_samples = weights, kept, weights.sum()
         rows.counts = np.ceil(weights)  # when linked samples are counted, a part of a sample counts as one
         return rows
-
-    def halves(self) -> list[Rows]:
-        """Two copies of these rows, each with one half of the links of every sampled search."""
-        halves = [copy(self), copy(self)]
-        for i, half in enumerate(halves):
-            half.half = i
-        return halves
-
-    @property
-    def is_half(self) -> bool:
-        return self.half is not None
 
     @cached_property
     def classes(self) -> np.ndarray:
@@ -157,13 +141,8 @@ class Rows:
         return unit_rows(self.X, self.norms)
 
     @cached_property
-    def row_gram(self) -> np.ndarray:
-        """The Gram matrix of the centred rows, for X with fewer rows than columns. The search and the projection share it."""
-        return self.F.row_gram
-
-    @cached_property
     def mean(self) -> np.ndarray:
-        return self.F.plain_mean if self.n_fitted == self.n else weighted_mean(self.X[: self.n_fitted])
+        return self.F.plain_mean if self.n_fitted == self.n else as_map(self.X[: self.n_fitted]).mean()
 
     @cached_property
     def centred(self) -> Array:
@@ -181,27 +160,19 @@ class Rows:
     @cached_property
     def centred_mean(self) -> np.ndarray:
         """The mean of the rows of :attr:`centred`."""
-        return self.mean if self.centred is self.X else weighted_mean(self.centred[: self.n_fitted])
+        return self.mean if self.centred is self.X else as_map(self.centred[: self.n_fitted]).mean()
 
     @cached_property
     def squared_norms(self) -> np.ndarray:
-        """The squared lengths of the rows of :attr:`centred`; infinite where they leave the range of floating point."""
-        with np.errstate(over="ignore"):
-            return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
-
-    def require_squares(self, dtype: Any = np.float64) -> None:
-        """Raise where the squared lengths of the rows leave the range of a type, so that distances have no digits."""
-        with np.errstate(over="ignore"):
-            squares = np.sum(self.norms**2)
-        if self.norms.any() and not in_range(dtype, squares):
-            raise ValueError(OUT_OF_RANGE)
+        """The squared lengths of the rows of :attr:`centred`."""
+        return (self.norms if self.centred is self.X else lengths(self.centred)) ** 2
 
     def squared_distances(self, rows: np.ndarray) -> np.ndarray:
         """The squared Euclidean distances of some rows from each other."""
         centred = self.centred[rows]
         squared, squares = euclidean_distances(centred, squared=True).astype(np.float64), lengths(centred) ** 2
         i, j = np.nonzero(np.triu(squared < LOST * (squares[:, None] + squares), 1))
-        squared[i, j] = squared[j, i] = _squared_differences(self.X, rows[i], rows[j])
+        squared[i, j] = squared[j, i] = _of_pairs(self.X, rows[i], rows[j], lambda a, b: row_sums(d := a - b, d))
         return squared
 
     def require_nonzero_rows(self, why: str) -> None:
@@ -214,36 +185,21 @@ class Rows:
 
     def dots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """The inner products of pairs of rows of X, without an (edges, features) array."""
-        return _dots(self.X, rows, cols)
+        return _of_pairs(self.X, rows, cols, row_sums)
 
     def cosines(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Cosines of the angles between pairs of rows of X."""
-        products = np.empty(rows.size)
-        for block, a, b in _pairs(self.X, rows, cols):
-            products[block] = row_sums(unit_rows(a), unit_rows(b))
-        return products
+        return _of_pairs(self.X, rows, cols, lambda a, b: row_sums(unit_rows(a), unit_rows(b)))
 
 
-def _pairs(X: Array, rows: np.ndarray, cols: np.ndarray) -> Iterator[tuple[slice, Array, Array]]:
-    """The rows of each pair in float64, some pairs at a time."""
-    for block in row_blocks(rows.size, 2 * row_width(X)):
-        yield block, X[rows[block]].astype(np.float64), X[cols[block]].astype(np.float64)
-
-
-def _dots(X: Array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    products = np.empty(rows.size)
-    for block, a, b in _pairs(X, rows, cols):
-        products[block] = row_sums(a, b)
-    return products
-
-
-def _squared_differences(X: Array, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """The squared distances of pairs of rows of X."""
-    squared = np.empty(rows.size)
-    for block, a, b in _pairs(X, rows, cols):
-        apart = a - b
-        squared[block] = row_sums(apart, apart)
-    return squared
+def _of_pairs(
+    X: Array, rows: np.ndarray, cols: np.ndarray, product: Callable[[Array, Array], np.ndarray]
+) -> np.ndarray:
+    """A number for each pair of rows of X, which are read in float64, some pairs at a time."""
+    found = np.empty(rows.size)
+    for part in row_blocks(rows.size, 2 * row_width(X)):
+        found[part] = product(X[rows[part]].astype(np.float64), X[cols[part]].astype(np.float64))
+    return found
 
 
 class DividedRows(Rows):
@@ -345,29 +301,12 @@ def divided(X: Array, scale: np.ndarray) -> Array:
 
 
 def lengths(X: Array) -> np.ndarray:
-    """The Euclidean lengths of the rows in float64, also where their squares leave its range."""
-    with np.errstate(over="ignore"):
-        squares = row_sums(X, X)
-    found = np.sqrt(squares)
-    extreme = np.flatnonzero(~((squares > LEAST_SQUARE) & (squares < np.inf)))
-    if extreme.size:
-        rows = X[extreme].astype(np.float64)
-        largest = abs(rows).max(axis=1)
-        exponents = np.frexp(largest.toarray().ravel() if sparse.issparse(largest) else largest)[1]
-        scaled = _scaled(rows, -exponents)
-        found[extreme] = np.ldexp(np.sqrt(row_sums(scaled, scaled)), exponents)
-    return found
-
-
-def _scaled(X: Array, exponents: np.ndarray) -> Array:
-    """Each row times a power of two."""
-    if not sparse.issparse(X):
-        return np.ldexp(X, exponents[:, None])
-    return sparse.csr_array((np.ldexp(X.data, np.repeat(exponents, np.diff(X.indptr))), X.indices, X.indptr), X.shape)
+    """The Euclidean lengths of the rows in float64."""
+    return np.sqrt(row_sums(X, X))
 
 
 def unit_rows(X: Array, norms: np.ndarray | None = None) -> Array:
-    """Rows scaled to length 1, in the type of X, whatever their length was. Zero rows stay zero."""
+    """Rows scaled to length 1, in the type of X. Zero rows stay zero."""
     norms = lengths(X) if norms is None else norms
     if norms.size and np.abs(norms - 1).max() <= 4 * np.finfo(X.dtype).eps:
         return X

@@ -165,7 +165,7 @@ def test_two_passes_are_enough(name):
 
 
 def test_what_a_pass_has_found_of_classes_is_kept():
-    """OtherClass of several weights, on the sample and on its halves: one pass for all."""
+    """OtherClass of several weights: one pass for all."""
     X, y = data()
     graph = NEAR + 0.5 * OtherClass() + SameClass() - 0.1 * OtherClass()
     blocks = Counted(zarr.array(X, chunks=(100, D)))

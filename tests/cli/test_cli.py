@@ -132,7 +132,7 @@ def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
     assert "read in blocks" in said
     assert "3,000 rows, 20 features" in said
     model = load(tmp_path / "model")
-    assert model.sampling_["queries"] == 500
+    assert model.graph_.queries == 500
     expected = LPP(3, graph=KNN(5, queries=500)).fit(Z)
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
     monkeypatch.setattr("lapwing.cli._verify._read", None)

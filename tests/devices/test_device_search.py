@@ -37,7 +37,7 @@ KINDS = {
     "mostly zero": GAUSS * (rs.rand(420, 20) < 0.1),
     "no more than float32 can": np.float32(1e-42) * GAUSS,
 }
-BEYOND_FLOAT32 = {"tiny": GAUSS * 1e-200, "subnormal": GAUSS * 1e-310, "huge": GAUSS * 1e140}
+BEYOND_FLOAT32 = {"tiny": GAUSS * 1e-100, "huge": GAUSS * 1e100}
 CASES = [(name, X, dtype) for name, X in KINDS.items() for dtype in (np.float32, np.float64)]
 CASES += [(name, X, np.float64) for name, X in BEYOND_FLOAT32.items()]
 each_kind = pytest.mark.parametrize(

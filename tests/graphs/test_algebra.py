@@ -6,7 +6,7 @@ from operator import add, and_, mul, sub, truediv
 import numpy as np
 import oracles as o
 import pytest
-from helpers import check_sum, check_term, close, named
+from helpers import check_sum, check_term, close, form, named
 from oracles import toy
 from scipy import sparse
 from scipy.linalg import eigvalsh
@@ -27,7 +27,6 @@ from lapwing.graphs import (
     SameClass,
     Scaled,
 )
-from lapwing.maps import form
 from lapwing.problem import attraction, degree_sum, laplacian_sum
 
 X, Y = toy(4)

@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import oracles as o
 import pytest
-from helpers import check_term, close, frozen, inverse, named
+from helpers import check_term, close, form, frozen, inverse, named
 from oracles import chessboard, toy
 from scipy import sparse
 from sklearn.base import clone
@@ -25,7 +25,6 @@ from lapwing.graphs import (
     Repulsion,
     SameClass,
 )
-from lapwing.maps import form
 
 DATA = {"plain": toy(0), "twins": toy(1, twins=True)}
 SEUCLIDEAN = {"metric": "seuclidean", "metric_params": {"V": o.VARIANCES}}

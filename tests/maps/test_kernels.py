@@ -69,7 +69,7 @@ def test_rows_that_are_read_only(name):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("scale", [1e-200, 1e-20, 1e200])
+@pytest.mark.parametrize("scale", [1e-100, 1e-20, 1e100])
 def test_angles_of_rows_of_any_length(scale, kind):
     """Angles do not depend on the unit of X. Rows of zeros have the value 0."""
     A, B = X.copy(), Z.copy()

@@ -88,20 +88,6 @@ def test_what_is_truncated():
     assert not small._is_truncated(Preprojection(1))
 
 
-def test_many_rows_are_reduced_once(rows, monkeypatch):
-    """Of large Gram matrices no more eigenvectors are found than are kept, and these are the same."""
-    expected = DenseMap(rows)
-    expected = expected.principal(Preprojection(4), expected.plain_mean)
-    monkeypatch.setattr(_map, "LARGE", 30)
-    F = DenseMap(rows)
-    found = F.principal(Preprojection(4), F.plain_mean)
-    assert "_reduced" in vars(F)
-    assert "_decomposed" not in vars(F)
-    check(found, rows, 4)
-    np.testing.assert_allclose(found.spectrum.values, expected.spectrum.values, rtol=1e-9)
-    assert found.spectrum.total == pytest.approx(expected.spectrum.total)
-
-
 def test_directions_about_another_point(rows):
     F, about = DenseMap(rows), rows[3]
     found = F.principal(Preprojection(), about)
@@ -143,13 +129,6 @@ def test_misfit(rows):
     expected = np.linalg.norm(about - Q @ B) / np.linalg.norm(about)
     assert F.misfit(F.plain_mean, Q, B) == pytest.approx(expected)
     assert maps.as_map(sparse.csr_array(rows)).misfit(F.plain_mean, Q, B) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("kind", [DenseMap, lambda X: SparseMap(sparse.csr_array(X))])
-def test_zero_columns_of_rows(kind):
-    X = np.eye(6)
-    assert kind(X).is_zero(np.array([0, 1]), np.array([2, 3]))
-    assert not kind(X).is_zero(np.array([0, 1]), np.array([1, 3]))
 
 
 def test_deviations_of_a_few_rows(monkeypatch):

@@ -8,7 +8,6 @@ from sklearn.decomposition import PCA
 from lapwing import LPP, OLPP
 from lapwing.graphs import KNN, Complete, SameClass
 from lapwing.maps import DenseMap, DividedMap, Preprojection, SparseMap, weighted
-from lapwing.maps import _map as maps
 
 RNG = np.random.default_rng(0)
 LENGTHS = np.concatenate([np.geomspace(30, 8, 15), np.geomspace(1, 0.01, 85)])
@@ -25,7 +24,6 @@ def small(monkeypatch):
         raise AssertionError("decomposed whole")
 
     monkeypatch.setattr(DenseMap, "limit", 200)
-    monkeypatch.setattr(maps, "Tridiagonal", never)
     monkeypatch.setattr(DenseMap, "gram_about", never)
     monkeypatch.setattr(DenseMap, "scatter", never)
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import oracles as o
 import pytest
-from helpers import named
+from helpers import form, named
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -18,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from lapwing.graphs import KNN, CodingLength, Complete, OtherClass, Precomputed, Reconstruction, Repulsion, SameClass
-from lapwing.maps import form
 from lapwing.methods._scores import FisherScore, LaplacianScore
 from lapwing.problem import degree_sum, laplacian_sum
 

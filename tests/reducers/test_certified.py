@@ -152,13 +152,6 @@ def test_no_scale_of_x_is_too_much_for_it(scale):
         assert method(2).fit(X * scale).certificate_.holds
 
 
-def test_excess():
-    sampled = LPP(2, graph=KNN(5, queries=60)).fit(X)
-    assert sampled.certificate_.excess == sampled.sampling_["excess"]
-    assert lapwing.verify(sampled, X).certificate.excess == pytest.approx(sampled.certificate_.excess)
-    assert LPP(2, graph=5).fit(X).certificate_.excess is None
-
-
 def test_neighbours_that_another_program_has_found():
     for graph in (KNN(5, search=KNeighborsTransformer()), On(PCA(4), KNN(5, search=KNeighborsTransformer()))):
         found = lapwing.verify(LPP(2, graph=graph).fit(X), X)

@@ -180,6 +180,13 @@ def test_squares_out_of_range(estimator, scale):
         estimator.fit(X * scale, y)
 
 
+@pytest.mark.parametrize("scale", [1e155, 1e-160])
+def test_squares_of_a_batch_out_of_range(scale):
+    X, y = o.blobs(40, 6)
+    with pytest.raises(ValueError, match="scale X"):
+        MMC(2).partial_fit(X * scale, y)
+
+
 def test_truncation_doubles_until_the_energy_is_held(monkeypatch):
     X = random_csr((700, 600), 0.05)
     monkeypatch.setattr(SparseMap, "limit", 500)

@@ -429,10 +429,9 @@ def test_default_graphs_of_many_rows_are_sampled(monkeypatch):
     for estimator in (LPP(3), LPP(3, graph=7), OLPP(3), LaplacianScore(3)):
         model = clone(estimator).fit(X)
         assert model.graph_.queries == 100
-        assert model.sampling_["queries"] == 100
-        assert clone(estimator).fit(X[:250]).sampling_ is None
+        assert clone(estimator).fit(X[:250]).graph_.queries is None
     semi = LPP(3, graph="semi").fit(X, SOME)
-    assert semi.sampling_["queries"] == 100
+    assert [search.queries for search in semi.graph_.searches()] == [100]
     for exact in (LPP(3, graph=KNN(5)), KernelLPP(3), LaplacianEigenmaps(3)):
         assert exact.fit(X).graph_.queries is None
 

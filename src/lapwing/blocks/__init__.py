@@ -2,7 +2,7 @@
 
 from ._arrays import HeldBlocks
 from ._blocks import Blocks, DenseBlocks, Fold, as_blocks, block_rows, projected, stacked, taking, working_memory
-from ._progress import Progress, say
+from ._progress import Progress
 
 __all__ = [
     "Blocks",
@@ -13,7 +13,6 @@ __all__ = [
     "as_blocks",
     "block_rows",
     "projected",
-    "say",
     "stacked",
     "taking",
     "working_memory",

@@ -45,13 +45,6 @@ def _in_words(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def say(line: str) -> None:
-    """Print one line, where there is a terminal or a notebook."""
-    if _is_read():
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
-
-
 def _is_read() -> bool:
     """Whether somebody may read what is printed now. A program without a console has no stderr."""
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)

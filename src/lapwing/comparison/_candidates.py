@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 from inspect import getattr_static
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,8 +20,8 @@ from ..methods import KernelLDA
 from ..operators import Array
 from ..reducers import LinearReducer, Reducer
 from ..rows import Rows
-from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested
-from ._data import Fold
+from ..selection import is_automatic, reducer_of, takes_unknown_for_a_class, why_not_nested
+from ._folds import Fold
 
 GRID = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # what dimensions=None tries, up to the rank
 SHOWN = (2, 3)  # the numbers of dimensions of the pictures
@@ -61,15 +62,6 @@ class Candidate(NamedTuple):
             by_pca.setdefault(self.directions.get(d), []).append(d)
         return list(by_pca.values())
 
-    def fitted(self, group: list[int], fit: Callable[[Any], Any]) -> dict[int, Any]:
-        """For each number of dimensions of a group, a fitted model whose first components are those of that number."""
-        return serving(lambda d: fit(self.at(d)), group, is_automatic(reducer_of(self.at(group[-1]))))
-
-    @property
-    def shown(self) -> list[int]:
-        """The numbers of dimensions of its pictures."""
-        return [d for d in SHOWN if d <= self.most] or [1]
-
 
 def has_the_usual_fit(estimator: Any) -> bool:
     """Whether it is a linear method of lapwing, and not one that does something to X in a ``fit`` of its own."""
@@ -105,10 +97,12 @@ def _candidate(estimator: Any, wanted: list[int], data: Rows, room: _Room, given
         dimensions.append(most)
     if not given and len(dimensions) > FEW and _is_slow(estimator):
         dimensions = [dimensions[i] for i in np.linspace(1, len(dimensions) - 2, FEW).round().astype(int)]
-    directions = {}
+    directions: dict[int, int | str | None] = {}
     automatic = isinstance(estimator, LinearReducer) and isinstance(getattr(estimator, "pca", None), str)
     if automatic and room.is_settled:
-        directions = _settled(estimator, [d for d in {*dimensions, *SHOWN} if d <= most], data, room)
+        # A method may need labels, for example. Then the folds will report it, and go on with the others.
+        with suppress(ValueError):
+            directions = {d: _directions(estimator, d, data, room) for d in {*dimensions, *SHOWN} if d <= most}
     return Candidate(estimator, tuple(dimensions), most, directions)
 
 
@@ -125,13 +119,6 @@ def _is_slow(estimator: Any) -> bool:
     """Whether it is of another library, and needs a new fit for each number of dimensions."""
     reducer = reducer_of(estimator)
     return not isinstance(reducer, Reducer) and why_not_nested(reducer) is not None
-
-
-def _settled(estimator: Any, dimensions: list[int], data: Rows, room: _Room) -> dict[int, int | str | None]:
-    try:
-        return {d: _directions(estimator, d, data, room) for d in dimensions}
-    except ValueError:  # such as a method that needs labels; the folds will report it, and go on with the others
-        return {}
 
 
 def _directions(estimator: Any, d: int, data: Rows, room: _Room) -> int | str | None:

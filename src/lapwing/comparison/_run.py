@@ -11,18 +11,17 @@ from typing import Any
 import joblib
 import numpy as np
 from joblib import Memory, Parallel, delayed
+from sklearn.base import clone
 
 from .._validation import check_count, check_in_memory
 from ..blocks import Progress
 from ..rows import class_codes
 from ._candidates import Candidate, candidates
-from ._data import Fold, Given
-from ._evaluate import Evaluation, evaluate, evaluate_as_given
+from ._evaluate import Evaluation, distinct_graphs, evaluate, evaluate_as_given, fit_whole
+from ._folds import Fold, checked_keys, checked_splitter, numbers
 from ._methods import checked_methods, left_out
 from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
 from ._scores import N_NEIGHBORS, RETRIEVAL, checked_criterion, majority, one_standard_error, tolerance
-from ._splits import checked_keys, checked_splitter
-from ._whole import distinct_graphs, fit_whole
 
 # Up to this many entries of X times methods, one core takes about as long as two processes take to start (4 s).
 SMALL = 1_000_000
@@ -133,18 +132,17 @@ def compare(
     LPP(n_components=10, pca=...)
     """
     check_in_memory(X, "compare")
-    given = Given(X, prepare)
-    X = given.whole()
+    given, X = X, numbers(X if prepare is None else clone(prepare).fit_transform(X))
     if X.shape[0] < 4:
         raise ValueError(f"X has {X.shape[0]} samples; a comparison needs 4 or more, to hold some out")
-    given = given if prepare is not None else Given(X, None)
     labels, classes = (None, None) if y is None else class_codes(_checked_classes(y), X.shape[0])
     seed = check_count("random_state", random_state, 0)
     criterion = checked_criterion(scoring, labels)
     estimators = checked_methods(methods, X, labels)
     keys = (checked_keys("groups", groups, X.shape[0]), checked_keys("time", time, X.shape[0]))
     splitter, key = checked_splitter(cv, labels, classes, seed, *keys)
-    folds = [Fold(given, labels, train, test) for train, test in splitter.split(X, labels, key)]
+    rows = X if prepare is None else given
+    folds = [Fold(rows, prepare, labels, train, test) for train, test in splitter.split(X, labels, key)]
     if len(folds) < 2:
         raise ValueError(f"cv={cv!r} gives {len(folds)} split; two or more are needed for a standard error")
     tried = candidates(estimators, dimensions, X, folds)
@@ -236,7 +234,7 @@ def _checked_memory(memory: Any) -> Any:
 def _keys(tried: Tried, folds: list[Fold], settings: dict[str, Any]) -> dict[tuple[int, str], str]:
     """By what a memory finds the scores of each fold and method."""
     releases = [version(name) for name in RELEASES]
-    of_rows = joblib.hash((folds[0].given, folds[0].labels, settings, releases))
+    of_rows = joblib.hash((*folds[0][:3], settings, releases))
     of_folds = [joblib.hash((fold.train, fold.test)) for fold in folds]
     keys: dict[tuple[int, str], str] = {}
     for name, candidate in tried.items():

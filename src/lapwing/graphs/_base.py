@@ -13,6 +13,7 @@ from sklearn import get_config
 from sklearn.base import clone
 
 from .._docstrings import Documented
+from .._validation import check_squares
 from ..devices import Links
 from ..neighbors import NoPlaceError, Search, require_samplable
 from ..operators import laplacian
@@ -93,7 +94,7 @@ class Graph(Documented):
         """
         data = Rows.validated(X, y)
         if self.reads_features:
-            data.require_squares()
+            check_squares(data.X)
         return self.terms(data)
 
     def terms(self, data: Rows) -> list[Term]:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._validation import check_choice, check_count
-from ..maps import weighted_mean
+from ..maps import as_map
 from ..operators import Array, Structured, diagonal, row_blocks
 from ..problem import Term
 from ..rows import Rows, class_members
@@ -256,7 +256,7 @@ class Complete(Graph):
                 'Complete("dot") needs features, and kernel="precomputed" gives none; use Complete() or KNN'
             )
         X = self._rows(data, members)
-        degrees = np.asarray(X @ (weighted_mean(X) * X.shape[0])).ravel()
+        degrees = np.asarray(X @ (as_map(X).mean() * X.shape[0])).ravel()
         _require_nonnegative_dots(X, degrees, members)
         factor = (X, -np.ones(X.shape[1]))
         return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]

@@ -147,8 +147,8 @@ class KNN(_Weighted):
         Search for the neighbours of this many random rows only, exactly and among all rows. The time then grows with the
         number of rows, and not with its square. For linear maps and scores.
 
-        The links of these rows, times n / queries, estimate the sums over all links without bias, and ``sampling_`` of the
-        fitted estimator says how certain the result is. A number of n or more takes all rows, as None does.
+        The links of these rows, times n / queries, estimate the sums over all links without bias, and
+        :func:`lapwing.sampling_error` says how certain the result is. A number of n or more takes all rows, as None does.
     random_state : int, default=0
         The seed by which the rows of ``queries`` are drawn.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from copy import copy
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -94,12 +93,7 @@ class On(Graph):
 
     def view(self, data: Rows) -> Rows:
         """The rows that the graph is built on. All graphs on the same columns share one object."""
-        found = data.once(("on", id(self.what)), lambda: self._viewed(data))[0]
-        if data.half is None:
-            return found
-        found = copy(found)
-        found.half = data.half
-        return found
+        return data.once(("on", id(self.what)), lambda: self._viewed(data))[0]
 
     def _viewed(self, data: Rows) -> tuple[Rows, Any, Any]:
         """The rows that the graph sees, what made them, and what was asked for.

@@ -2,23 +2,20 @@
 
 There is one class per kind of rows. :class:`DenseMap`, :class:`SparseMap`, :class:`SummaryMap` (rows in blocks),
 :class:`KernelMap` and :class:`DeviceMap` (tensors) share the protocol of :class:`Map`. So do the maps that :func:`weighted`
-makes of rows that stand for several samples each. :class:`FreeMap` is the identity, and :class:`TensorMap` takes images. This
-package alone decides where rows are centred, how more columns than rows are handled, and where sparse rows stay sparse.
+makes of rows that stand for several samples each. :class:`TensorMap` takes images. This package alone decides where rows are
+centred, how more columns than rows are handled, and where sparse rows stay sparse.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from ..devices import is_tensor
-from ..operators import Structured
 from ._device import DeviceMap
-from ._free import FreeMap
 from ._kernel import ON_DEVICES, Kernel, KernelMap
-from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, in_range, is_far, rounding
+from ._map import Centre, Coordinates, DenseMap, Deviations, DividedMap, Map, Spectrum, is_far, rounding
 from ._moments import ClassMoments, ColumnSums, Moments, Rest
 from ._preprojection import Preprojection
 from ._sparse import SparseMap
@@ -37,7 +34,6 @@ __all__ = [
     "DeviceMap",
     "DeviceTensorMap",
     "DividedMap",
-    "FreeMap",
     "Kernel",
     "KernelMap",
     "Map",
@@ -49,13 +45,10 @@ __all__ = [
     "SummaryMap",
     "TensorMap",
     "as_map",
-    "form",
-    "in_range",
     "is_far",
     "multiplied",
     "rounding",
     "weighted",
-    "weighted_mean",
 ]
 
 
@@ -66,13 +59,3 @@ def as_map(X: Any) -> Map:
     if is_tensor(X):
         return DeviceMap(X)
     return SparseMap(X) if sparse.issparse(X) else DenseMap(X)
-
-
-def form(M: Structured, F: Any, shift: np.ndarray | None = None) -> np.ndarray:
-    """``(F - shift)ᵀ M (F - shift)``, in float64; F is (n, p), dense or sparse."""
-    return as_map(F).forms([M], shift)[0]
-
-
-def weighted_mean(X: Any, weights: np.ndarray | None = None) -> np.ndarray:
-    """The mean of the rows under ``weights`` (plain when None), accumulated in float64."""
-    return as_map(X).mean(weights)

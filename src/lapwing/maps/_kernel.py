@@ -161,10 +161,7 @@ def _of_usual_length(X: Array) -> Array:
     """Rows divided by their largest entry. scikit-learn takes dense rows shorter than 2e-15 for zeros when it finds angles."""
     largest = abs(X).max(axis=1)
     largest = largest.toarray().ravel() if sparse.issparse(X) else largest
-    scale = np.where(largest > 0, largest, 1.0)
-    if not sparse.issparse(X):
-        return X / scale[:, None]
-    return sparse.csr_array((X.data / np.repeat(scale, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
+    return sparse.diags_array(1 / np.where(largest > 0, largest, 1.0)) @ X
 
 
 def _variance(X: Array) -> float:

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
+from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from ..operators import BLOCK_BYTES, OUT_OF_RANGE, Structured, identity, row_blocks
-from ..solvers import LanczosError, Tridiagonal, numerical_rank, seeded_eigsh, solve
+from .._validation import OUT_OF_RANGE
+from ..operators import BLOCK_BYTES, Structured, identity, row_blocks
+from ..solvers import LanczosError, numerical_rank, seeded_eigsh, solve
 from ._preprojection import Count, Preprojection
 
 PILOT = 1000  # The mean of this many rows is subtracted before sums are taken, so that the sums keep their digits.
 # Where X is farther from the origin than this many times its spread, rows are centred before they are multiplied.
 FAR = 100.0
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
-LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in this many directions are asked for
 LARGE = 1500  # from this many rows of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
-# Sums of squares above this have the usual relative rounding, by the type of the rows.
-LEAST = {"float64": 1e-280, "float32": 1e-62}
-MOST = 1e300  # larger sums of squares leave no room for factors
+LANCZOS_SHARE = 20  # a Gram matrix is decomposed whole unless fewer than 1 in this many directions are asked for
 SHORT = 1e-3  # The squares of a direction shorter than this share of the longest one have lost six digits or more.
 MOST_LINKED = 0.75  # where up to this share of the rows has links, the other rows are left out of the forms
 
 
-def in_range(dtype: Any, squares: float) -> bool:
-    """Whether rows of this type and sum of squares keep all their digits, and their differences do as well."""
-    return bool(LEAST[np.dtype(dtype).name] < squares < MOST)
-
-
 def rounding(dtype: Any, squares: float) -> float:
     """The most that the rounding of data with this sum of squares, before it is centred, adds to an eigenvalue of its scatter."""
-    if not np.isfinite(squares) or (squares > 0 and not in_range(dtype, squares)):
-        raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
+    if not np.isfinite(squares):
+        raise ValueError(OUT_OF_RANGE)
     return float(np.finfo(dtype).eps) ** 2 * squares
 
 
@@ -45,12 +38,11 @@ def is_far(X: Any) -> bool:
     """Whether rows are so far from the origin that products lose the digits of their distances. Only some rows are looked at."""
     few = X[:: max(1, X.shape[0] // PILOT)]
     total, squares = np.zeros(X.shape[1]), 0.0
-    with np.errstate(over="ignore"):
-        for some in row_blocks(*few.shape):
-            part = few[some].astype(np.float64)
-            entries = part.data if sparse.issparse(part) else part
-            total, squares = total + np.asarray(part.sum(axis=0)).ravel(), squares + np.vdot(entries, entries)
-        return bool(total @ total > (1 - FAR**-2) * squares * few.shape[0])
+    for some in row_blocks(*few.shape):
+        part = few[some].astype(np.float64)
+        entries = part.data if sparse.issparse(part) else part
+        total, squares = total + np.asarray(part.sum(axis=0)).ravel(), squares + np.vdot(entries, entries)
+    return bool(total @ total > (1 - FAR**-2) * squares * few.shape[0])
 
 
 class Centre(NamedTuple):
@@ -154,10 +146,6 @@ class Map:
     def columns(self, columns: Any, shift: np.ndarray | None = None) -> np.ndarray:
         """Some columns of all rows as dense float64, minus their ``shift``."""
         raise NotImplementedError
-
-    def is_zero(self, columns: np.ndarray, rows: np.ndarray) -> bool:
-        """Whether these columns hold nothing but zeros in these rows."""
-        return not any(self.columns(columns[part])[rows].any() for part in row_blocks(columns.size, self.shape[0]))
 
     def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The mean of the rows under weights, plain where these are None."""
@@ -357,8 +345,9 @@ class Map:
     def _leading(self, preprojection: Preprojection, about: np.ndarray) -> Leading:
         """The largest eigenpairs of the smaller Gram matrix. The one about the mean is decomposed only once."""
         if about is self.plain_mean and min(self.shape) >= LARGE and not preprojection.is_whole:
-            reduced, floor = self._reduced
-            return leading(reduced.values, reduced.vectors, floor, preprojection.count)
+            gram = self.smaller_gram
+            floor = self._rounding(gram, about)
+            return leading(np.linalg.eigvalsh(gram), partial(_last_vectors, gram), floor, preprojection.count)
         if about is self.plain_mean:
             values, vectors, floor = self._decomposed
         else:
@@ -372,12 +361,6 @@ class Map:
         """Eigenvalues and eigenvectors of the smaller Gram matrix about the mean, and what rounding may add to them."""
         gram = self.smaller_gram
         return (*np.linalg.eigh(gram), self._rounding(gram, self.plain_mean))
-
-    @cached_property
-    def _reduced(self) -> tuple[Tridiagonal, float]:
-        """As :meth:`_decomposed`, for a large matrix of which few eigenvectors are wanted."""
-        gram = self.smaller_gram
-        return Tridiagonal(gram), self._rounding(gram, self.plain_mean)
 
     def _combinations(self, about: np.ndarray, U: np.ndarray, sigma: np.ndarray) -> Principal:
         """Directions that are combinations U / sigma of the rows. They are written out only for the components.
@@ -464,7 +447,8 @@ class Map:
         plain = self.plain_mean
         C, *forms = self.forms([identity(self.shape[0]), *matrices], plain)
         self.plain_scatter = C
-        _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
+        floor = self._rounding(C, plain)  # raises where C is not finite
+        _, N, spectrum = leading(*np.linalg.eigh(C), floor, preprojection.count)
         forms = [N.T @ M @ N for M in forms]
         # The last form, the constraint, is about another mean; the other forms do not depend on the mean.
         if centre.weights is not None:
@@ -484,6 +468,11 @@ def _linked(matrices: Sequence[Structured], centre: Centre) -> np.ndarray | None
         if M.sparse is not None:
             seen |= np.diff(M.sparse.indptr) > 0
     return np.flatnonzero(seen) if seen.mean() < MOST_LINKED else None
+
+
+def _last_vectors(gram: np.ndarray, p: int) -> np.ndarray:
+    """The eigenvectors of the p largest eigenvalues, which are ascending."""
+    return eigh(gram, subset_by_index=[len(gram) - p, len(gram) - 1])[1]
 
 
 def leading(values: np.ndarray, vectors: Any, floor: float, count: Count) -> Leading:

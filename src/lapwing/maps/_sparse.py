@@ -46,9 +46,6 @@ class SparseMap(Map):
     def columns(self, columns: Any, shift: np.ndarray | None = None) -> np.ndarray:
         return np.subtract(self.X[:, columns].toarray(), 0 if shift is None else shift, dtype=np.float64)
 
-    def is_zero(self, columns: np.ndarray, rows: np.ndarray) -> bool:
-        return not self.X[:, columns][rows].count_nonzero()
-
     def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
         weights = np.ones(self.shape[0]) if weights is None else weights
         mean = np.asarray(self.X.T.astype(np.float64) @ weights).ravel() / weights.sum()

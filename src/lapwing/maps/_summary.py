@@ -84,7 +84,8 @@ class SummaryMap(Map):
         whole = preprojection.is_whole and centre.is_seen
         mean, plain = self.mean_at(centre), self.plain_mean
         (C,) = self.forms([identity(self.shape[0])], mean if centre.at_origin and whole else plain)
-        _, N, spectrum = leading(*np.linalg.eigh(C), self._rounding(C, plain), preprojection.count)
+        floor = self._rounding(C, plain)  # raises where C is not finite
+        _, N, spectrum = leading(*np.linalg.eigh(C), floor, preprojection.count)
         forms = [N.T @ M @ N for M in self.forms(matrices, mean)]
         n_pca = None if whole else N.shape[1]
         return Coordinates(forms, mean, lambda V: (N @ V).T, n_pca, spectrum=spectrum)

@@ -57,7 +57,7 @@ class MMC(Supervised, LinearReducer):
         differ more than they vary.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
@@ -135,7 +135,7 @@ class LPDP(Supervised, LinearReducer):
         The eigenvalues of (1), in ascending order. They may be negative.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -236,7 +236,7 @@ class MFA(Supervised, LPP):
         As in :class:`LPP`. It is at most the number of linked pairs of ``penalty``.
     n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -290,7 +290,7 @@ class DNE(Supervised, LinearReducer):
     ----------
     components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
@@ -391,7 +391,7 @@ class LFDA(Supervised, LPP):
         The eigenvalues of (2), in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -485,7 +485,7 @@ class LSDA(Supervised, LinearReducer):
         The eigenvalues of (2), in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References

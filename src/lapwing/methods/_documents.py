@@ -75,9 +75,7 @@ class LPI(LinearReducer):
         Always None: the columns of documents are taken as they are.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the graph, in ascending order.
-    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
-        As in :class:`LPP`.
-    sampling_, n_features_in_, feature_names_in_
+    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -167,7 +165,7 @@ class LPI(LinearReducer):
             # The eigenvectors of a graph of a few documents say nothing of the others, and a summary does not hold all
             # documents. So the directions are found without them.
             return super()._solve(F, data, problem, graphs)
-        degrees, self.sampling_ = problem.degrees, None
+        degrees = problem.degrees
         assert degrees is not None
         assert self.n_components is not None
         pulling = all(term.coefficient > 0 for term in problem.minimise)

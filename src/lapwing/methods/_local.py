@@ -50,9 +50,7 @@ class LPCA(LinearReducer):
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of :math:`-X^\top L X`, in ascending order.
-    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
-        As in :class:`OLPP`.
-    sampling_, n_features_in_, feature_names_in_
+    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.

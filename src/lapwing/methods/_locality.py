@@ -71,8 +71,8 @@ class LPP(LinearReducer):
 
         None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
         ``KNN(5) + SameClass()``, for labels of which some are unknown (-1). With more than 100,000 rows (2,000,000 of a
-        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows, and ``sampling_`` says
-        how certain the result is; ``KNN(5)`` searches for the neighbours of all rows.
+        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows, and
+        :func:`lapwing.sampling_error` says how certain the result is; ``KNN(5)`` searches for the neighbours of all rows.
     penalty : None, int, graph or matrix, default=None
         Which samples are kept apart: the Laplacian of this graph takes the place of D in (1). An integer k is ``Repulsion(k)``.
         None keeps D.
@@ -179,12 +179,6 @@ class LPP(LinearReducer):
     certificate_ : Certificate
         How well the solution solves its problem, checked after the fit: the residual, the error of the constraint, and the
         gap to the next eigenvalue (:class:`lapwing.Certificate`).
-    sampling_ : dict or None
-        How certain the result is where the graph searched for the neighbours of a sample of the rows; None where it searched
-        for all. The sampled links are split into two halves, directions are learnt from one half and tried on the other.
-        ``excess`` estimates by how much, as a share, the objective misses that of the graph of all rows. ``held_out`` and
-        ``in_sample`` are the objective on the other half and on the same one. ``angle`` is the largest angle between the
-        subspaces of the two halves.
     n_samples_seen_ : float
         How many samples :meth:`partial_fit` has seen, each counted by its weight. Set only by ``partial_fit``.
     moments_ : dict
@@ -291,7 +285,7 @@ class OLPP(LinearReducer):
         The eigenvalue of each direction, in ascending order.
     explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.

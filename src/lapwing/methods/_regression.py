@@ -63,8 +63,6 @@ class SpectralRegression(LinearReducer):
         Always None: no matrix of features is decomposed.
     n_pca_ : None
         Always None: there is no projection on principal directions.
-    sampling_ : None
-        Always None: the graph is built for all rows.
     n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
@@ -127,7 +125,7 @@ class SpectralRegression(LinearReducer):
         return locality(data, graphs)
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> Solved:
-        d, self.sampling_ = problem.degrees, None
+        d = problem.degrees
         assert d is not None
         graph = graph_vectors(problem, data, self.n_components, graphs.graph.is_semidefinite)
         mean = F.mean(d)

@@ -11,9 +11,9 @@ from .._validation import check_choice
 from ..graphs import KNN, Graph, SameClass
 from ..maps import Map, as_map
 from ..neighbors import BlockRows
-from ..operators import OUT_OF_RANGE, diagonal
+from ..operators import diagonal
 from ..problem import Problem, degree_sum, laplacian_sum
-from ..reducers import FeatureSelector, Graphs, on_halves
+from ..reducers import FeatureSelector, Graphs
 from ..rows import Rows
 from ._locality import NEIGHBORS
 from .about import About
@@ -63,10 +63,6 @@ class LaplacianScore(FeatureSelector):
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
         How many features were selected.
-    sampling_ : dict or None
-        How certain the scores are where the graph searched for the neighbours of a sample of the rows; None where it searched
-        for all. ``error`` is the root mean squared error of the scores as a share of them, estimated from two halves of the
-        links.
     n_connected_components_, graph_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
@@ -120,39 +116,14 @@ class LaplacianScore(FeatureSelector):
         return Problem(terms, D if self.constraint == "degree" else diagonal(D.diagonal() > 0))  # (1), (2)
 
     def _solve(self, F: Map, data: Rows, problem: Problem, graphs: Graphs) -> tuple[np.ndarray, np.ndarray]:
-        scores, varying = _laplacian_scores(F, problem)
-        self.sampling_ = self._sampling(F, data, graphs, scores[varying])
-        return scores, varying
-
-    def _sampling(self, F: Map, data: Rows, graphs: Graphs, scores: np.ndarray) -> dict[str, Any] | None:
-        """How certain the scores are. The scores of two halves differ by twice the error of the whole, on average."""
-        if graphs.queries is None:
-            return None
-        halves = on_halves(data, lambda half: _laplacian_scores(F, self._problem(half, graphs))[0])
-        error = np.inf if halves is None else np.sqrt(np.mean(_apart(*halves) ** 2)) / 2
-        return {
-            "queries": graphs.queries,
-            "samples": data.n_samples,
-            "error": float(error / (np.sqrt(np.mean(scores**2)) or 1.0)),
-        }
-
-
-def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The differences of the scores that both halves have."""
-    both = np.isfinite(one) & np.isfinite(other)
-    return one[both] - other[both]
-
-
-def _laplacian_scores(F: Map, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """The scores, and which features vary."""
-    degrees = problem.degrees
-    assert degrees is not None
-    shares = degrees / F.total(degrees)
-    mean = F.mean(shares)
-    variance = F.spread(mean, shares)
-    varying = ~_negligible(variance, _mean_squares(F, mean, variance, shares), F.dtype)
-    attraction = F.form_diagonal(laplacian_sum(problem.minimise), mean) / F.total(degrees)
-    return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
+        degrees = problem.degrees
+        assert degrees is not None
+        shares = degrees / F.total(degrees)
+        mean = F.mean(shares)
+        variance = F.spread(mean, shares)
+        varying = ~_negligible(variance, variance + mean**2, F.dtype)
+        attraction = F.form_diagonal(laplacian_sum(problem.minimise), mean) / F.total(degrees)
+        return np.divide(attraction, variance, out=np.full(mean.size, np.inf), where=varying), varying  # (1)
 
 
 class FisherScore(FeatureSelector):
@@ -217,7 +188,7 @@ class FisherScore(FeatureSelector):
             within = F.form_diagonal(laplacian_sum(problem.minimise), mean) / data.class_sizes.sum()
         else:
             between, within = _variances(data, mean, shares)
-        squares = _mean_squares(F, mean, between + within, shares)
+        squares = between + within + mean**2
         varying = ~_negligible(between + within, squares, F.dtype)
         scores = np.where(varying, np.inf, 0.0)
         spread = varying & ~_negligible(within, squares, F.dtype)
@@ -251,12 +222,3 @@ def _groups(classes: np.ndarray) -> list[np.ndarray]:
 def _negligible(variance: np.ndarray, squares: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Whether the variance may be nothing but the rounding of data with this mean square."""
     return variance <= (2 * float(np.finfo(dtype).eps)) ** 2 * squares
-
-
-def _mean_squares(F: Map, mean: np.ndarray, variance: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The mean square of each column, from its mean and its variance. Raise where it leaves the range of floating point."""
-    squares = variance + mean**2
-    low = np.flatnonzero(squares < 1e-280)
-    if not np.isfinite(squares).all() or not F.is_zero(low, np.flatnonzero(weights)):
-        raise ValueError(OUT_OF_RANGE)
-    return squares

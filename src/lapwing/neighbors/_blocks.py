@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ..blocks import Blocks, Fold, stacked, taking, working_memory
-from ..maps import ClassMoments, ColumnSums, Moments, Rest, SummaryMap, weighted_mean
+from ..maps import ClassMoments, ColumnSums, Moments, Rest, SummaryMap, as_map
 from ..operators import Array, row_blocks
 from ..rows import Rows, Units, divided, encode_labels, lengths
 from ._nearest import Nearest
@@ -173,7 +173,7 @@ def _first_pass(
 ) -> tuple[Moments | ColumnSums, Array]:
     """The moments of all rows, and those rows whose numbers are given."""
     take, n_classes = taking(numbers), 0 if classes is None else int(classes.max()) + 1
-    pilot = None if blocks.is_sparse else weighted_mean(blocks.head(PILOT))
+    pilot = None if blocks.is_sparse else as_map(blocks.head(PILOT)).mean()
     d = blocks.shape[1]
 
     def start() -> tuple[Any, list]:

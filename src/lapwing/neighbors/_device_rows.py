@@ -227,7 +227,7 @@ def require_there(data: Rows) -> None:
 def nearest_there(data: DeviceRows, search: Search) -> tuple[Any, Any] | None:
     """The nearest rows of every row among all rows, as tensors; None where the search asks for something else."""
     search = search.checked(data.n)
-    if not is_searched_there(data, search) or search.among != "all" or search.is_sampled(data.n) or data.is_half:
+    if not is_searched_there(data, search) or search.among != "all" or search.is_sampled(data.n):
         return None
     if is_named(search.metric, "cosine"):
         data.require_nonzero_rows('metric="cosine"')

@@ -43,18 +43,10 @@ class NoPlaceError(ValueError):
 def find(data: Rows, search: Search) -> Edges:
     """The nearest rows of each row that is searched for, nearest first and without the row itself.
 
-    Of equally distant rows the first are taken.
-
-    Equal searches of one sample run once. Where ``data.half`` is set and a sample of rows is searched for, only the edges of
-    one random half of that sample are given.
+    Of equally distant rows the first are taken. Equal searches of the same rows run once.
     """
     search = search.checked(data.n_samples)
-    edges = data.once(search.key, lambda: _found(data, search))
-    if data.half is None or search.queries is None:
-        return edges
-    searched, place = np.unique(edges.rows, return_inverse=True)
-    half = np.random.RandomState(0).permutation(searched.size) % 2
-    return edges.where(half[place] == data.half)
+    return data.once(search.key, lambda: _found(data, search))
 
 
 def find_fitted(both: Rows, search: Search) -> Edges:
@@ -206,36 +198,10 @@ def _with_open(
     """Add the edges of the queries that stayed open, whose k nearest are among the rows within ``near``."""
     if not open_.size:
         return edges
-    searched = space(data, search.metric, search.metric_params)
     limit = near if np.isfinite(near).any() else None
-    by_products = searched.metric == "euclidean" and searched.algorithm == "auto" and not sparse.issparse(data.X)
-    if by_products and limit is not None:
-        reach = np.full(data.n, np.inf)
-        reach[open_] = near
-        settled = partial(_settled, data, searched, search.n_neighbors, reach)
-        again = _in_groups(settled, search.among, open_, members, classes)
-    else:
-        rest = Nearest(search._replace(queries=None), data.X[open_], open_, classes, within=limit, shows=True)
-        again = rest.update(data.X if members.size == data.n else data.X[members], members).edges()
+    rest = Nearest(search._replace(queries=None), data.X[open_], open_, classes, within=limit, shows=True)
+    again = rest.update(data.X if members.size == data.n else data.X[members], members).edges()
     return Edges.joined([edges, again]).by_row()
-
-
-def _settled(data: Rows, searched: Space, k: int, reach: np.ndarray, queries: np.ndarray, members: np.ndarray) -> Edges:
-    """The k nearest of open queries: products in float64 find the rows within reach, and differences decide among them."""
-    X, n, squares, parts = searched.X, members.size, data.squared_norms, []
-    limit = reach[queries] ** 2 + 2 * np.broadcast_to(searched.rounding, X.shape[0]).max()
-    for some in row_blocks(queries.size, n):
-        own, D = queries[some], np.empty((queries[some].size, n))
-        for block in row_blocks(n, X.shape[1]):
-            D[:, block] = X[own].astype(np.float64) @ X[members[block]].T.astype(np.float64)
-        D *= -2
-        D += squares[own][:, None] + squares[members]
-        D[own[:, None] == members] = np.inf
-        rows, cols = np.nonzero(limit[some][:, None] >= D)
-        d = paired(data.X, own[rows], data.X, members[cols], "euclidean")
-        chosen = choose(rows, cols, d, k)
-        parts.append((own[rows[chosen]], members[cols[chosen]], d[chosen]))
-    return Edges(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 Proposed = tuple[Edges, np.ndarray, np.ndarray]
@@ -328,9 +294,6 @@ def _proposed(searched: Space, queries: np.ndarray, members: np.ndarray, k: int)
         d[found == queries[:, None]] = np.inf
         order = np.argsort(d, axis=1, kind="stable")[:, : k + 1]
         d, found = np.take_along_axis(d, order, axis=1), np.take_along_axis(found, order, axis=1)
-    rows = np.repeat(queries, k)
-    if not searched.is_kept(rows, found[:, :k].ravel(), d[:, :k].ravel()):
-        return Edges.joined([]), queries, np.full(queries.size, np.inf)
     near = searched.reach(d[:, k - 1], queries)
     clear = d[:, k] > near
     found, d, rows = found[clear, :k], d[clear, :k], np.repeat(queries[clear], k)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,18 +66,6 @@ class Index:
 
     def _require_numbers(self, d: np.ndarray) -> None:
         require_numbers(d, f"metric={self.metric!r}, metric_params={self.metric_params!r}")
-
-
-def sklearn_is_exact() -> bool:
-    """Whether scikit-learn searches in float64. It does, unless another program has replaced its search."""
-    return _is_exact(NearestNeighbors)
-
-
-@cache
-def _is_exact(search: type) -> bool:
-    X = 10 + 1e-3 * np.random.RandomState(0).randn(64, 3)
-    d, found = search(n_neighbors=2, algorithm="kd_tree").fit(X).kneighbors(X)
-    return bool(np.abs(d[:, 1] - np.linalg.norm(X - X[found[:, 1]], axis=1)).max() <= 1e-12)
 
 
 def require_numbers(d: np.ndarray, what: str) -> None:

@@ -91,10 +91,7 @@ class Search(NamedTuple):
 
     def scale(self, data: Rows) -> float:
         """How many rows each row that is searched for stands for."""
-        n = data.n_samples
-        if self.queries is None or self.queries >= n:
-            return 1.0
-        return n / self.queries * (2 if data.is_half else 1)
+        return 1.0 if self.queries is None else max(data.n_samples / self.queries, 1.0)
 
 
 class Edges(NamedTuple):

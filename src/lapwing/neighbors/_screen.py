@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._extras import require
-from ..operators import OUT_OF_RANGE
+from .._validation import OUT_OF_RANGE
 
 UNIT = 2.0**-22  # relative error of one addition in float32 on a device that truncates and does not round
 GROUP = ((200_000, 32), (1 << 62, 64))  # pairs of (up to this many rows, columns per group)
@@ -86,13 +86,8 @@ def blocks(n: int, width: int, size: int = ENTRIES) -> Iterator[slice]:
 
 
 def lengths_of(X: Any) -> Any:
-    """The lengths of the rows of a tensor, in float64, also where squares would overflow or vanish."""
-    found = []
-    for rows in blocks(*X.shape):
-        part = X[rows].double()
-        largest = part.abs().amax(1).clamp_(min=5e-324)
-        found.append((part / largest[:, None]).norm(dim=1) * largest)
-    return require("torch", "gpu").cat(found)
+    """The lengths of the rows of a tensor, in float64."""
+    return require("torch", "gpu").cat([X[rows].double().norm(dim=1) for rows in blocks(*X.shape)])
 
 
 class Screen:

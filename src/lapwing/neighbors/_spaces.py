@@ -12,19 +12,17 @@ from scipy import sparse
 from sklearn.neighbors import sort_graph_by_row_values
 
 from ..blocks import Progress
-from ..operators import OUT_OF_RANGE, Array, row_blocks
+from ..operators import Array, row_blocks
 from ..rows import Rows, kernel_distances, lengths, row_width, unit_rows
 from ._choice import TIE
-from ._index import Index, sklearn_is_exact
+from ._index import Index
 from ._requests import is_named
 
 ROUNDING = 1e-13  # rounding of squared distances that are computed from products, as a share of the squared norms
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
 # Up to this many columns scikit-learn searches with a tree, which computes distances by differences.
 TREE_DIMENSIONS = 15
-# The distances of this many pairs are measured again, to see whether a search is as exact as it should be.
-CHECKED = 512
-WORD = 1e-11  # a search is not trusted where its squared distances have a larger relative error than this
+WORD = 1e-11  # squared distances with a larger relative error than this are measured again
 GRAM_LIMIT = 5000  # at most this many rows have the matrix of all their distances kept
 AT_ONCE = 1024  # the first call gives scikit-learn this many queries
 SHORT = 0.25  # where a call to scikit-learn takes fewer seconds than this, the next one is given twice as many queries
@@ -37,7 +35,7 @@ def is_euclidean(metric: Any, metric_params: dict | None = None) -> bool:
 
 def is_by_products(metric: Any, metric_params: dict | None, X: Array) -> bool:
     """Whether distances are found by products of rows: Euclidean distances where no tree is faster, and cosines."""
-    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X) and sklearn_is_exact()
+    few = X.shape[1] <= TREE_DIMENSIONS and not sparse.issparse(X)
     return (is_named(metric, "cosine") and not metric_params) or (is_euclidean(metric, metric_params) and not few)
 
 
@@ -119,18 +117,6 @@ class Space(NamedTuple):
         d = paired(X, rows, X, cols, self.exact)
         return np.sqrt(2 * d) if self.exact == "cosine" else d
 
-    def is_kept(self, rows: np.ndarray, cols: np.ndarray, d: np.ndarray) -> bool:
-        """Whether distances that a search found are rounded no more than they may be.
-
-        Those of scikit-learn are not. A program that replaces its search may compute in float32 and not say so.
-        """
-        if not self.is_measurable:
-            return True
-        some = slice(None, None, -(-rows.size // CHECKED))
-        rows, d, exact = rows[some], d[some].astype(np.float64), self.measured(rows[some], cols[some])
-        rounding = np.broadcast_to(self.rounding, self.X.shape[0])[rows]
-        return bool((np.abs(d**2 - exact**2) <= rounding + WORD * exact**2 + np.finfo(np.float64).tiny).all())
-
     def of(self, rows: np.ndarray, members: np.ndarray) -> Array:
         """Some rows in the form that an index of the members takes them."""
         return self.X[rows][:, members] if is_named(self.metric, "precomputed") else self.X[rows]
@@ -201,16 +187,14 @@ def _euclidean_space(data: Rows) -> Space:
     Of few long rows, all distances come from the Gram matrix, which the projection needs anyway.
     """
     X, is_dense = data.X, not sparse.issparse(data.X)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(data.norms**2).all():
-            raise ValueError(OUT_OF_RANGE)
-    if is_dense and X.shape[1] <= TREE_DIMENSIONS and sklearn_is_exact():
+    if is_dense and X.shape[1] <= TREE_DIMENSIONS:
         return Space(X, "euclidean", algorithm="kd_tree")
     if is_dense and data.n < X.shape[1] and data.n == data.n_fitted <= GRAM_LIMIT:
-        distances = data.once(("distances", "gram"), lambda: kernel_distances(data.row_gram))
-        return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(data.row_gram), features=X)
+        distances = data.once(("distances", "gram"), lambda: kernel_distances(data.F.row_gram))
+        return Space(distances, "precomputed", rounding=ROUNDING * np.diagonal(data.F.row_gram), features=X)
     rounding = max(ROUNDING, 32 * float(np.finfo(X.dtype).eps)) if X.dtype == np.float32 else ROUNDING
-    return Space(data.centred, "euclidean", rounding=rounding * data.squared_norms, features=X)
+    # In float64, since scikit-learn's distances have the type of the rows, and squares of 1e-25 are 0 in float32.
+    return Space(in_double(data.centred), "euclidean", rounding=rounding * data.squared_norms, features=X)
 
 
 def _kernel_space(data: Rows, metric: Any, metric_params: dict | None) -> Space:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from ..blocks import Progress, say, working_memory
+from ..blocks import Progress, working_memory
 from ..operators import row_blocks
 from ..rows import lengths
 from ._products import Threads
@@ -31,7 +30,6 @@ COARSE = 0.02  # Products are in float32 where their rounding, for most rows, is
 # faster).
 FREQUENT = 0.05
 EIGHT = 8  # the number of tiles is a multiple of this, so that each round of pairs of tiles keeps all threads busy
-LONG = 30.0  # seconds; a search that takes longer says so before it starts
 # The cost of finding the distance of one pair alone, in columns of a product: a fixed part, and a part per column (measured).
 PAIR_COST, PAIR_COST_COLUMN = 2000, 15
 TRIALS = 6  # bounds are tried on this many pairs of tiles, to see how many pairs of rows they leave
@@ -334,9 +332,8 @@ class Tiles:
 
     def _tournament(self, progress: Callable[[int], None]) -> None:
         """Compare every tile with itself first, which gives thresholds, and then with every other tile."""
-        n, start = len(self.parts), perf_counter()
+        n = len(self.parts)
         self.threads.each(self._alone, range(n))
-        _announce((perf_counter() - start) * (n + 1) / 2, self.queries.n)
         screens = self.bounds is not None and self._screens_well()
         total, done = max(1, n * (n - 1) // 2), 0
         for pairs in _rounds(n):
@@ -347,12 +344,10 @@ class Tiles:
 
     def _each(self, progress: Callable[[int], None]) -> None:
         """Compare each tile of queries with all members."""
-        n, start = len(self.parts), perf_counter()
+        n = len(self.parts)
         for i in range(0, n, self.threads.count):
             some = range(i, min(i + self.threads.count, n))
             self.threads.each(self._with_all, some)
-            if i == 0:
-                _announce((perf_counter() - start) * n / len(some), self.queries.n)
             progress(self.parts[some[-1]].stop)
 
     def _with_all(self, i: int) -> None:
@@ -455,16 +450,6 @@ class Tiles:
         flat = self.room.reaching(products, found.least[:, None])
         rows, cols = np.divmod(flat, products.shape[1])
         found.add(rows, (cols + self.others[j].start).astype(np.int32), -products.ravel()[flat])
-
-
-def _announce(seconds: float, n: int) -> None:
-    """Say how long the search will take, where that is long."""
-    if seconds > LONG:
-        about = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-        say(
-            f"searching for the neighbours of {n:,} rows: about {about}; KNN(..., queries=20_000) and KNN(..., "
-            "search=PyNNDescentTransformer()) take less"
-        )
 
 
 def _tile_size(width: int, itemsize: int, n_threads: int) -> int:

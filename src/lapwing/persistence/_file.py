@@ -93,7 +93,9 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     True
     """
     skops = require("skops.io", "model")
-    if getattr(estimator, "moments_", None) is None:  # else partial_fit can go on, even where it had too few rows for a fit
+    if (
+        getattr(estimator, "moments_", None) is None
+    ):  # else partial_fit can go on, even where it had too few rows for a fit
         check_is_fitted(estimator)
     estimator = _copied(estimator)
     check_stored(estimator)

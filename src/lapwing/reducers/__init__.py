@@ -13,7 +13,6 @@ from ._linear import LinearReducer
 from ._multilinear import MultilinearReducer
 from ._projecting import ProjectingReducer, Solved
 from ._rules import LARGE_RIDGE, Decided, Options, Rules
-from ._sampling import on_halves
 from ._units import RATIO, UnitsWarning
 from ._verify import Verification, is_verifiable, verify
 
@@ -38,7 +37,6 @@ __all__ = [
     "fits_in_memory",
     "is_verifiable",
     "linked",
-    "on_halves",
     "outside",
     "verify",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,13 +12,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from .._docstrings import Documented, page_of_a_class
-from .._validation import check_in_memory, of_numbers
+from .._validation import check_in_memory, check_squares, of_numbers
 from ..blocks import Blocks, DenseBlocks, as_blocks, working_memory
 from ..devices import is_tensor
 from ..graphs import Graph, Repulsion
 from ..maps import SparseMap
 from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
-from ..operators import OUT_OF_RANGE, Array
+from ..operators import Array
 from ..problem import Problem, Term, attraction
 from ..rows import Rows, RowsWithout, Units, encode_labels
 from ..solvers import TOLERANCES, CertificateWarning, Solution
@@ -122,29 +121,26 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         self._forget()
         try:
             self._learnt(X, y, sample_weight)
-        except BaseException as error:
+        except BaseException:
             self._forget()  # a fit that fails leaves no attributes behind
-            if isinstance(error, FloatingPointError):
-                raise ValueError(OUT_OF_RANGE) from error
             raise
         return self
 
     def _learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Learnt:
         """Do the work of :meth:`fit`, and return what it worked with."""
-        with np.errstate(over="raise"):
-            place, X, y = entered(self, X, y)
-            if sample_weight is not None:
-                self._require_weighable(X)
-            # The validated rows, and the graphs, which are resolved once.
-            data, graphs = self._prepared(X, y, sample_weight)
-            graphs = graphs.fitted(data)
-            problem = self._problem(data, graphs)  # the matrices A and B
-            F = self._map(data, graphs)  # the map F
-            solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
-            self._store(F, data, problem, graphs, solution)
-            self._certify(data, solution)
-            if place is not None:
-                settle(self, place)
+        place, X, y = entered(self, X, y)
+        if sample_weight is not None:
+            self._require_weighable(X)
+        # The validated rows, and the graphs, which are resolved once.
+        data, graphs = self._prepared(X, y, sample_weight)
+        graphs = graphs.fitted(data)
+        problem = self._problem(data, graphs)  # the matrices A and B
+        F = self._map(data, graphs)  # the map F
+        solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
+        self._store(F, data, problem, graphs, solution)
+        self._certify(data, solution)
+        if place is not None:
+            settle(self, place)
         return Learnt(F, data, problem, graphs, solution)
 
     def problem(self, X: Any, y: Any = None) -> Problem:
@@ -242,9 +238,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         solved = self._solved_problems(solution)
         if solved is None:
             return
-        excess = (getattr(self, "sampling_", None) or {}).get("excess")
-        found = [s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])]
-        certificates = [certificate and replace(certificate, excess=excess) for certificate in found]
+        certificates = [
+            s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])
+        ]
         self.certificate_: Any = certificates if isinstance(solved, list) else certificates[0]
         for certificate in certificates:
             if certificate is not None and not certificate.holds:
@@ -312,6 +308,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 check_in_memory(X, type(self).__name__)
             with of_numbers():
                 X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, ensure_min_samples=2)
+            check_squares(X)
         self._check_parameters()
         if weights is not None:
             weights = checked_weights(weights, X.shape[0] if blocks is None else blocks.shape[0])

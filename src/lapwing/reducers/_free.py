@@ -16,7 +16,6 @@ from .._validation import check_choice, check_count, check_in_memory
 from ..blocks import stacked
 from ..devices import host, to_numpy
 from ..graphs import Graph, On, affine_extension, barycentric_weights
-from ..maps import FreeMap
 from ..neighbors import NoPlaceError, Search, find_fitted, is_named
 from ..operators import Array, alike
 from ..problem import Problem, laplacian_sum
@@ -104,10 +103,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             )
         return data
 
-    def _map(self, data: Rows, graphs: Graphs) -> FreeMap:
-        return FreeMap()
+    def _map(self, data: Rows, graphs: Graphs) -> None:
+        """F is the identity: forms are the matrices themselves."""
 
-    def _solve(self, F: FreeMap, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
+    def _solve(self, F: None, data: Rows, problem: Problem, graphs: Graphs) -> Solution:
         b = problem.degrees
         assert b is not None
         if not b.all():
@@ -116,7 +115,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 UserWarning,
                 stacklevel=outside(),
             )
-        (A,) = F.forms([laplacian_sum(problem.minimise)])
+        A = laplacian_sum(problem.minimise).tosparse()
         semidefinite = graphs.graph.is_semidefinite
         crowded = self._crowded or data.X.shape[1] <= 3  # up to three columns are taken for a surface
         constant = np.ones((data.n, 1))
@@ -258,7 +257,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 def _check_features(data: Rows) -> None:
     if data.F.is_constant:
         raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-    data.require_squares(data.X.dtype)
 
 
 def _searches_features(graph: Any) -> bool:

@@ -29,7 +29,6 @@ class Graphs(NamedTuple):
     graph: Graph
     penalty: Graph | None
     queries: int | None  # rows that ``graph`` searches for; None for all of them
-    sampling: int | None  # the fewest rows that ``graph`` or ``penalty`` searches for; None for all of them
     equal_say: bool  # whether the graphs that attract are scaled to the same total degree, as ``normalize=`` asks for
     labels_attract: bool  # whether one of the graphs that attract reads labels
     labels_alone: bool  # whether all graphs that attract read labels
@@ -44,23 +43,23 @@ class Graphs(NamedTuple):
         signed = graph.signed()
         pulling = [leaf for coefficient, leaf in signed if coefficient > 0]
         reading = [bool(leaf.reads_labels) for leaf in pulling]
-        searches: list[list[Any]] = [graph.searches(), [] if penalty is None else penalty.searches()]
-        asked = [[int(q) for s in own if isinstance(q := s.queries, Integral) and q < n] for own in searches]
+        own: list[Any] = graph.searches()
+        searches = own + ([] if penalty is None else penalty.searches())
+        asked = [int(s.queries) for s in own if isinstance(s.queries, Integral) and s.queries < n]
         labels_alone = bool(reading) and all(reading)
         repels = any(coefficient < 0 for coefficient, _ in signed)
         is_sum = sum(not leaf.counts_pairs for leaf in pulling) > 1
         return cls(
             graph,
             penalty,
-            queries=min(asked[0], default=None),
-            sampling=min(asked[0] + asked[1], default=None),
+            queries=min(asked, default=None),
             equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
             labels_attract=any(reading),
             labels_alone=labels_alone,
             of_classes=labels_alone and not any(leaf.reads_features or leaf.reads_targets for leaf in pulling),
             repels=repels,
             only_attracts=penalty is None and not repels,
-            is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for own in searches for s in own),
+            is_euclidean=all(s.metric in ("euclidean", "l2", "sqeuclidean") for s in searches),
         )
 
     @property

@@ -14,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_choice, check_count, check_in_memory, check_not_negative
+from .._validation import check_choice, check_count, check_in_memory, check_not_negative, check_squares
 from ..devices import host, is_tensor, to_numpy
 from ..graphs import Graph
 from ..maps import DeviceTensorMap, TensorMap, multiplied, rounding
@@ -89,6 +89,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self._check_parameters()
         given, X = X, self._images(X, fitting=True)
         self._sizes(X.ndim - 1)
+        if not is_tensor(X):
+            check_squares(X)
         data = (DeviceRows if is_tensor(X) else Rows)(X.reshape(len(X), -1), y)
         data.sample_shape, graphs = tuple(X.shape[1:]), self._graphs(len(X))
         if graphs.beside_columns(data.named(given)).size:

@@ -7,8 +7,8 @@ from typing import Any
 
 from sklearn.utils import get_tags
 
+from .._validation import OUT_OF_RANGE
 from ..devices import Place, host, is_foreign, is_learnt, is_tensor, mapped, moved, place_of
-from ..operators import OUT_OF_RANGE
 
 EXACT_ROWS = 2_000_000  # up to this many rows on a GPU, default graphs search for the neighbours of all rows
 

@@ -24,7 +24,6 @@ from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
 from ._graphs import outside
 from ._places import checked, inside, shared_place
 from ._rules import Decided, Options, Rules, spread
-from ._sampling import halved
 
 # With scaling="objective", an objective of 0 counts as this; classes that become points have such an objective.
 LEAST_OBJECTIVE = 1e-6
@@ -121,7 +120,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             solved = solved._replace(solution=holding(decided.given.share, solved.solution, problem))
         if graphs.of_classes:
             self._warn_of_ties(data, problem, graphs, decided.k)
-        self.sampling_ = None if graphs.sampling is None else self._sampling(F, data, graphs, solved)
         return solved
 
     def _warn_of_ties(self, data: Rows, problem: Problem, graphs: Graphs, k: int | None) -> None:
@@ -184,18 +182,8 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             shift=F.total(np.abs(laplacian_sum(problem.minimise).diagonal())) / total if ridge else 0.0,
             floor=floor,
             diagonal=diagonal,
-            tol=1e-8 if data.half is None else 1e-3,
+            tol=1e-8,
         )
-
-    def _sampling(self, F: Any, data: Rows, graphs: Graphs, solved: Solved) -> dict[str, Any]:
-        """How certain the result of a sampled graph is, estimated from the two halves of the sample."""
-        decided = solved.decided._replace(k=solved.solution.values.size)
-
-        def fitted(half: Rows) -> tuple[np.ndarray, tuple[Any, Any]]:
-            found = self._solved(F, half, self._problem(half, graphs), decided)
-            return found.solution.vectors, found.pencil
-
-        return {"queries": graphs.sampling, "samples": data.n_samples, **halved(data, fitted)}
 
     def _solved_problems(self, solution: Solved) -> Solution:
         return solution.proven or solution.solution

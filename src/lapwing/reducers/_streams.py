@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from .._validation import check_in_memory
+from .._validation import check_in_memory, check_squares
 from ..blocks import working_memory
 from ..devices import is_foreign
 from ..maps import ClassMoments
@@ -69,6 +69,7 @@ class StreamingReducer(Reducer):
         self._check_parameters()
         accept = "csr" if self._takes_sparse else False
         X = validate_data(self, X, accept_sparse=accept, dtype=DTYPES, reset=so_far is None)
+        check_squares(X)
         kept = {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
         graphs = self._graphs(X.shape[0])
         labelled = self._is_labelled(graphs)

@@ -196,13 +196,12 @@ def _checked(own: Any, fresh: Any, learnt: Learnt, X: Any) -> tuple[Any, list[st
         return None, misfits
     solved = fresh._solved_problems(learnt.solution)
     solutions, modes = (solved, True) if isinstance(solved, list) else ([solved], False)
-    excess = (getattr(fresh, "sampling_", None) or {}).get("excess")
     taken = fresh._take_over(own, learnt)
     found, failures = [], []
     for mode, (solution, (values, V)) in enumerate(zip(solutions, taken.pairs, strict=True), start=1):
         certificate = solution.pencil.certificate(values, V, fresh._tolerance(learnt.data))
         rounding = 100 * taken.loss * np.finfo(learnt.data.F.dtype).eps * (certificate.condition or 1.0) ** 0.5
-        certificate = replace(certificate, tolerance=max(certificate.tolerance, float(rounding)), excess=excess)
+        certificate = replace(certificate, tolerance=max(certificate.tolerance, float(rounding)))
         found.append(certificate)
         failures += [f"mode {mode}: {why}" if modes else why for why in _failures(certificate, solution, values)]
     tolerance = max(certificate.tolerance for certificate in found)

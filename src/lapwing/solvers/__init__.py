@@ -2,12 +2,11 @@
 
 from .._public import public
 from ._certificate import TOLERANCES, Certificate, CertificateWarning, Pencil, size
-from ._inverse import inverse
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
 from ._ratio import trace_ratio
 from ._solve import Solution, fix_signs, largest_value, solve
-from ._tridiagonal import Tridiagonal
+from ._ways import inverse
 
 __all__ = [
     "TOLERANCES",
@@ -17,7 +16,6 @@ __all__ = [
     "Pencil",
     "RankError",
     "Solution",
-    "Tridiagonal",
     "fix_signs",
     "inverse",
     "largest_value",

@@ -62,8 +62,6 @@ class Certificate:
     angle : float or None
         The largest angle, in radians, that the space of the found directions can have with the true one (Davis and Kahan), as
         the inner product of B measures it. It takes A and B as exact; rounding of the data is not included.
-    excess : float or None
-        Where the graph was sampled, by what share the objective is worse than that of all rows, estimated.
     tolerance : float
         The largest ``residual`` and ``constraint_error`` with which the certificate holds: 1e-6, and 1e-3 for X in float32.
 
@@ -84,7 +82,6 @@ class Certificate:
     condition: float | None = None
     gap: float | None = None
     angle: float | None = None
-    excess: float | None = None
     tolerance: float = TOLERANCES["float64"]
 
     @property
@@ -99,7 +96,6 @@ class Certificate:
             "condition": _number(self.condition, ".1e"),
             "gap": "all directions kept" if self.gap == inf else _number(self.gap, ".2g"),
             "at most this far from the true directions": _degrees(self.angle),
-            "excess by sampling": _number(self.excess, ".1e"),
         }
         return ", ".join(f"{name} {value}" for name, value in parts.items() if value)
 

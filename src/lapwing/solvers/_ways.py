@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import LinearOperator, splu
 
 from ._block import block_largest
 from ._lanczos import Apply, LanczosError, largest
@@ -118,13 +118,28 @@ def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
     return Pairs(problem.bound - values, vectors, problem.bound - following)
 
 
+def _factors(M: sparse.csc_array) -> Any:
+    """The factors of a sparse, symmetric, positive definite matrix."""
+    return splu(M, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+
+
+def inverse(M: Any) -> LinearOperator:
+    """The inverse of a sparse, symmetric, positive definite matrix, as an operator. No dense matrix is formed."""
+    factor = _factors(sparse.csc_array(M))
+
+    def solved(V: np.ndarray) -> np.ndarray:
+        return factor.solve(np.asarray(V, dtype=np.float64))
+
+    return LinearOperator(M.shape, matvec=solved, rmatvec=solved, matmat=solved, rmatmat=solved, dtype=np.float64)
+
+
 def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
     """Lanczos on the inverse of a sparse, semidefinite matrix, by its factors."""
     M = problem.M
     shift = float(SHIFT * M.diagonal().mean())
     shifted = sparse.csc_array(M + shift * sparse.eye_array(M.shape[0]))
     try:
-        factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        factor = _factors(shifted)
     except RuntimeError as error:  # SuperLU says that the matrix is singular
         raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
     # The inverse is huge along the constant, so what rounding leaves of the constant must be removed from each product.

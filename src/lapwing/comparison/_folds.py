@@ -1,17 +1,46 @@
-"""How the rows are split into folds: by classes, by groups or by time."""
+"""The folds of a comparison: how the rows are split, by classes, groups or time, and what a fold fits and judges."""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_array, column_or_1d
 
 from .._validation import check_count
-from ..selection import LabelledSplit, TimeSplit
+from ..operators import Array, canonical
+from ..selection import LabelledSplit, TimeSplit, some_rows
 
 SHOWN = 8  # an error names this many classes
+
+
+class Fold(NamedTuple):
+    """The rows as the caller has them, the transformer that makes them numbers, labels, and the rows to fit and to judge."""
+
+    X: Any
+    prepare: Any  # an unfitted transformer, or None where X holds numbers
+    labels: np.ndarray | None
+    train: np.ndarray
+    test: np.ndarray
+
+    def divided(self) -> tuple[Array, Array, np.ndarray | None, np.ndarray | None]:
+        """The rows to fit, those to judge, and the labels of both. The transformer is fitted to the rows to fit."""
+        y = (None, None) if self.labels is None else (self.labels[self.train], self.labels[self.test])
+        rows = some_rows(self.X, self.train), some_rows(self.X, self.test)
+        if self.prepare is None:
+            return *rows, *y
+        # Warnings are about columns that hold nothing but gaps in some folds, and categories that only one fold has.
+        with warnings.catch_warnings(action="ignore"):
+            prepare = clone(self.prepare).fit(rows[0])
+            return numbers(prepare.transform(rows[0])), numbers(prepare.transform(rows[1])), *y
+
+
+def numbers(X: Any) -> Array:
+    """The rows as numbers, which all methods take."""
+    return canonical(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2))
 
 
 def checked_splitter(
