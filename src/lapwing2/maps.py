@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
+from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
@@ -20,6 +20,7 @@ OUT_OF_RANGE = "X has values so large or so small that their squares leave the r
 # Sums of squares outside of these have lost digits, or leave no room for factors, by the type of the rows.
 LEAST_SQUARES, MOST_SQUARES = {"float64": 1e-280, "float32": 1e-62}, 1e300
 SHORT = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
+LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
 LANCZOS_SIDE = 4000  # from a Gram matrix of this size on, few of many directions are found by Lanczos
 LANCZOS_SHARE = 20  # and only where fewer than 1 in this many directions are asked for
@@ -182,9 +183,14 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     else:
         G = data.gram(about)
         floor = rounding(data.dtype, np.trace(G) + data.size * (about @ about))
-        values, vectors = np.linalg.eigh(G)
+        some = len(G) >= LARGE_GRAM and keep.share is not None  # then only the eigenvectors that are wanted are found
+        vectors: Any = None
+        values, vectors = (np.linalg.eigvalsh(G), None) if some else np.linalg.eigh(G)
         rank, total = numerical_rank(values, floor), float(np.maximum(values, 0).sum())
-        values, vectors = values[::-1][:rank], vectors[:, ::-1]
+        values = values[::-1][:rank]
+        if vectors is None:
+            vectors = eigh(G, subset_by_index=[len(G) - keep.kept(values, total), len(G) - 1])[1]
+        vectors = vectors[:, ::-1]
     p = keep.kept(values, total)
     if not data.is_wide:
         return values, total, vectors[:, :p], None
@@ -275,14 +281,14 @@ def kernel(data: Any, keep: Keep, centre: Centre, K: np.ndarray, kernel: Kernel)
             f"kernel={kernel.kernel!r} is not positive semi-definite on X; use another kernel or parameters"
         )
     floor = len(G) * (np.finfo(dtype).eps * trace if dtype == np.float32 else 10 * EPS * largest)
-    values, U = np.linalg.eigh(G)
-    total = float(np.maximum(values, 0).sum())
-    p = keep.kept(values[::-1][: numerical_rank(values, floor)], total)
+    few = keep.at_most if len(G) >= LARGE_GRAM else None  # then only the eigenvectors that are wanted are found
+    subset = None if few is None else [max(len(G) - few, 0), len(G) - 1]
+    values, U = np.linalg.eigh(G) if subset is None else eigh(G, subset_by_index=subset)
+    rank = min(numerical_rank(values, floor), int((values > 10 * len(G) * EPS * values[-1]).sum()))
+    p = keep.kept(values[::-1][:rank], trace)
     values, U = values[::-1][:p], U[:, ::-1][:, :p]
     F, dual = Data(U * np.sqrt(values) / roots, weights=data.weights), roots * U / np.sqrt(values)
-    if (
-        not about_origin
-    ):  # in exact arithmetic all columns would sum to 0; those of directions near rounding do not quite
+    if not about_origin:  # in exact arithmetic columns sum to 0; those of directions near rounding do not quite
         dual -= w[:, None] / w.sum() * dual.sum(axis=0)
     shift = np.zeros(p)
     if centre.at_origin:

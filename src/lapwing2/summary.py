@@ -51,7 +51,9 @@ class Summary(Data):
         return Summary((self.X - about) @ N, self.y, self.weights, within, self.dtype)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
-        total = super().form(M, about.copy())  # about a copy, since dense rows would take the kept Gram matrix, scatter and all
+        total = super().form(
+            M, about.copy()
+        )  # about a copy, since dense rows would take the kept Gram matrix, scatter and all
         for rows, W in self.within if M.diag is not None else ():
             each = np.asarray(M.diag)[rows]  # what each sample of a group has on the diagonal
             if np.ptp(each) > 1e-12 * np.abs(each).max():
