@@ -184,8 +184,8 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
         G = data.gram(about)
         floor = rounding(data.dtype, np.trace(G) + data.size * (about @ about))
         some = len(G) >= LARGE_GRAM and keep.share is not None  # then only the eigenvectors that are wanted are found
-        vectors: Any = None
-        values, vectors = (np.linalg.eigvalsh(G), None) if some else np.linalg.eigh(G)
+        found: Any = (np.linalg.eigvalsh(G), None) if some else np.linalg.eigh(G)
+        values, vectors = found
         rank, total = numerical_rank(values, floor), float(np.maximum(values, 0).sum())
         values = values[::-1][:rank]
         if vectors is None:
