@@ -15,7 +15,6 @@ from ._projecting import ProjectingReducer, Solved
 from ._rules import LARGE_RIDGE, Decided, Options, Rules
 from ._sampling import on_halves
 from ._units import RATIO, UnitsWarning
-from ._verify import Verification, is_verifiable, verify
 
 __all__ = [
     "LARGE_RIDGE",
@@ -33,14 +32,11 @@ __all__ = [
     "Rules",
     "Solved",
     "UnitsWarning",
-    "Verification",
     "as_graph",
     "fits_in_memory",
-    "is_verifiable",
     "linked",
     "on_halves",
     "outside",
-    "verify",
 ]
 public(__name__, __all__, globals())
 public(__name__.partition(".")[0], ["UnitsWarning"], globals())
