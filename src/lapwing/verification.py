@@ -148,7 +148,7 @@ def _innermost(model: Any, X: Any) -> tuple[Any, Any, list[str]]:
     names = ", ".join(type(step).__name__ for step in steps[:place])
     said = [f"the steps before the method ({names}) were applied as the model has them, not learnt again"]
     own, X, more = _innermost(steps[place], X)
-    return own, X, [*said[:place], *more]
+    return own, X, [*(said if place else []), *more]
 
 
 class _Drawn(np.random.RandomState):
@@ -192,24 +192,27 @@ def _unfitted(own: Any, graph: Any, X: Any, unknown: list[str]) -> Any:
 
 def _differences(own: Any, again: Any, aside: str, rows: Any, unknown: list[str]) -> list[str]:
     """Sentences on what the model has learnt and the data do not give."""
-    names = vars(again).keys() - {*again.get_params(deep=False), aside}
-    given = {path: part for name in sorted(names) for path, part in _leaves(getattr(again, name), name)}
-    held = dict(part for name in names for part in _leaves(getattr(own, name, np.empty(0)), name))
+    names = sorted(vars(again).keys() - {*again.get_params(deep=False), aside})
+    given = {path: part for name in names for path, part in _leaves(getattr(again, name), name)}
+    held = {path: part for name in names for path, part in _leaves(getattr(own, name, np.empty(0)), name)}
+    # What is None is not known, as some numbers are not where rows came in blocks.
     known = [path for path in given if path not in ASIDE and given[path] is not None and held.get(path, 0) is not None]
-    if failures := [
-        f"{path} of the model has shape {np.shape(held.get(path))}, and its parameters ask for {given[path].shape} on these data"
-        for path in known
-        if np.shape(held.get(path)) != given[path].shape
-    ]:
-        return failures
+    shapes = {path: np.shape(held.get(path, 0)) for path in known}
+    if any(shapes[path] != given[path].shape for path in known):
+        return [
+            f"{path} of the model has shape {shapes[path]}, and its parameters ask for {given[path].shape} on these data"
+            for path in known
+            if shapes[path] != given[path].shape
+        ]
     solved, turned = next((name for name in DIRECTIONS if hasattr(again, name)), ""), False  # scores have none
-    certificates = again.certificate_ if solved else []
-    tolerance = max([TOLERANCES["float64"], *(c.tolerance for c in _listed(certificates))])
-    for i, certificate in enumerate(_listed(certificates)):
-        at, mode = (f"[{i}]", f"mode {i + 1}: ") if isinstance(certificates, list) else ("", "")
-        D = [part[solved + at].T if solved == "embedding_" else part[solved + at] for part in (held, given)]
-        wrong, arbitrary = _turned(*D, given[f"eigenvalues_{at}"], certificate.gap, tolerance)
-        turned = turned or not np.allclose(*D, rtol=tolerance, atol=tolerance * np.abs(D[1]).max())
+    certificates = _listed(again.certificate_) if solved else []
+    tolerance = max([TOLERANCES["float64"], *(certificate.tolerance for certificate in certificates)])
+    failures = []
+    for i, certificate in enumerate(certificates):
+        at, mode = (f"[{i}]", f"mode {i + 1}: ") if isinstance(again.certificate_, list) else ("", "")
+        one, other = (part[solved + at].T if solved == "embedding_" else part[solved + at] for part in (held, given))
+        wrong, arbitrary = _turned(one, other, given[f"eigenvalues_{at}"], certificate.gap, tolerance)
+        turned = turned or not np.linalg.norm(one - other) <= tolerance * np.linalg.norm(other)
         failures += [mode + why for why in wrong]
         unknown += [mode + what for what in arbitrary]
     for path in known:

@@ -316,12 +316,13 @@ def test_changes_are_found(method, change, message):
     assert any(re.search(message, why) for why in found.failures), found.failures
 
 
-def test_a_column_in_a_small_unit_is_seen():
-    """Where one column is far from 0 and hardly varies, a share of the mean is much beside what the column does."""
-    data = X * np.where(np.arange(32) == 9, 1e-6, 1.0)
+@pytest.mark.parametrize(("name", "place", "factor"), [("mean_", 9, 1.01), ("components_", (1, 11), 1.005)])
+def test_a_column_in_a_small_unit_is_seen(name, place, factor):
+    """Its mean is little beside the mean of the others, and their entries in the directions are little beside its own."""
+    data = X * np.where(np.arange(32) == 9, 1e-4, 1.0)
     model = LPP(2, graph=KNN(5), standardize=False, pca=None, ridge=0).fit(data)
     assert lapwing.verify(model, data).holds
-    model.mean_[9] *= 2
+    getattr(model, name)[place] *= factor
     assert lapwing.verify(model, data).failures == (
         "transform of the model gives other numbers for the data than that of a new fit",
     )
