@@ -34,9 +34,10 @@ test: $(WHOLE)
 	$(THREADS) $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The oldest releases that pyproject.toml allows: these need Python 3.11 or 3.12. They use what newer releases of their own
-# dependencies call deprecated, which is no error here.
+# dependencies call deprecated, which is no error here. The golden suite compares numbers alone, since its words are those of the
+# releases that they were recorded with.
 test-oldest: .venv-oldest/ready
-	$(THREADS) .venv-oldest/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning
+	$(THREADS) LAPWING_GOLDEN=numbers .venv-oldest/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning
 
 .venv-oldest/ready: pyproject.toml papers/pyproject.toml tests/oldest.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in {(3, 11), (3, 12)} and "the oldest NumPy has no wheels for this Python: make PYTHON=python3.11 test-oldest")'
@@ -46,14 +47,14 @@ test-oldest: .venv-oldest/ready
 	touch $@
 
 # The newest releases that there are, each time anew, on the newest Python at hand unless PYTHON=... names one. What is
-# deprecated is told, and fails: warnings are errors.
+# deprecated is told, and fails: warnings are errors. The golden suite compares numbers alone.
 NEWEST = $(if $(filter file,$(origin PYTHON)),$(shell for p in python3.14 python3.13 $(PYTHON); do $$p -c '' 2> /dev/null && echo $$p && break; done),$(PYTHON))
 test-newest:
 	@$(NEWEST) -c 'import platform, sys; print("test-newest: Python", platform.python_version(), "" if sys.version_info >= (3, 13) else "(3.13 or 3.14 is not at hand: PYTHON=... names one)")'
 	$(NEWEST) -m venv --clear .venv-newest
 	.venv-newest/bin/python $(INSTALL) --upgrade --upgrade-strategy eager --editable '.[dev]' --editable ./papers
 	.venv-newest/bin/python -m pip list --disable-pip-version-check | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|dask|zarr) '
-	$(THREADS) .venv-newest/bin/python -m pytest -n 2 --dist worksteal
+	$(THREADS) LAPWING_GOLDEN=numbers .venv-newest/bin/python -m pytest -n 2 --dist worksteal
 
 # The properties of tests/properties with fresh seeds, up to 10,000 examples each, for so many minutes in all (and no more).
 MINUTES ?= 30

@@ -30,22 +30,6 @@ def test_rows_are_kept_beside_their_numbers(monkeypatch, d, step, metric, make):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_a_search_that_was_stopped_goes_on(make):
-    """From the numbers that were found so far, and the rows read once more."""
-    X, own = make(np.random.RandomState(1).rand(140, 20)), np.arange(0, 140, 11)
-    whole, begun, resumed = (Nearest(Search(K), X[own], own, keep_rows=True) for _ in range(3))
-    whole.update(X, 0)
-    begun.update(X[:50], 0).update(X[50:90], 50)
-    resumed.resume("search", begun.kept("search")).reread(X[:50], 0).reread(X[50:90], 50).update(X[90:], 90)
-    for one, other in zip(whole.edges(), resumed.edges(), strict=True):
-        np.testing.assert_array_equal(one, other)
-    numbers, slots = resumed.neighbors()
-    kept = resumed.rows.take(slots)
-    expected = X[numbers]
-    np.testing.assert_array_equal(*(A.toarray() if sparse.issparse(A) else A for A in (kept, expected)))
-
-
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_fewer_rows_than_neighbours(make):
     X = make(np.random.RandomState(0).rand(6, 20))
     near = Nearest(Search(9), X[[0, 3]], np.array([0, 3]), keep_rows=True).update(X[:4], 0).update(X[4:], 4)

@@ -62,7 +62,7 @@ KINDS = LISTS | DICTS | OF_ONE | LEAVES | {"NdArrayNode"}
 OF_FEATURES = ("X_fit_", "_fit_X", "cluster_centers_", "coef_", "components_", "feature_names_in_", "mean_", "scale_")
 
 
-def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
+def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file.
 
     :func:`lapwing.load` reads it back, with the same parameters and, bit by bit, the same map. The file holds no code. It is
@@ -70,7 +70,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : fitted estimator or pipeline
+    estimator : fitted estimator or pipeline
         An estimator of lapwing or of scikit-learn, a pipeline of such, or an estimator of your own. Functions are stored by
         their name, so a ``lambda`` raises an error. A model that was fitted on a device is written as :func:`lapwing.to_numpy`
         has it: read back, it takes NumPy arrays.
@@ -93,16 +93,16 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     True
     """
     skops = require("skops.io", "model")
-    if getattr(model, "moments_", None) is None:  # else partial_fit can go on, even where it had too few rows for a fit
-        check_is_fitted(model)
-    model = _copied(model)
-    check_stored(model)
-    root = {"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": model}
+    if getattr(estimator, "moments_", None) is None:  # else partial_fit can go on, even where it had too few rows for a fit
+        check_is_fitted(estimator)
+    estimator = _copied(estimator)
+    check_stored(estimator)
+    root = {"lapwing": version("lapwing"), "scikit-learn": sklearn.__version__, "model": estimator}
     try:
         content = signed(packed(skops.dumps(root)))
         Archive(content)  # what could not be read is not written
     except (RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f"{type(model).__name__} cannot be stored: {in_a_line(error)}") from error
+        raise ValueError(f"{type(estimator).__name__} cannot be stored: {in_a_line(error)}") from error
     write_whole(path, content)
 
 
