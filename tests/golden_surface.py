@@ -52,7 +52,7 @@ RESULTS = {
     "comparison.Comparison",
     "inspection.Loadings",
     "inspection.Stability",
-    "reducers.Verification",
+    "Verification",
     "selection.BootstrapError",
     "selection.NestedScores",
     "tables.Prepared",
