@@ -193,34 +193,27 @@ def _unfitted(own: Any, graph: Any, X: Any, unknown: list[str]) -> Any:
 def _differences(own: Any, again: Any, aside: str, rows: Any, unknown: list[str]) -> list[str]:
     """Sentences on what the model has learnt and the data do not give."""
     names = sorted(vars(again).keys() - {*again.get_params(deep=False), aside})
-    given = {path: part for name in names for path, part in _leaves(getattr(again, name), name)}
-    held = {path: part for name in names for path, part in _leaves(getattr(own, name, np.empty(0)), name)}
-    # What is None is not known, as some numbers are not where rows came in blocks.
-    known = [path for path in given if path not in ASIDE and given[path] is not None and held.get(path, 0) is not None]
-    shapes = {path: np.shape(held.get(path, 0)) for path in known}
-    if any(shapes[path] != given[path].shape for path in known):
-        return [
-            f"{path} of the model has shape {shapes[path]}, and its parameters ask for {given[path].shape} on these data"
-            for path in known
-            if shapes[path] != given[path].shape
-        ]
-    solved, turned = next((name for name in DIRECTIONS if hasattr(again, name)), ""), False  # scores have none
-    certificates = _listed(again.certificate_) if solved else []
+    held, given = ({p: v for name in names for p, v in _leaves(getattr(m, name, ()), name)} for m in (own, again))
+    solved = next((name for name in DIRECTIONS if hasattr(again, name)), None)  # scores have none
+    certificates = again.certificate_ if solved else []
+    certificates = certificates if isinstance(certificates, list) else [certificates]
     tolerance = max([TOLERANCES["float64"], *(certificate.tolerance for certificate in certificates)])
-    failures = []
-    for i, certificate in enumerate(certificates):
-        at, mode = (f"[{i}]", f"mode {i + 1}: ") if isinstance(again.certificate_, list) else ("", "")
-        one, other = (part[solved + at].T if solved == "embedding_" else part[solved + at] for part in (held, given))
-        wrong, arbitrary = _turned(one, other, given[f"eigenvalues_{at}"], certificate.gap, tolerance)
-        turned = turned or not np.linalg.norm(one - other) <= tolerance * np.linalg.norm(other)
-        failures += [mode + why for why in wrong]
-        unknown += [mode + what for what in arbitrary]
-    for path in known:
-        one, other = held[path], given[path]
-        if path.partition("[")[0] == solved or (turned and path in FOLLOWING):
-            continue
-        exact = not sparse.issparse(other) and other.dtype.kind != "f"
-        if not _size(one - other, other) <= (0 if exact else tolerance * _size(other, other) + ROUNDING):
+    failures, turned = [], False
+    for path in sorted(given, key=lambda path: path.partition("[")[0] != solved):  # the directions first
+        one, other = held.get(path, np.empty(0)), given[path]
+        if one is None or other is None or path in ASIDE or (turned and path in FOLLOWING):
+            continue  # what is None is not known, as some numbers are not where rows came in blocks
+        if one.shape != other.shape:
+            failures.append(f"{path} of the model has shape {one.shape}, and a new fit gives {other.shape}")
+        elif path.partition("[")[0] == solved:
+            one, other = (one.T, other.T) if solved == "embedding_" else (one, other)
+            i, values = int(path.partition("[")[2].rstrip("]") or 0), given[path.replace(solved, "eigenvalues_")]
+            wrong, arbitrary = _turned(one, other, values, certificates[i].gap, tolerance)
+            mode = f"mode {i + 1}: " if "[" in path else ""
+            failures += [mode + why for why in wrong]
+            unknown += [mode + what for what in arbitrary]
+            turned = turned or not np.linalg.norm(one - other) <= tolerance * np.linalg.norm(other)
+        elif not _size(one - other, other) <= (tolerance * _size(other, other) + ROUNDING) * (other.dtype.kind == "f"):
             shown = f": {one}, and they give {other}" if other.ndim == 0 else ""
             failures.append(f"{path} of the model is not what the data give{shown}")
     if rows is None:
@@ -278,10 +271,6 @@ def _apart(own: np.ndarray, D: np.ndarray) -> float:
     P, Q = orth(D.T), orth(own.T)
     longer = np.linalg.norm(own) - np.linalg.norm(D)
     return float(np.linalg.norm(P - Q @ (Q.T @ P)) + abs(longer) / (np.linalg.norm(D) or 1.0))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _size(M: Any, other: Any) -> float:

@@ -168,52 +168,38 @@ def solve(
         The residuals that an iteration leaves, as a share of the largest eigenvalue. None is 1e-12, 1e-5 where products are in
         single precision, and 1e-8 with a LinearOperator B.
     """
-    if isinstance(A, np.ndarray) and deflate is None and (B is None or B.ndim == 2):
-        return _dense_pencil(A, B, k, ridge, per, shift, floor)
     if isinstance(B, LinearOperator):
         if deflate is not None:
             raise ValueError("deflate= needs a B that is an array, and this one is a LinearOperator; leave deflate out")
         if diagonal is None or per is None:
             raise ValueError("a B that is a LinearOperator needs its diagonal= and per=, which give the ridge its unit")
         return _pencil(A, B, k, ridge * diagonal.sum() / per, shift, diagonal, 1e-8 if tol is None else tol)
-    A, B, shift = _typed(A), _matrix(B, ridge), shift if ridge and B is not None else 0.0
-    T = _whitening(B, ridge, per, floor)
-    M = _reduced(A, B, T, shift)
-    deflated = _deflated(B, T, deflate, M.shape[0])
-    rank = M.shape[0] - deflated.shape[1]
-    k = _checked(k, rank)
-    bound = largest_value(M) if bound is None and is_operator(M) else bound
-    problem = Standard(M, deflated, bound, tol)
-    found, name = _first(_tried(problem, rank, k, semidefinite, crowded), problem, k)
-    out = deflated if deflated.shape[1] else None
-    return _solution(found, k, rank, name, A, B, T, out, _rho(B, ridge, per, T), shift)
-
-
-def _dense_pencil(A: Any, B: Any, k: int | None, ridge: float, per: int | None, shift: float, floor: float) -> Solution:
-    """Solve for arrays, which are always solved densely, without going through the table."""
-    T, A, shift = None, A.astype(np.float64, copy=False), shift if ridge and B is not None else 0.0
-    M = A
-    if B is not None:
-        M = M - shift * B if shift else M
-        T = whitening(B, ridge, floor, per)
-        M = T.T @ (M @ T) if isinstance(T, np.ndarray) else (T.T @ (T.T @ M).T)
-        M = (M + M.T) / 2
-    k = _checked(k, len(M))
-    found, rank = decomposed(M, k), len(M)
-    return _solution(found, k, rank, DENSE.name, A, B, T, None, _rho(B, ridge, per, T), shift)
-
-
-def _rho(B: Any, ridge: float, per: int | None, T: Any) -> float:
-    """The number that is added to the diagonal of B."""
-    return float(ridge * B.diagonal().sum() / (per or T.shape[1])) if ridge and B is not None else 0.0
-
-
-def _solution(
-    found: Pairs, k: int, rank: int, name: str, A: Any, B: Any, T: Any, deflated: Any, rho: float, shift: float
-) -> Solution:
+    T: Any = None
+    shift, out = shift if ridge and B is not None else 0.0, None
+    if isinstance(A, np.ndarray) and deflate is None and (B is None or B.ndim == 2):  # always dense, without the table
+        M = A = A.astype(np.float64, copy=False)
+        if B is not None:
+            M = M - shift * B if shift else M
+            T = whitening(B, ridge, floor, per)
+            M = T.T @ (M @ T) if isinstance(T, np.ndarray) else (T.T @ (T.T @ M).T)
+            M = (M + M.T) / 2
+        rank = len(M)
+        k = _checked(k, rank)
+        found, name = decomposed(M, k), DENSE.name
+    else:
+        A, B = _typed(A), _matrix(B, ridge)
+        T = _whitening(B, ridge, per, floor)
+        M = _reduced(A, B, T, shift)
+        deflated = _deflated(B, T, deflate, M.shape[0])
+        rank, out = M.shape[0] - deflated.shape[1], deflated if deflated.shape[1] else None
+        k = _checked(k, rank)
+        bound = largest_value(M) if bound is None and is_operator(M) else bound
+        problem = Standard(M, deflated, bound, tol)
+        found, name = _first(_tried(problem, rank, k, semidefinite, crowded), problem, k)
+    rho = float(ridge * B.diagonal().sum() / (per or T.shape[1])) if ridge and B is not None else 0.0
     following = inf if k == rank else None if found.following is None else found.following + shift
     vectors = found.vectors if T is None else T @ found.vectors
-    return Solution(found.values + shift, vectors, rank, name, A, B, T, deflated, rho, shift, following)
+    return Solution(found.values + shift, vectors, rank, name, A, B, T, out, rho, shift, following)
 
 
 def _tried(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> list[Way]:
