@@ -234,7 +234,7 @@ def test_rows_without_links_must_stay_at_zero():
 
 
 def test_every_column_is_checked():
-    """An error in any of them, and between any two, is seen."""
+    """As many as are looked at together, and more; an error in any of them, and between any two, is seen."""
     A = graph_laplacian(50)
     found = solve(A, None, 20)
     for j in range(20):
