@@ -52,7 +52,7 @@ RESULTS = {
     "comparison.Comparison",
     "inspection.Loadings",
     "inspection.Stability",
-    "reducers.Verification",
+    "Verification",
     "selection.BootstrapError",
     "selection.NestedScores",
     "tables.Prepared",
@@ -76,13 +76,13 @@ CALLED = (
 
 def public_names() -> list[str]:
     """The names of the reference, as they follow ``lapwing.``; those of the papers have no promise and are left out."""
-    found, module = [], ""
+    found, module = [], "lapwing"
     for line in API.read_text().splitlines():
         if line.startswith(".. currentmodule:: "):
-            module = line.removeprefix(".. currentmodule:: lapwing").lstrip(".")
-        elif re.fullmatch(r"   [A-Za-z]\w*(\.\w+)*", line):
-            found.append(f"{module}.{line.strip()}".lstrip("."))
-    return [name for name in found if name not in DROPPED and not name.startswith("papers.")]
+            module = line.removeprefix(".. currentmodule:: ")
+        elif re.fullmatch(r"   [A-Za-z]\w*(\.\w+)*", line) and module.partition(".")[0] == "lapwing":
+            found.append(f"{module}.{line.strip()}".removeprefix("lapwing."))
+    return [name for name in found if name not in DROPPED]
 
 
 def lookup(package: str, name: str) -> Any:

@@ -57,6 +57,7 @@ MAY_IMPORT = {
     "plots": {"inspection"},
     "report": {"graphs", "inspection", "metrics", "plots", "rows", "selection"},
     "tables": set(),
+    "verification": {"devices", "graphs", "neighbors", "reducers", "solvers"},
     "testing": {"graphs", "lapwing", "persistence", "problem", "rows"},
     "cli": {
         "blocks",
@@ -71,6 +72,7 @@ MAY_IMPORT = {
         "report",
         "selection",
         "tables",
+        "verification",
     },
 }
 

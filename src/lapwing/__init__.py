@@ -14,21 +14,23 @@ if TYPE_CHECKING:
     from .persistence import save as save
     from .persistence import to_torch as to_torch
     from .reducers import UnitsWarning as UnitsWarning
-    from .reducers import verify as verify
     from .solvers import Certificate as Certificate
     from .solvers import CertificateWarning as CertificateWarning
+    from .verification import Verification as Verification
+    from .verification import verify as verify
 
 _FILES = ("load", "save", "to_torch")
 _ELSEWHERE = {
     "Certificate": "solvers",
     "CertificateWarning": "solvers",
     "UnitsWarning": "reducers",
+    "Verification": "verification",
     "loadings": "inspection",
     "sampling_error": "inspection",
     "stability": "inspection",
     "to_numpy": "devices",
     "to_onnx": "onnx",
-    "verify": "reducers",
+    "verify": "verification",
 }
 _PARTS = (
     "blocks",

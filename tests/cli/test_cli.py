@@ -1002,7 +1002,7 @@ def test_verify_finds_what_was_changed(iris_model, tmp_path):
     lapwing.save(changed, tmp_path / "changed.lapwing")
     result = run("verify", tmp_path / "changed.lapwing", data, "--label", "species", code=3)
     assert "does NOT hold" in result.stdout
-    assert "transform gives other numbers for the data" in " ".join(result.stdout.split())
+    assert "mean_ of the model is not what the data give" in " ".join(result.stdout.split())
     assert "does NOT solve the problem" in result.stderr
     facts = json.loads(run("verify", tmp_path / "changed.lapwing", data, "--label", "species", "--json", code=3).stdout)
     assert facts["holds"] is False
@@ -1066,6 +1066,11 @@ def test_verify_with_a_graph_and_of_modes(tmp_path):
     )
     lapwing.save(TSA(2, image_shape=(8, 8)).fit(X), tmp_path / "tsa")
     assert "certificate, mode 2" in run("verify", tmp_path / "tsa", tmp_path / "X.npy").stdout
-    lapwing.save(LaplacianScore(2).fit(X), tmp_path / "score")
-    result = run("verify", tmp_path / "score", tmp_path / "X.npy", code=1)
-    assert "lapwing: LaplacianScore solves no eigenproblem, so there is nothing to verify" in result.stderr
+    scores = LaplacianScore(2).fit(X)
+    lapwing.save(scores, tmp_path / "scores")
+    result = run("verify", tmp_path / "scores", tmp_path / "X.npy")
+    assert "certificate" not in result.stdout  # there is no eigenproblem
+    assert json.loads(run("verify", tmp_path / "scores", tmp_path / "X.npy", "--json").stdout)["certificate"] is None
+    scores.scores_[3] += 1
+    lapwing.save(scores, tmp_path / "scores")
+    run("verify", tmp_path / "scores", tmp_path / "X.npy", code=3)

@@ -1,4 +1,4 @@
-"""``lapwing verify``: whether a model solves the problem that its data pose."""
+"""``lapwing verify``: whether a model is what its data give."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def verify(
     zero_based: ZeroBased = False,
     import_: Import = None,
 ) -> None:
-    """Check a model against the data it was fitted to: pose the problem anew, and put the model into it.
+    """Check a model against the data it was fitted to: fit it anew, and compare.
 
     The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
     """
@@ -49,8 +49,8 @@ def verify(
     from dataclasses import asdict
 
     from .. import tables
-    from ..reducers import is_verifiable
-    from ..reducers import verify as verified
+    from ..verification import is_verifiable
+    from ..verification import verify as verified
 
     if not is_verifiable(estimator):
         raise ValueError(

@@ -185,11 +185,6 @@ class LPI(LinearReducer):
         tags.input_tags.positive_only = True
         return tags
 
-    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
-        "the eigenvectors of the graph are not in a model of documents: they were found anew, and the model's directions were "
-        "compared with those that follow from them",
-    )
-
     def _projected(self, X: Array) -> np.ndarray:
         """``(X /
 

@@ -93,10 +93,6 @@ class SpectralRegression(LinearReducer):
     _takes_tensors: ClassVar[bool] = False
     may_weigh: ClassVar[bool] = False  # the method reads rows one by one
     _samples_rows: ClassVar[bool] = False
-    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
-        "the eigenvectors of the graph are not in a model of a regression: they were found anew, and the model's directions were "
-        "compared with those that follow from them",
-    )
 
     def __init__(
         self,

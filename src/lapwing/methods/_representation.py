@@ -24,7 +24,7 @@ from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer, Graphs, outside
 from ..rows import Rows
-from ..solvers import Pencil, Solution, fix_signs, largest_value, size, solve
+from ..solvers import Solution, estimate_norm, fix_signs, largest_value, solve
 from .about import About
 
 # The equation of a new row is near a pole where its factor is below this share of the median over the fitted rows.
@@ -240,9 +240,6 @@ class _Robust(_Representing):
     """Minimises a sum of norms by augmented Lagrange multipliers. ``_weight`` says how much the graph counts."""
 
     _takes_sparse: ClassVar[bool] = False  # errors are dense
-    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
-        "a model has not the problem of the last step, so all steps were taken again, and the last problem is theirs",
-    )
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         raise NotImplementedError
@@ -270,7 +267,7 @@ class _Robust(_Representing):
         self.errors_, self.n_iter_ = found.errors.astype(dtype), found.n_steps
         self.violation_, self.objective_ = found.violation, found.objective
         self.reconstruction_error_ = found.reconstruction_error
-        return Solution(found.values, found.Q, data.n - 1, "alm", found.pencil)
+        return found.solution
 
     def _tolerance(self, data: Rows) -> float:
         """The usual tolerance, or the accuracy that the steps reached, since they stop before their eigenvectors are exact."""
@@ -473,12 +470,12 @@ class _Multipliers:
         return LinearOperator((n, n), matvec=lambda V: -apply(V), matmat=lambda V: -apply(V), dtype=np.float64)
 
     @property
-    def pencil(self) -> Pencil:
-        """The problem of the last step."""
+    def solution(self) -> Solution:
+        """The problem of the last step, and what was found."""
         n, A = len(self.X), self.represented
-        scale = size(lambda V: A @ (A.T @ V), n)
-        matrix = self._matrix(A, self.mu)
-        return Pencil(self._minimised(matrix), deflated=np.full((n, 1), n**-0.5), rank=n - 1, scale=scale)
+        minimised, constant = self._minimised(self._matrix(A, self.mu)), np.full((n, 1), n**-0.5)
+        scale = estimate_norm(lambda V: A @ (A.T @ V), n)
+        return Solution(self.values, self.Q, n - 1, "alm", minimised, deflated=constant, scale=scale)
 
     def _rotate(self, apply: Callable[[np.ndarray], np.ndarray]) -> None:
         """Improve the eigenvectors within the space that they span together with two more products, without the constant."""

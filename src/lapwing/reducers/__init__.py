@@ -14,7 +14,6 @@ from ._multilinear import MultilinearReducer
 from ._projecting import ProjectingReducer, Solved
 from ._rules import LARGE_RIDGE, Decided, Options, Rules
 from ._units import RATIO, UnitsWarning
-from ._verify import Verification, is_verifiable, verify
 
 __all__ = [
     "LARGE_RIDGE",
@@ -32,13 +31,10 @@ __all__ = [
     "Rules",
     "Solved",
     "UnitsWarning",
-    "Verification",
     "as_graph",
     "fits_in_memory",
-    "is_verifiable",
     "linked",
     "outside",
-    "verify",
 ]
 public(__name__, __all__, globals())
 public(__name__.partition(".")[0], ["UnitsWarning"], globals())

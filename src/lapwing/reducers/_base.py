@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -21,7 +21,7 @@ from ..neighbors import BlockRows, DeviceClassRows, DeviceRows, require_room
 from ..operators import Array
 from ..problem import Problem, Term, attraction
 from ..rows import Rows, RowsWithout, Units, encode_labels
-from ..solvers import TOLERANCES, CertificateWarning, Solution
+from ..solvers import TOLERANCES, CertificateWarning, Solution, certify
 from ._graphs import NAMES, QUERIES, Graphs, as_graph, linked, outside, sized
 from ._places import EXACT_ROWS, checked, entered, settle
 from ._weights import TakesWeights, checked_weights, counting_rows, labels_of, present
@@ -29,25 +29,6 @@ from ._weights import TakesWeights, checked_weights, counting_rows, labels_of, p
 DTYPES = [np.float64, np.float32]
 # Up to this many rows in memory, an exact search takes at most a few times as long as a sampled one.
 MANY_ROWS = 100_000
-
-
-class Learnt(NamedTuple):
-    """What a fit has worked with, for a later check."""
-
-    F: Any
-    data: Rows
-    problem: Problem
-    graphs: Graphs
-    solution: Any
-
-
-class TakenOver(NamedTuple):
-    """What a model holds, expressed in the coordinates of a fit to the same data."""
-
-    pairs: list[tuple[np.ndarray, np.ndarray]]  # the eigenvalues and eigenvectors of each problem
-    loss: float = 1.0  # by which factor the rounding of the model grows in these coordinates
-    outside: float = 0.0  # the share of the model's directions that these coordinates cannot express
-    apart: float = 0.0  # the angle, in radians, from the model's directions to those that follow from the pairs
 
 
 class Reducer(Documented, TransformerMixin, BaseEstimator):
@@ -120,28 +101,23 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """
         self._forget()
         try:
-            self._learnt(X, y, sample_weight)
+            place, X, y = entered(self, X, y)
+            if sample_weight is not None:
+                self._require_weighable(X)
+            # The validated rows, and the graphs, which are resolved once.
+            data, graphs = self._prepared(X, y, sample_weight)
+            graphs = graphs.fitted(data)
+            problem = self._problem(data, graphs)  # the matrices A and B
+            F = self._map(data, graphs)  # the map F
+            solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
+            self._store(F, data, problem, graphs, solution)
+            self._certify(data, solution)
+            if place is not None:
+                settle(self, place)
         except BaseException:
             self._forget()  # a fit that fails leaves no attributes behind
             raise
         return self
-
-    def _learnt(self, X: Any, y: Any, sample_weight: Any = None) -> Learnt:
-        """Do the work of :meth:`fit`, and return what it worked with."""
-        place, X, y = entered(self, X, y)
-        if sample_weight is not None:
-            self._require_weighable(X)
-        # The validated rows, and the graphs, which are resolved once.
-        data, graphs = self._prepared(X, y, sample_weight)
-        graphs = graphs.fitted(data)
-        problem = self._problem(data, graphs)  # the matrices A and B
-        F = self._map(data, graphs)  # the map F
-        solution = self._solve(F, data, problem, graphs)  # the forms FᵀAF and FᵀBF, and their eigenvectors
-        self._store(F, data, problem, graphs, solution)
-        self._certify(data, solution)
-        if place is not None:
-            settle(self, place)
-        return Learnt(F, data, problem, graphs, solution)
 
     def problem(self, X: Any, y: Any = None) -> Problem:
         """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
@@ -221,29 +197,15 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The eigenproblems that were solved last, and their solutions; None where there was none."""
         return None
 
-    # What a verification takes from the model without checking it, in sentences.
-    _taken_as_it_is: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def _n_rows(self) -> int | None:
-        """How many rows were fitted; None where a model does not show it."""
-        return None
-
-    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
-        """Store what another model holds, in the place of what this fit has found."""
-        raise NotImplementedError
-
     def _certify(self, data: Rows, solution: Any) -> None:
         """Check the solution, and warn where the certificate does not hold."""
         solved = self._solved_problems(solution)
         if solved is None:
             return
-        certificates = [
-            s.certificate(self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])
-        ]
+        certificates = [certify(s, self._tolerance(data)) for s in (solved if isinstance(solved, list) else [solved])]
         self.certificate_: Any = certificates if isinstance(solved, list) else certificates[0]
         for certificate in certificates:
-            if certificate is not None and not certificate.holds:
+            if not certificate.holds:
                 warnings.warn(
                     f"{type(self).__name__} solved its problem less well than to {certificate.tolerance:.1g} ({certificate}); "
                     "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one",

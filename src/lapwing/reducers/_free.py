@@ -21,7 +21,7 @@ from ..operators import Array, alike
 from ..problem import Problem, laplacian_sum
 from ..rows import Rows, row_bytes
 from ..solvers import Solution, fix_signs, solve
-from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
+from ._base import DTYPES, Graphs, Reducer
 from ._graphs import outside, with_equal_say
 from ._places import shared_place
 
@@ -137,16 +137,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _lengths(self, values: np.ndarray) -> np.ndarray:
         """The factors that the coordinates of each eigenvalue are multiplied by."""
         return np.ones(values.size)
-
-    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
-        lengths = self._lengths(model.eigenvalues_)
-        Y = model.embedding_ / np.where(lengths == 0, 1.0, lengths)
-        self._store(*learnt[:-1], learnt.solution._replace(vectors=Y))
-        return TakenOver([(model.eigenvalues_, Y)])
-
-    @property
-    def _n_rows(self) -> int:
-        return len(self.embedding_)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the coordinates of the rows of X and return them. Equal rows get the mean of their coordinates.

@@ -193,9 +193,8 @@ class KernelReducer(ProjectingReducer):
         if self.landmarks is None:
             K = kernel(X)
             return KernelMap(K, self.kernel, X.dtype if kernel.is_precomputed else K.dtype, data.weights)
-        if not hasattr(self, "nystroem_"):  # a verification may bring the landmarks of a model
-            drawn = self._drawn(X.shape[0])
-            self.nystroem_ = self._from_landmarks(X[drawn].astype(np.float64), drawn)
+        drawn = self._drawn(X.shape[0])
+        self.nystroem_ = self._from_landmarks(X[drawn].astype(np.float64), drawn)
         return as_map(self._features(X))
 
     def _drawn(self, n: int) -> np.ndarray:
@@ -262,13 +261,6 @@ class KernelReducer(ProjectingReducer):
         self.intercept_ = (signs * (dual @ means + coordinates.mean @ V)).astype(X.dtype)
         self.X_fit_ = None if self._kernel.is_precomputed else X.copy()
         self.dual_coef_ = np.ascontiguousarray(signs[:, None] * dual, dtype=X.dtype)
-
-    def _directions(self, model: Any, data: Rows) -> np.ndarray:
-        return (model.components_ if self.landmarks is not None else model.dual_coef_).astype(np.float64)
-
-    @property
-    def _n_rows(self) -> int | None:
-        return self.dual_coef_.shape[1] if self.landmarks is None else None
 
     def _projected(self, X: Array) -> np.ndarray:
         """``K(X, X_fit_) @ dual_coef_.T - intercept_``, or the projection of the features from landmarks."""

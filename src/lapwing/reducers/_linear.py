@@ -124,9 +124,6 @@ class LinearReducer(ProjectingReducer, StreamingReducer):
         self.components_ = (directions / scale).astype(data.F.dtype)
         self.explained_ratio_ = explained(data, directions)
 
-    def _directions(self, model: Any, data: Rows) -> np.ndarray:
-        return model.components_.astype(np.float64) * (1.0 if data.scale is None else data.scale)
-
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)

@@ -22,7 +22,7 @@ from ..neighbors import DeviceRows
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..rows import Rows
 from ..solvers import RankError, Solution, fix_signs, single_blas_thread, solve
-from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
+from ._base import DTYPES, Graphs, Reducer
 from ._places import checked, shared_place
 from ._projecting import cancelled, of_equal_trace
 from ._rules import NORMALIZATIONS
@@ -117,21 +117,6 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.eigenvalues_ = [found.values for found in solutions]
         self.mean_ = F.mean.astype(F.dtype)
         self.components_ = [fix_signs(P).astype(F.dtype) for P in modes]
-
-    _taken_as_it_is: ClassVar[tuple[str, ...]] = (
-        "a model has the last matrix of each mode and not those before, so the fit was run again, and its last problems taken",
-    )
-
-    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
-        _, solutions, sweep = learnt.solution
-        pairs = []
-        for P, values, found in zip(model.components_, model.eigenvalues_, solutions, strict=True):
-            V = P.T.astype(np.float64)
-            if self.scaling == "unit":
-                V = V * np.linalg.norm(V / np.sqrt(np.sum(V * found.pencil.right(V), axis=0)), axis=0)
-            pairs.append((values, V))
-        self._store(*learnt[:-1], ([P.astype(np.float64) for P in model.components_], solutions, sweep))
-        return TakenOver(pairs)
 
     def transform(self, X: Any) -> np.ndarray:
         """``X - mean_``, each mode multiplied by its matrix.

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import subspace_angles
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -20,7 +19,7 @@ from ..operators import Array, Structured, canonical
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..rows import Rows, Units
 from ..solvers import RankError, Solution, solve, trace_ratio
-from ._base import DTYPES, Graphs, Learnt, Reducer, TakenOver
+from ._base import DTYPES, Graphs, Reducer
 from ._graphs import outside
 from ._places import checked, inside, shared_place
 from ._rules import Decided, Options, Rules, spread
@@ -188,38 +187,6 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _solved_problems(self, solution: Solved) -> Solution:
         return solution.proven or solution.solution
 
-    def _take_over(self, model: Any, learnt: Learnt) -> TakenOver:
-        solved, apart = learnt.solution, 0.0
-        V, loss, outside = self._in_coordinates(model, learnt)
-        proven, vectors = solved.proven, V
-        if proven is None:
-            unit = V / np.sqrt(np.sum(V * solved.solution.pencil.right(V), axis=0))
-            lengths = self._lengths(solved._replace(solution=solved.solution._replace(vectors=unit)), learnt.graphs)
-            vectors = V * lengths
-        else:  # the model does not hold what was solved, but it must hold the directions that follow from it
-            apart = float(subspace_angles(V, solved.solution.vectors).max())
-        taken = solved._replace(solution=solved.solution._replace(vectors=vectors))
-        self._store(*learnt[:-1], taken)
-        return TakenOver([(model.eigenvalues_, vectors if proven is None else proven.vectors)], loss, outside, apart)
-
-    def _in_coordinates(self, model: Any, learnt: Learnt) -> tuple[np.ndarray, float, float]:
-        """The directions of a model in the coordinates of a fit.
-
-        The second result is the factor by which their rounding may grow there. The third is the share of them that these
-        coordinates cannot express.
-        """
-        back, rows = learnt.solution.coordinates.back, self._directions(model, learnt.data)
-        if back is np.transpose:
-            return rows.T, 1.0, 0.0
-        basis = back(np.eye(learnt.solution.coordinates.forms[0].shape[0])).T
-        V, _, _, singular = np.linalg.lstsq(basis, rows.T, rcond=None)
-        left = np.linalg.norm(rows.T - basis @ V) / np.linalg.norm(rows)
-        return V, float(singular.max() / singular.min()), float(left)
-
-    def _directions(self, model: Any, data: Rows) -> np.ndarray:
-        """The directions that :meth:`_store_map` stored, without units, one row per component, in float64."""
-        raise NotImplementedError
-
     def _store(self, F: Any, data: Rows, problem: Problem, graphs: Graphs, solution: Solved) -> None:
         super()._store(F, data, problem, graphs, solution)
         found, vectors = solution.solution, solution.solution.vectors
@@ -275,7 +242,7 @@ def holding(share: float, solution: Solution, problem: Problem) -> Solution:
             f"n_components={share} is a share of the objective, and a ratio of two graphs, as with penalty=, has no total to "
             "take it of; give a number of components"
         )
-    ridged = solution.pencil.shift if solution.pencil is not None and solution.pencil.rho else 0.0
+    ridged = solution.shift if solution.rho else 0.0
     gains = -solution.values if orthogonal else (ridged or 1) - solution.values
     gains[np.abs(gains) <= 1e-10 * np.abs(gains).max()] = 0.0
     total = gains[gains > 0].sum()

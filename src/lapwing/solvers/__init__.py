@@ -1,7 +1,7 @@
 """The eigenproblem ``A v = lambda B v``, with symmetric A and B, for the smallest lambda."""
 
 from .._public import public
-from ._certificate import TOLERANCES, Certificate, CertificateWarning, Pencil, size
+from ._certificate import TOLERANCES, Certificate, CertificateWarning, certify, estimate_norm
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
 from ._rank import RankError, numerical_rank, whitening
 from ._ratio import trace_ratio
@@ -13,16 +13,16 @@ __all__ = [
     "Certificate",
     "CertificateWarning",
     "LanczosError",
-    "Pencil",
     "RankError",
     "Solution",
+    "certify",
+    "estimate_norm",
     "fix_signs",
     "inverse",
     "largest_value",
     "numerical_rank",
     "seeded_eigsh",
     "single_blas_thread",
-    "size",
     "solve",
     "trace_ratio",
     "whitening",

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from math import asin, inf, pi, sqrt
 from typing import Any
 
 import numpy as np
 
-from ._ways import precision
-
-TOLERANCES = {
-    "float64": 1e-6,
-    "float32": 1e-3,
-}  # the largest residual and error of the constraint, by the precision of X
-COLUMNS = 8  # this many columns are checked together
-STEPS = 6  # steps of the power method, whose estimate of a norm is then right to a few per cent
+# The largest residual and error of the constraint with which a certificate holds, by the precision of X.
+TOLERANCES = {"float64": 1e-6, "float32": 1e-3}
+COLUMNS = 8  # this many directions are checked together, to need less memory than the solvers
+POWER_STEPS = 6  # steps of the power method, whose estimate of a norm is then right to a few per cent
 
 
 class CertificateWarning(UserWarning):
@@ -93,9 +88,11 @@ class Certificate:
         parts = {
             "residual": f"{self.residual:.1e}",
             "constraint error": f"{self.constraint_error:.1e}",
-            "condition": _number(self.condition, ".1e"),
-            "gap": "all directions kept" if self.gap == inf else _number(self.gap, ".2g"),
-            "at most this far from the true directions": _degrees(self.angle),
+            "condition": "" if self.condition is None else f"{self.condition:.1e}",
+            "gap": "" if self.gap is None else "all directions kept" if self.gap == inf else f"{self.gap:.2g}",
+            "at most this far from the true directions": (
+                "" if self.angle is None else f"{self.angle * 180 / pi:.1e} degrees"
+            ),
         }
         return ", ".join(f"{name} {value}" for name, value in parts.items() if value)
 
@@ -104,171 +101,76 @@ class Certificate:
         return f"<p><strong>{verdict}</strong>: {self}</p>"
 
 
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def certify(solution: Any, tolerance: float = TOLERANCES["float64"]) -> Certificate:
+    r"""Check eigenpairs, whichever solver found them: a :class:`~lapwing.solvers.Solution` says what was to be solved.
 
-
-def _degrees(angle: float | None) -> str:
-    return "" if angle is None else f"{angle * 180 / pi:.1e} degrees"
-
-
-@dataclass(frozen=True, eq=False)
-class Pencil:
-    """The problem as it was solved: ``(A - shift B) v = (lambda - shift) (B + rho I) v`` on the range of T, less ``deflated``.
-
-    Parameters
-    ----------
-    A : ndarray, sparse array or operator
-    B : None, ndarray, sparse array or LinearOperator
-        None is the identity.
-    T : None, ndarray or sparse array
-        A matrix with orthogonal columns and ``Tᵀ (B + rho I) T = I``. None where B is the identity or an operator.
-    deflated : ndarray or None
-        An orthonormal basis of the directions that are kept out, in the coordinates of T.
-    rho, shift : float
-    rank : int or None
-    following : float or None
-        The eigenvalue after the last that was asked for. It is infinite where there is none.
-    scale : float
-        The norm of the terms that add up to A, which may cancel one another.
-    """
-
-    A: Any
-    B: Any = None
-    T: Any = None
-    deflated: np.ndarray | None = None
-    rho: float = 0.0
-    shift: float = 0.0
-    rank: int | None = None
-    following: float | None = None
-    scale: float = 0.0
-
-    def left(self, V: np.ndarray) -> np.ndarray:
-        """``(A - shift B) V``."""
-        product = np.asarray(self.A @ V.astype(precision(self.A), copy=False), dtype=np.float64)
-        return product - self.shift * (self.B @ V) if self.shift else product
-
-    def right(self, V: np.ndarray) -> np.ndarray:
-        """``(B + rho I) V``."""
-        product = V if self.B is None else np.asarray(self.B @ V)
-        return product + self.rho * V if self.rho else product
-
-    def certificate(
-        self, values: np.ndarray, vectors: np.ndarray, tolerance: float = TOLERANCES["float64"]
-    ) -> Certificate:
-        """Check eigenpairs, whichever solver found them.
-
-        A few columns are checked at a time, to need less memory than the solvers.
-        """
-        slices = [slice(start, start + COLUMNS) for start in range(0, values.size, COLUMNS)]
-        parts = [self._checked(values[columns], vectors, columns) for columns in slices]
-        shares, residuals, errors, outside = (np.concatenate(found) for found in zip(*parts, strict=True))
-        error = max(length(errors), length(outside) / (length(vectors) or 1.0))
-        gap = None if self.following is None else max(float(self.following - values[-1]), 0.0)
-        angle = None if gap is None else angle_bound(length(residuals), gap, error)
-        return Certificate(float(shares.max()), error, self.rank, self._condition, gap, angle, tolerance=tolerance)
-
-    def _checked(self, values: np.ndarray, vectors: np.ndarray, columns: slice) -> tuple[np.ndarray, ...]:
-        """Check some columns.
-
-        It returns residuals as shares and in the norm of B, errors of the constraint, and what B does not see.
-        """
-        V, mu = vectors[:, columns].astype(np.float64, copy=False), values - self.shift
-        right = self.right(V)
-        residuals = self._white(self.left(V) - right * mu)
-        errors = [vectors.T @ right - np.eye(vectors.shape[1])[:, columns]]
-        if self.deflated is not None:
-            residuals -= self.deflated @ (self.deflated.T @ residuals)
-            errors.append(self.deflated.T @ self._white(right))
-        sizes = (self._norm + np.abs(mu) * self._norm_of_b) * column_lengths(V)
-        shares = column_lengths(residuals * self._roots[:, None]) / np.where(sizes > 0, sizes, 1.0)
-        whole = self.T is None or self.T.shape[1] == self.T.shape[0]
-        outside = np.zeros(values.size) if whole else column_lengths(V - self.T @ (self.T.T @ right))
-        return shares, column_lengths(residuals), column_lengths(np.vstack(errors)), outside
-
-    @property
-    def _is_known(self) -> bool:
-        """Whether B is a matrix, so that T shows its eigenvalues."""
-        return self.B is None or self.T is not None
-
-    def _white(self, R: np.ndarray) -> np.ndarray:
-        """R in the norm of the inverse of ``B + rho I``, on its range. For an operator it is an upper bound."""
-        return self.T.T @ R if self.T is not None else R if self._is_known else R / sqrt(self.rho)
-
-    @cached_property
-    def _roots(self) -> np.ndarray:
-        """The square roots of the eigenvalues of ``B + rho I``, which are 1 over the lengths of the columns of T."""
-        if self.T is None:
-            return np.full(1, 1.0 if self._is_known else sqrt(self.rho))
-        if isinstance(self.T, np.ndarray):
-            return 1 / column_lengths(self.T)
-        # T comes from a diagonal here, so each column has one entry.
-        return 1 / np.asarray(abs(self.T).sum(axis=0)).ravel()
-
-    @property
-    def _condition(self) -> float | None:
-        return float((self._roots.max() / self._roots.min()) ** 2) if self._is_known else None
-
-    @cached_property
-    def _norm_of_b(self) -> float:
-        return float(self._roots.max() ** 2) if self._is_known else size(self.right, self.B.shape[0])
-
-    @cached_property
-    def _norm(self) -> float:
-        """The norm of ``A - shift B`` on the range of B."""
-        if self.T is None:
-            return max(size(self.left, self.A.shape[0]), self.scale)
-        roots = self._roots[:, None]  # T times these roots has orthonormal columns
-        return size(lambda V: roots * (self.T.T @ self.left(self.T @ (roots * V))), self.T.shape[1])
-
-    @cached_property
-    def spread(self) -> float:
-        """About the largest absolute value of ``lambda - shift``. For operators it is an upper bound."""
-        if self.T is None:
-            return self._norm if self._is_known else self._norm / self.rho
-        return size(lambda V: self.T.T @ self.left(self.T @ V), self.T.shape[1])
-
-
-def column_lengths(M: np.ndarray) -> np.ndarray:
-    """The lengths of columns, also where their squares leave the range of floating point."""
-    largest = np.abs(M).max(initial=0.0) or 1.0
-    return largest * np.linalg.norm(M / largest, axis=0)
-
-
-def length(M: np.ndarray) -> float:
-    """The Frobenius norm of a matrix, also where its squares leave the range of floating point."""
-    return float(column_lengths(M.reshape(-1, 1))[0])
-
-
-def size(apply: Callable[[np.ndarray], np.ndarray], n: int) -> float:
-    """The norm of a symmetric matrix of n rows, from a few steps of the power method.
-
-    It is never too large, and rarely much too small.
-    """
-    v, found = np.random.RandomState(0).standard_normal((n, 1)), 0.0
-    for _ in range(STEPS):
-        before = length(v)
-        if not before:
-            break
-        v = apply(v / before)
-        found = max(found, length(v))
-    return found
-
-
-def angle_bound(residual: float, gap: float, constraint_error: float) -> float:
-    r"""The largest angle that directions with this residual can have with the true ones.
-
-    Let :math:`R = C Z - Z \Theta`, where C is the matrix A in coordinates in which B is the identity, and Z are the
-    directions in these coordinates. Suppose that the eigenvalues that are left out exceed those of :math:`\Theta` by
-    :math:`\delta` or more. Then the sine of the angle is at most :math:`\|R\| / (\delta \sigma)`, where :math:`\sigma` is the
-    smallest singular value of Z [1]_. The next eigenvalue may itself be wrong by as much as the residual.
+    The bound of the angle: let :math:`R = C Z - Z \Theta`, where C is the matrix A in coordinates in which B is the identity,
+    and Z are the directions in these coordinates. Suppose that the eigenvalues that are left out exceed those of
+    :math:`\Theta` by :math:`\delta` or more. Then the sine of the angle is at most :math:`\|R\| / (\delta \sigma)`, where
+    :math:`\sigma` is the smallest singular value of Z [1]_. The next eigenvalue may itself be wrong by as much as the residual.
 
     References
     ----------
     .. [1] C. Davis and W. M. Kahan, "The rotation of eigenvectors by a perturbation. III", SIAM Journal on Numerical Analysis 7,
        1970. https://doi.org/10.1137/0707001
     """
-    apart, shortest = gap - residual, 1 - constraint_error
-    if apart <= 0 or shortest <= 0:
-        return pi / 2
-    return asin(min(1.0, residual / (apart * sqrt(shortest))))
+    s, V, k = solution, solution.vectors, solution.values.size
+    A, B, T, known = s.A, s.B, s.T, s.B is None or s.T is not None
+
+    def left(U: np.ndarray) -> np.ndarray:
+        product = np.asarray(A @ U.astype(A.dtype, copy=False), dtype=np.float64)
+        return product - s.shift * (B @ U) if s.shift else product
+
+    # The columns of T are orthogonal, and their lengths are 1 over the roots of the eigenvalues of B + rho I.
+    roots = np.ones((1, 1)) if T is None else 1 / np.sqrt(np.asarray((T * T).sum(axis=0)).reshape(-1, 1))
+    if T is None:
+        size = estimate_norm(left, len(V))
+    else:
+        size = estimate_norm(lambda U: roots * (T.T @ left(T @ (roots * U))), T.shape[1])
+    largest = roots.max() ** 2 if known else estimate_norm(lambda U: B @ U + s.rho * U, len(V))
+    shares, residuals, errors, unseen = (np.zeros(k) for _ in range(4))
+    for columns in (slice(start, start + COLUMNS) for start in range(0, k, COLUMNS)):
+        U, mu = V[:, columns].astype(np.float64, copy=False), s.values[columns] - s.shift
+        right = (U if B is None else B @ U) + s.rho * U
+        # In the norm of the inverse of B + rho I, on its range; for an operator it is an upper bound.
+        white = left(U) - right * mu
+        white = T.T @ white if T is not None else white if known else white / sqrt(s.rho)
+        products = [V.T @ right - np.eye(k)[:, columns]]
+        if s.deflated is not None:
+            white -= s.deflated @ (s.deflated.T @ white)
+            products.append(s.deflated.T @ (right if T is None else T.T @ right))
+        if T is not None and T.shape[1] < T.shape[0]:  # what the constraint does not see must not be there
+            unseen[columns] = np.linalg.norm(U - T @ (T.T @ right), axis=0)
+        scale = (max(size, s.scale) + np.abs(mu) * largest) * np.linalg.norm(U, axis=0)
+        weighted = white * (roots if known else sqrt(s.rho)) / np.where(scale > 0, scale, 1.0)
+        shares[columns], errors[columns] = (np.linalg.norm(M, axis=0) for M in (weighted, np.vstack(products)))
+        residuals[columns] = [_length(column) for column in white.T]
+    error = max(float(np.linalg.norm(errors)), float(np.linalg.norm(unseen) / (np.linalg.norm(V) or 1.0)))
+    gap, angle = None if s.following is None else max(float(s.following - s.values[-1]), 0.0), None
+    if gap is not None:
+        residual = _length(residuals)
+        apart = (gap - residual) * sqrt(max(1 - error, 0.0))
+        angle = asin(min(1.0, residual / apart)) if apart > 0 else pi / 2
+    condition = float((roots.max() / roots.min()) ** 2) if known else None
+    return Certificate(float(shares.max()), error, s.rank, condition, gap, angle, tolerance=tolerance)
+
+
+def estimate_norm(apply: Callable[[np.ndarray], np.ndarray], n: int) -> float:
+    """The norm of a symmetric matrix of n rows, from a few steps of the power method.
+
+    It is never too large, and rarely much too small.
+    """
+    v, found = np.random.RandomState(0).standard_normal((n, 1)), 0.0
+    for _ in range(POWER_STEPS):
+        before = _length(v)
+        if not before:
+            break
+        v = apply(v / before)
+        found = max(found, _length(v))
+    return found
+
+
+def _length(M: np.ndarray) -> float:
+    """The Frobenius norm, also where squares leave the range of floating point."""
+    largest = np.abs(M).max(initial=0.0) or 1.0
+    return float(largest * np.linalg.norm(M / largest))

@@ -14,7 +14,6 @@ from scipy.linalg import orth
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 
 from ._block import block_largest
-from ._certificate import TOLERANCES, Certificate, Pencil
 from ._lanczos import LanczosError, krylov, seeded_eigsh
 from ._rank import RankError, whitening
 from ._ways import (
@@ -80,19 +79,42 @@ TABLE = {
 
 
 class Solution(NamedTuple):
-    """Eigenvalues in ascending order, eigenvectors in columns, how many there are in all (None where that is not known), the
-    solver that was used, and what it solved.
+    """What was found, and the problem as it was solved.
+
+    It is ``(A - shift B) v = (lambda - shift) (B + rho I) v`` on the range of T, less ``deflated``.
+
+    Attributes
+    ----------
+    values, vectors : ndarray
+        Eigenvalues, ascending, and eigenvectors in columns.
+    rank : int or None
+        How many there are in all; None where that is not known.
+    solver : str
+    A, B : matrices or operators
+        B is None for the identity.
+    T : ndarray, sparse array or None
+        Orthogonal columns with ``Tᵀ (B + rho I) T = I``; None where B is the identity or an operator.
+    deflated : ndarray or None
+        An orthonormal basis of the directions that are kept out, in the coordinates of T.
+    rho, shift : float
+    following : float or None
+        The eigenvalue after the last that was asked for; infinite where there is none, None where it is not known.
+    scale : float
+        The norm of the terms that add up to A, which may cancel one another.
     """
 
     values: np.ndarray
     vectors: np.ndarray
     rank: int | None
     solver: str
-    pencil: Pencil | None = None
-
-    def certificate(self, tolerance: float = TOLERANCES["float64"]) -> Certificate | None:
-        """How well the problem is solved; None where the problem is not known."""
-        return None if self.pencil is None else self.pencil.certificate(self.values, self.vectors, tolerance)
+    A: Any
+    B: Any = None
+    T: Any = None
+    deflated: np.ndarray | None = None
+    rho: float = 0.0
+    shift: float = 0.0
+    following: float | None = None
+    scale: float = 0.0
 
 
 def solve(
@@ -146,51 +168,38 @@ def solve(
         The residuals that an iteration leaves, as a share of the largest eigenvalue. None is 1e-12, 1e-5 where products are in
         single precision, and 1e-8 with a LinearOperator B.
     """
-    if isinstance(A, np.ndarray) and deflate is None and (B is None or B.ndim == 2):
-        return _dense_pencil(A, B, k, ridge, per, shift, floor)
     if isinstance(B, LinearOperator):
         if deflate is not None:
             raise ValueError("deflate= needs a B that is an array, and this one is a LinearOperator; leave deflate out")
         if diagonal is None or per is None:
             raise ValueError("a B that is a LinearOperator needs its diagonal= and per=, which give the ridge its unit")
         return _pencil(A, B, k, ridge * diagonal.sum() / per, shift, diagonal, 1e-8 if tol is None else tol)
-    A, B, shift = _typed(A), _matrix(B, ridge), shift if ridge and B is not None else 0.0
-    T = _whitening(B, ridge, per, floor)
-    M = _reduced(A, B, T, shift)
-    deflated = _deflated(B, T, deflate, M.shape[0])
-    rank = M.shape[0] - deflated.shape[1]
-    k = _checked(k, rank)
-    bound = largest_value(M) if bound is None and is_operator(M) else bound
-    problem = Standard(M, deflated, bound, tol)
-    found, name = _first(_tried(problem, rank, k, semidefinite, crowded), problem, k)
-    out = deflated if deflated.shape[1] else None
-    pencil = Pencil(A, B, T, out, _rho(B, ridge, per, T), shift, rank, _following(found, k, rank, shift))
-    return Solution(found.values + shift, found.vectors if T is None else T @ found.vectors, rank, name, pencil)
-
-
-def _dense_pencil(A: Any, B: Any, k: int | None, ridge: float, per: int | None, shift: float, floor: float) -> Solution:
-    """Solve for arrays, which are always solved densely, without going through the table."""
-    T, A, shift = None, A.astype(np.float64, copy=False), shift if ridge and B is not None else 0.0
-    M = A
-    if B is not None:
-        M = M - shift * B if shift else M
-        T = whitening(B, ridge, floor, per)
-        M = T.T @ (M @ T) if isinstance(T, np.ndarray) else (T.T @ (T.T @ M).T)
-        M = (M + M.T) / 2
-    k = _checked(k, len(M))
-    found, rank = decomposed(M, k), len(M)
-    pencil = Pencil(A, B, T, None, _rho(B, ridge, per, T), shift, rank, _following(found, k, rank, shift))
-    return Solution(found.values + shift, found.vectors if T is None else T @ found.vectors, rank, DENSE.name, pencil)
-
-
-def _rho(B: Any, ridge: float, per: int | None, T: Any) -> float:
-    """The number that is added to the diagonal of B."""
-    return float(ridge * B.diagonal().sum() / (per or T.shape[1])) if ridge and B is not None else 0.0
-
-
-def _following(found: Pairs, k: int, rank: int, shift: float) -> float | None:
-    """The eigenvalue that follows the k-th."""
-    return inf if k == rank else None if found.following is None else found.following + shift
+    T: Any = None
+    shift, out = shift if ridge and B is not None else 0.0, None
+    if isinstance(A, np.ndarray) and deflate is None and (B is None or B.ndim == 2):  # always dense, without the table
+        M = A = A.astype(np.float64, copy=False)
+        if B is not None:
+            M = M - shift * B if shift else M
+            T = whitening(B, ridge, floor, per)
+            M = T.T @ (M @ T) if isinstance(T, np.ndarray) else (T.T @ (T.T @ M).T)
+            M = (M + M.T) / 2
+        rank = len(M)
+        k = _checked(k, rank)
+        found, name = decomposed(M, k), DENSE.name
+    else:
+        A, B = _typed(A), _matrix(B, ridge)
+        T = _whitening(B, ridge, per, floor)
+        M = _reduced(A, B, T, shift)
+        deflated = _deflated(B, T, deflate, M.shape[0])
+        rank, out = M.shape[0] - deflated.shape[1], deflated if deflated.shape[1] else None
+        k = _checked(k, rank)
+        bound = largest_value(M) if bound is None and is_operator(M) else bound
+        problem = Standard(M, deflated, bound, tol)
+        found, name = _first(_tried(problem, rank, k, semidefinite, crowded), problem, k)
+    rho = float(ridge * B.diagonal().sum() / (per or T.shape[1])) if ridge and B is not None else 0.0
+    following = inf if k == rank else None if found.following is None else found.following + shift
+    vectors = found.vectors if T is None else T @ found.vectors
+    return Solution(found.values + shift, vectors, rank, name, A, B, T, out, rho, shift, following)
 
 
 def _tried(problem: Standard, rank: int, k: int, semidefinite: bool, crowded: bool) -> list[Way]:
@@ -318,8 +327,7 @@ def _pencil(A: Any, B: Any, k: int | None, ridge: float, shift: float, diagonal:
             f"n_components={k} is more than the {seen.sum()} directions that the graph tells from noise; use fewer"
         )
     order = np.argsort(values, kind="stable")
-    pencil = Pencil(A, B, rho=ridge, shift=shift)
-    return Solution(values[order] + shift, vectors[:, order], None, "lanczos", pencil)
+    return Solution(values[order] + shift, vectors[:, order], None, "lanczos", A, B, rho=ridge, shift=shift)
 
 
 def _conjugate_gradients(M: LinearOperator, b: np.ndarray, preconditioner: LinearOperator, rtol: float) -> np.ndarray:
