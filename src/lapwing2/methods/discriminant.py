@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..auto import GraphFacts, Rules, Settings
-from ..data import Data, validated
+from ..data import Data
 from ..graphs import KNN, ClosestPairs, Complete, Graph, LocalClass, OtherClass, SameClass
 from ..maps import Coordinates
 from ..problem import ORTHOGONAL, Problem, degree_sum, laplacian_sum
@@ -48,7 +48,7 @@ class OfClasses(Supervised):
         -------
         self
         """
-        return self._fit(validated(self, X, y, sample_weight))  # type: ignore[attr-defined]
+        return super().fit(X, y, sample_weight=sample_weight)  # type: ignore[misc]
 
 
 def _margin() -> Graph:
