@@ -12,7 +12,6 @@ from scipy.stats import spearmanr
 
 from ._validation import caller_stacklevel, check_choice, check_count
 from .maps import Centre, Keep
-from .problem import Problem
 
 # For sparse X that is too large to be decomposed whole (measured on 20 Newsgroups):
 LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
@@ -277,7 +276,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     return np.where(s > 0, s, 1.0)
 
 
-def centre(center: Any, problem: Problem) -> Centre:
+def centre(center: Any, problem: Any) -> Centre:
     """``center=``: what is subtracted. Where the constraint is a diagonal matrix, it is the mean weighted by the degrees."""
     degrees = problem.degrees
     if center == "degree" and degrees is None:

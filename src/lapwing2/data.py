@@ -21,9 +21,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from ._arrays import BLOCK_BYTES, Array, row_blocks
 from ._validation import reword_text_error
 from .neighbors import Edges, Request, bound, find
-from .operators import BLOCK_BYTES, Array, Structured, row_blocks
+from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
 from .search import by_tiles, is_worth_tiles
 

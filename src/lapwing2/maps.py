@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
+from ._arrays import Array, row_blocks
 from .data import EPS, Data, squared_lengths
-from .operators import Array, Structured, row_blocks
 from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solve
 
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
@@ -129,7 +130,7 @@ class Coordinates(NamedTuple):
     features: Any = None
     directions: np.ndarray | None = None
 
-    def form(self, M: Structured) -> Any:
+    def form(self, M: Any) -> Any:
         """``Fᵀ M F``."""
         N = self.directions
         return self.data.form(M, self.mean) if N is None else N.T @ self.data.form(M, self.origin) @ N
@@ -143,7 +144,7 @@ class Free(NamedTuple):
     """F = I, so that forms are the matrices themselves."""
 
     n: int
-    form: Any = Structured.tosparse
+    form: Any = methodcaller("tosparse")
 
 
 def linear(data: Any, keep: Keep, centre: Centre, thin: bool = False) -> Coordinates:

@@ -16,15 +16,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
-Array = Any  # a dense ndarray or a SciPy sparse array
+from ._arrays import Array, row_blocks
+
 MOST_ENTRIES = 50_000_000  # a factor is multiplied out where this gives at most so many entries
-BLOCK_BYTES = 1 << 23  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
-
-
-def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
-    """Slices over rows such that one block in float64 takes about ``BLOCK_BYTES``."""
-    step = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
-    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,8 +20,8 @@ from scipy import sparse
 from sklearn import get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from ._arrays import Array, row_blocks
 from ._extras import Progress
-from .operators import Array, row_blocks
 
 TILE_ROWS = 512  # the products of two tiles of so many rows stay in the cache
 FIRST_ROWS = 256  # so many rows are compared in full, to get a first m-th distance that later tiles are screened by

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._arrays import BLOCK_BYTES
 from .data import Data
-from .neighbors import Edges, Request
-from .operators import BLOCK_BYTES, Structured
+from .operators import Structured
 
 
 class Summary(Data):
@@ -37,7 +37,7 @@ class Summary(Data):
         self.within, self.dtype, self.filled = within, np.dtype(dtype), filled
         self.is_wide = False  # the scatter is known and the samples are not, so that there is no Gram matrix of samples
 
-    def nearest(self, request: Request) -> Edges:
+    def nearest(self, request: Any) -> Any:
         raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
 
     def divided(self, scale: np.ndarray) -> Summary:

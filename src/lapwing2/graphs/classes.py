@@ -6,9 +6,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
+from .._arrays import Array, row_blocks
 from .._validation import check_choice, check_count
 from ..data import Data
-from ..operators import Array, Structured, diagonal, row_blocks
+from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
 from .neighbors import KNN, heat_weights, refuse_negative, require_positive_degrees

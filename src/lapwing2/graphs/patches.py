@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._arrays import row_blocks
 from .._validation import check_choice, check_count, check_not_negative, check_positive
 from ..data import ALL, Data, SparseData
 from ..neighbors import Request
-from ..operators import Structured, diagonal, row_blocks
+from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
 from .neighbors import require_features

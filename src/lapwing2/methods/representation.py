@@ -16,12 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import Array, row_blocks
 from .._validation import caller_stacklevel, check_count, check_not_negative, check_positive
 from ..auto import GraphFacts, Settings
 from ..data import FLOATS, Data, SparseData
 from ..graphs import KNN, Empty, Graph
 from ..maps import Free
-from ..operators import Array, Structured, identity, row_blocks
+from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
 from ..reducers import FreeReducer, build_terms
 from ..solvers import Solution, estimate_norm, fix_signs, largest_value, solve

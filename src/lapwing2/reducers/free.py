@@ -13,12 +13,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
+from .._arrays import Array
 from .._validation import caller_stacklevel, check_choice, check_count
 from ..data import Data, SparseData, canonical, validated
 from ..graphs import Graph, On, affine_extension, barycentric_weights, nearest_fitted
 from ..maps import Free, rounding
 from ..neighbors import NoPlaceError, Request, is_named
-from ..operators import Array, Structured
+from ..operators import Structured
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, certify, fix_signs, solve
 from .base import Reducer

@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto, maps
+from .._arrays import row_blocks
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data, KernelData, validated
 from ..graphs import Graph
 from ..maps import Coordinates, Kernel
-from ..operators import row_blocks
 from ..problem import Problem
 from ..solvers import fix_signs
 from .projecting import ProjectingReducer

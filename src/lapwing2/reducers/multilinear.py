@@ -14,11 +14,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import auto
+from .._arrays import row_blocks
 from .._validation import check_choice, check_count, check_not_negative
 from ..data import FLOATS, Data
 from ..graphs import Graph
 from ..maps import rounding
-from ..operators import Structured, row_blocks
+from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import RankError, Solution, certify, fix_signs, single_blas_thread, solve
 from .base import Reducer
