@@ -14,30 +14,7 @@ import typer
 
 from ._console import counted, print_json, print_table, say
 from ._methods import key
-from ._options import (
-    Categories,
-    Data,
-    Dates,
-    Drop,
-    Grey,
-    Header,
-    Id,
-    Impute,
-    Json,
-    Label,
-    NoLabel,
-    OneHot,
-    Resize,
-    Seed,
-    Standardize,
-    ZeroBased,
-    as_given,
-    check_output,
-    listed,
-    quoted,
-    reading,
-    writing,
-)
+from ._options import Data, Json, as_given, check_output, listed, prepares_data, quoted, reading, writing
 from ._tables import check_classes, read_prepared
 
 MANY = 20_000  # from this many rows on, the command advises a sample
@@ -66,12 +43,11 @@ Jobs = Annotated[
 ]
 
 
+@prepares_data
 def compare(
     data: Data,
-    label: Label = None,
-    no_label: NoLabel = False,
-    id: Id = None,
-    drop: Drop = None,
+    *,
+    options: dict[str, Any],
     methods: Annotated[
         list[str] | None,
         typer.Option("--methods", "-m", help="Names: pca,lpp,mfa. By default some that suit the data."),
@@ -115,20 +91,11 @@ def compare(
         ),
     ] = None,
     jobs: Jobs = -1,
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
     json: Json = False,
-    impute: Impute = None,
-    one_hot: OneHot = True,
-    dates: Dates = True,
-    standardize: Standardize = "auto",
-    categories: Categories = None,
-    header: Header = None,
-    resize: Resize = None,
-    grey: Grey = None,
-    zero_based: ZeroBased = False,
 ) -> None:
     """Try several methods and dimensions by cross-validation; print a table and write a report."""
-    start = perf_counter()
+    start, label = perf_counter(), options["label"]
     check_output(output, data, label)
     if atlas is not None:
         check_output(atlas, data, label, beside=output)
@@ -136,8 +103,6 @@ def compare(
         raise typer.BadParameter(f"{label!r} is the label, so it cannot divide the rows", param_hint="--group, --time")
     if group is not None and time is not None:
         raise typer.BadParameter("give --group, or --time", param_hint="--time")
-    preparing = (impute, one_hot, dates, standardize, categories)
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     names = None if methods is None else _names(listed(methods))
     _check_scoring(scoring)
     wanted = None if dimensions is None else _dimensions(dimensions)
@@ -274,7 +239,7 @@ def _loading(
     data: str, options: dict[str, Any], prepared: Any, aside: dict[str, str], sample: int | None, seed: int
 ) -> str:
     """Lines of Python that read the table as the command did."""
-    usual = reading(None, False, None, None, None, None, None, False)
+    usual = reading()
     given, changed = (
         {name: value for name, value in own.items() if value != default[name] and name != "prepare"}
         for own, default in ((options, usual), (options["prepare"], usual["prepare"]))

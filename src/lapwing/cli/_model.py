@@ -19,26 +19,7 @@ import typer
 from ._columns import placed
 from ._console import Progress, counted, progress, say, size, visible
 from ._methods import to_fit
-from ._options import (
-    Categories,
-    Data,
-    Dates,
-    Drop,
-    Grey,
-    Header,
-    Id,
-    Impute,
-    Label,
-    NoLabel,
-    OneHot,
-    Resize,
-    Standardize,
-    ZeroBased,
-    check_output,
-    check_writer,
-    reading,
-    writing,
-)
+from ._options import Data, check_output, check_writer, prepares_data, reads_data, writing
 from ._settings import Choice, configure, settle_graph
 from ._tables import are_quantities, check_classes, read_prepared, reads_targets
 
@@ -59,8 +40,10 @@ Import = Annotated[
 ]
 
 
+@prepares_data
 def fit(
     data: Data,
+    *,
     method: Annotated[
         str, typer.Option("--method", "-m", help="As in lapwing methods; or pca, lda and others that compare knows.")
     ] = "lpp",
@@ -71,10 +54,7 @@ def fit(
         ),
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",
-    label: Label = None,
-    no_label: NoLabel = False,
-    id: Id = None,
-    drop: Drop = None,
+    options: dict[str, Any],
     graph: Annotated[
         str | None,
         typer.Option(
@@ -96,20 +76,10 @@ def fit(
             "--predict", help="A nearest neighbour in the space names the class: transform writes predictions."
         ),
     ] = False,
-    impute: Impute = None,
-    one_hot: OneHot = True,
-    dates: Dates = True,
-    standardize: Standardize = "auto",
-    categories: Categories = None,
-    header: Header = None,
-    resize: Resize = None,
-    grey: Grey = None,
-    zero_based: ZeroBased = False,
 ) -> None:
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
+    label = options["label"]
     check_output(output, data, label)
-    preparing = (impute, one_hot, dates, standardize, categories)
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     estimator = to_fit(method)
     choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []), dimensions)
     configure(estimator, choice)
@@ -313,20 +283,15 @@ def output_names(estimator: Any) -> list[str] | None:
         return None
 
 
+@reads_data
 def transform(
     model: Model,
     data: Data,
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", help=".parquet, .csv, .tsv, .npy, or - for CSV on standard output.")
     ] = "-",
-    label: Label = None,
-    no_label: NoLabel = False,
-    id: Id = None,
-    drop: Drop = None,
-    header: Header = None,
-    resize: Resize = None,
-    grey: Grey = None,
-    zero_based: ZeroBased = False,
+    options: dict[str, Any],
     coordinates: Annotated[
         bool,
         typer.Option("--coordinates", help="Of a model that predicts, write the coordinates beside the predictions."),
@@ -338,9 +303,9 @@ def transform(
     Columns are found by name where the model knows names. Those of --label and --id are copied to the output. A model of fit
     --predict writes the class of each row, and with --coordinates its coordinates too.
     """
+    label, id = options["label"], options["id"]
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     check_writer(output)
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
 
     start = time.perf_counter()

@@ -11,17 +11,18 @@ import typer
 from ._console import print_json, print_table, say
 from ._inspect import certificate_lines
 from ._model import Import, Model, in_blocks, last_step, loaded
-from ._options import Data, Drop, Grey, Header, Id, Json, Label, NoLabel, Resize, ZeroBased, reading
+from ._options import Data, Json, reads_data
 from ._tables import are_quantities, check_classes, reads_targets
 
 DOES_NOT_HOLD = 3  # exit status; 1 and 2 are errors of the data and of usage
 
 
+@reads_data
 def verify(
     model: Model,
     data: Data,
-    label: Label = None,
-    no_label: NoLabel = False,
+    *,
+    options: dict[str, Any],
     graph: Annotated[
         str | None,
         typer.Option(
@@ -32,19 +33,12 @@ def verify(
         ),
     ] = None,
     json: Json = False,
-    id: Id = None,
-    drop: Drop = None,
-    header: Header = None,
-    resize: Resize = None,
-    grey: Grey = None,
-    zero_based: ZeroBased = False,
     import_: Import = None,
 ) -> None:
     """Check a model against the data it was fitted to: pose the problem anew, and put the model into it.
 
     The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
     """
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
     estimator, start = loaded(model, import_), time.perf_counter()
     from dataclasses import asdict
 
@@ -58,7 +52,7 @@ def verify(
         )
     blocks = in_blocks(estimator, data, options)
     table = _read(estimator, data, options) if blocks is None else None
-    X, y = (blocks, label) if table is None else (table.X, table.y)
+    X, y = (blocks, options["label"]) if table is None else (table.X, table.y)
     weights = None if graph is None else tables.read(graph, labels=False).X
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
