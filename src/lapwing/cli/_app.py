@@ -16,10 +16,9 @@ from typer.core import TyperGroup
 
 from ._compare import compare, demo
 from ._console import say, say_in_one_line, visible
-from ._inspect import export, inspect
+from ._inspect import export, inspect, verify
 from ._methods import methods
 from ._model import fit, transform
-from ._verify import verify
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
 TERMINATED = 128 + signal.SIGTERM

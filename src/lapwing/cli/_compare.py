@@ -128,7 +128,11 @@ def compare(
     loading = _loading(data, options, prepared, aside, sample, seed)
     _write_report(output, found, table, data, start, loading, lines[found.choice[0]])
     if atlas is not None:
-        _write_atlas(atlas, found, table)
+        from ..report import write_atlas
+
+        with writing(atlas):
+            write_atlas(atlas, found, table.y, ids=table.ids, feature_names=table.feature_names)
+        say(f"wrote {atlas}; embedding-atlas {atlas} --x x --y y --neighbors neighbors shows it")
 
 
 def demo(folder: Annotated[str, typer.Argument(help="Where to write the report.")] = "out", jobs: Jobs = -1) -> None:
@@ -282,14 +286,6 @@ def _write_report(
             fitting=fitting,
         )
     say(f"wrote {output} after {perf_counter() - start:.0f} s")
-
-
-def _write_atlas(path: str, found: Any, table: Any) -> None:
-    from ..report import write_atlas
-
-    with writing(path):
-        write_atlas(path, found, table.y, ids=table.ids, feature_names=table.feature_names)
-    say(f"wrote {path}; embedding-atlas {path} --x x --y y --neighbors neighbors shows it")
 
 
 def _print(found: Any) -> None:

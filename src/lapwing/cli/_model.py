@@ -16,11 +16,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ._columns import placed
 from ._console import Progress, counted, progress, say, size, visible
 from ._methods import to_fit
 from ._options import Data, check_output, check_writer, prepares_data, reads_data, writing
-from ._settings import Choice, configure, settle_graph
+from ._settings import Choice, configure, placed, settle_graph
 from ._tables import are_quantities, check_classes, read_prepared, reads_targets
 
 SHOWN = 8  # how many eigenvalues and names are printed
@@ -95,7 +94,12 @@ def fit(
         shape = prepared.table.X.shape
     else:
         settle_graph(estimator, choice, label is not None)
-        model, shape = _fitted_in_blocks(estimator, blocks, label, data), blocks.shape
+        from pyarrow import ArrowException
+
+        try:
+            model, shape = estimator.fit(blocks, label), blocks.shape
+        except (ArrowException, OSError) as error:  # an error of rows that are read during the fit
+            raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
     with writing(output):
         save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
@@ -108,7 +112,10 @@ def fit(
 
 def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     """A Parquet file whose rows take more than the working memory, for methods that read rows in blocks; else None."""
-    if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not _reads_blocks(estimator):
+    from ..reducers import FeatureSelector, LinearReducer
+
+    reads_blocks = isinstance(estimator, LinearReducer | FeatureSelector)
+    if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not reads_blocks:
         return None
     from pyarrow import ArrowException, dataset, parquet, types
 
@@ -140,15 +147,6 @@ def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     return as_blocks(rows, options["label"], list(kinds))
 
 
-def _fitted_in_blocks(estimator: Any, blocks: Any, label: str | None, data: str) -> Any:
-    from pyarrow import ArrowException
-
-    try:
-        return estimator.fit(blocks, label)
-    except (ArrowException, OSError) as error:  # an error of rows that are read during the fit
-        raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
-
-
 def _require_label(estimator: Any, label: Any) -> None:
     from sklearn.utils import get_tags
 
@@ -156,21 +154,15 @@ def _require_label(estimator: Any, label: Any) -> None:
         raise typer.BadParameter(f"{_method_name(estimator)} needs labels", param_hint="--label")
 
 
-def _reads_blocks(estimator: Any) -> bool:
-    from ..reducers import FeatureSelector, LinearReducer
-
-    return isinstance(estimator, LinearReducer | FeatureSelector)
-
-
-def _fitted(
-    estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool = False
-) -> Any:
+def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool) -> Any:
     """The model with the steps before it and, where it shall predict, a nearest-neighbour classifier after it."""
     from scipy import sparse
     from sklearn.utils import get_tags
 
     if predict:
-        _require_classes(prepared.table, data)
+        if prepared.table.y is None:
+            raise typer.BadParameter("it names classes, so it needs labels (--label)", param_hint="--predict")
+        check_classes(prepared.table, data)
     table = _with_known_labels(estimator, prepared.table, choice, data, options, predict)
     _require_label(estimator, table.y)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
@@ -190,16 +182,9 @@ def _fitted(
         # With these names transform finds the columns by name. scikit-learn sets them only where X is a data frame.
         first_step(estimator).feature_names_in_ = np.array(table.feature_names, dtype=object)
     if table.image_shape is not None and is_ours(last_step(estimator)):
-        shape = tuple(map(int, table.image_shape))
-        last_step(estimator).image_shape_ = shape  # so that transform takes no images of another shape
+        # So that transform takes no images of another shape.
+        last_step(estimator).image_shape_ = tuple(map(int, table.image_shape))
     return prepared.model(estimator)
-
-
-def _require_classes(table: Any, data: str) -> None:
-    """Raise unless the labels are classes that a nearest neighbour can predict."""
-    if table.y is None:
-        raise typer.BadParameter("it names classes, so it needs labels (--label)", param_hint="--predict")
-    check_classes(table, data)
 
 
 def _with_known_labels(
@@ -320,10 +305,9 @@ def transform(
     tables = batches(data, **given, features=names, n_features=estimator.n_features_in_, kinds=kinds)
     plain = output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
-    notes = Notes(inputs or [], names, fills_gaps(estimator), data)
+    notes = Notes(estimator, inputs or [], names, fills_gaps(estimator), data)
     with progress("projecting") as update, writing(output):
-        checked = notes.kept(_of_one_shape(estimator, tables, data))
-        projected = _projected(estimator, projector, checked, plain, update, data)
+        projected = _projected(estimator, projector, notes.checked(tables), plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
@@ -344,9 +328,13 @@ def loaded(path: str, modules: list[str] | None) -> Any:
 
     The estimators and graphs of the modules that the user names are trusted. A model file alone imports nothing.
     """
+    from sklearn.base import BaseEstimator
+
+    from ..graphs import Graph
     from ..persistence import load
 
-    trusted = [cls for name in modules or [] for cls in _estimators(imported(name))]
+    names = [value for name in modules or [] for value in vars(imported(name)).values()]
+    trusted = [cls for cls in names if isclass(cls) and issubclass(cls, BaseEstimator | Graph)]
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise ValueError(f"{path} is a pipe or a device, not a model file")  # reading it would wait without end
     try:
@@ -357,34 +345,39 @@ def loaded(path: str, modules: list[str] | None) -> Any:
         raise
 
 
-def _estimators(module: Any) -> list[type]:
-    """The estimators and graphs among the names of a module."""
-    from sklearn.base import BaseEstimator
-
-    from ..graphs import Graph
-
-    return [cls for cls in vars(module).values() if isclass(cls) and issubclass(cls, BaseEstimator | Graph)]
-
-
 class Notes:
-    """Notes on the rows that are projected: gaps that were filled in, and values that the model does not know."""
+    """Checks rows before they are projected, and notes gaps that are filled in and values that the model does not know."""
 
-    def __init__(self, inputs: list[Any], names: Any, fills: bool, data: str):
-        self._inputs, self._fills, self._data = inputs, fills, data
+    def __init__(self, model: Any, inputs: list[Any], names: Any, fills: bool, data: str):
+        self._model, self._inputs, self._fills, self._data = model, inputs, fills, data
         self._names = [str(name) for name in (range(len(inputs)) if names is None else names)]
         self._gaps, self._unknown = 0, dict[str, set[str]]()
 
-    def kept(self, tables: Iterator[Any]) -> Iterator[Any]:
+    def checked(self, tables: Iterator[Any]) -> Iterator[Any]:
         """The tables, each of which is looked at as it passes."""
-        row = 0
         import numpy as np
 
+        row = 0
         for table in tables:
-            table = table if table.kinds is None else replace(table, X=np.asarray(table.X))
+            self._check_shape(table)
             if table.kinds is not None:
+                table = replace(table, X=np.asarray(table.X))
                 self._look(table.X, row)
             row += len(table)
             yield table
+
+    def _check_shape(self, table: Any) -> None:
+        fitted = getattr(last_step(self._model), "image_shape_", None)
+        if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
+            found, wanted = (" x ".join(map(str, shape)) for shape in (table.image_shape, fitted))
+            raise ValueError(
+                f"{self._data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
+                f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
+            )
+        count, wanted = table.X.shape[1], self._model.n_features_in_
+        if count != wanted:
+            found = counted(count, "column")
+            raise ValueError(f"{self._data}: {found} of features, but the model was fitted to {wanted}")
 
     def _look(self, X: Any, row: int) -> None:
         gaps = X != X
@@ -407,23 +400,6 @@ class Notes:
             say(f"{counted(self._gaps, 'missing value')} imputed")
         for name, values in self._unknown.items():
             say(f"column {name!r} has values that the model does not know, which count as none: {some(sorted(values))}")
-
-
-def _of_one_shape(model: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
-    """The tables. Raise where they have other columns, or images of another size, than the model was fitted to."""
-    fitted = getattr(last_step(model), "image_shape_", None)
-    for table in tables:
-        if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
-            found, wanted = (" x ".join(map(str, shape)) for shape in (table.image_shape, fitted))
-            raise ValueError(
-                f"{data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
-                f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
-            )
-        if table.X.shape[1] != model.n_features_in_:
-            raise ValueError(
-                f"{data}: {counted(table.X.shape[1], 'column')} of features, but the model was fitted to {model.n_features_in_}"
-            )
-        yield table
 
 
 def _projector(model: Any, coordinates: bool, output: str) -> Any:
@@ -477,17 +453,14 @@ def _outputs(estimator: Any, projector: Any, X: Any) -> Any:
 
 def _shown(table: Any) -> Any:
     """A table whose text cannot steer the terminal that it is printed to."""
-    X, y, ids = (_visible(values) for values in (table.X, table.y, table.ids))
-    return replace(table, X=X, y=y, ids=ids, feature_names=[visible(name) for name in table.feature_names])
-
-
-def _visible(values: Any) -> Any:
     import numpy as np
 
-    if values is None or values.dtype.kind not in "OU":
-        return values
-    cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
-    return np.array(cells, dtype=object).reshape(values.shape)
+    shown: dict[str, Any] = {"feature_names": [visible(name) for name in table.feature_names]}
+    for name, values in (("X", table.X), ("y", table.y), ("ids", table.ids)):
+        if values is not None and values.dtype.kind in "OU":
+            cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
+            shown[name] = np.array(cells, dtype=object).reshape(values.shape)
+    return replace(table, **shown)
 
 
 def _name(column: str | None, default: str, columns: bool) -> str:

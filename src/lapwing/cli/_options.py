@@ -214,15 +214,11 @@ def _files_read(inputs: tuple[str | None, ...]) -> set[tuple[int, int]]:
         if path == "-":
             found.add(_of_stream(sys.stdin))
         elif path is not None and os.path.exists(path):
-            files = [path] if os.path.isfile(path) else _images(path)
+            from ..tables import files_of
+
+            files = [path] if os.path.isfile(path) else files_of(path)
             found |= {_identity(os.stat(file)) for file in files if os.path.exists(file)}
     return {identity for identity in found if identity is not None}
-
-
-def _images(folder: str) -> list[str]:
-    from ..tables import files_of
-
-    return files_of(folder)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
