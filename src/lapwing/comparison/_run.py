@@ -16,8 +16,7 @@ from sklearn.base import clone
 from .._validation import check_count, check_in_memory
 from ..blocks import Progress
 from ..rows import class_codes
-from ._candidates import Candidate, candidates
-from ._evaluate import Evaluation, distinct_graphs, evaluate, evaluate_as_given, fit_whole
+from ._candidates import Candidate, Evaluation, candidates, distinct_graphs, evaluate, evaluate_as_given, fit_whole
 from ._folds import Fold, checked_keys, checked_splitter, numbers
 from ._methods import checked_methods, left_out
 from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
@@ -165,10 +164,17 @@ def compare(
     failures |= {name: why for name, why in fits.items() if isinstance(why, str)}
     tried = _fitted(tried, failures)
     fits = {name: fits[name] for name in tried}
+    settled = [(name, d) for name, candidate in tried.items() for d in candidate.dimensions]
+    largest = [] if labels is None else [majority(labels[fold.train], labels[fold.test]) for fold in folds]
     return Comparison(
-        records=_records(tried, scores),
+        records=[
+            _record(name, d, i, found.measures[d])
+            for name, candidate in tried.items()
+            for i, found in enumerate(scores[name])
+            for d in candidate.dimensions
+        ],
         baseline=[_record(ALL_FEATURES, X.shape[1], i, measures) for i, measures in enumerate(baseline)],
-        majority=[] if labels is None else _majority(labels, folds),
+        majority=[_record(ALWAYS_THE_SAME, 0, i, measures) for i, measures in enumerate(largest)],
         criterion=criterion,
         models={name: fit.model for name, fit in fits.items()},
         embeddings={name: fit.embeddings for name, fit in fits.items()},
@@ -184,7 +190,9 @@ def compare(
         keys=key,
         key_name=None if key is None else "time" if time is not None else "groups",
         folds=[fold.test for fold in folds],
-        predictions={} if labels is None else _predictions(tried, scores),
+        predictions={}
+        if labels is None
+        else {(name, d): [found.predictions[d] for found in scores[name]] for name, d in settled},
         random_state=seed,
         n_samples=X.shape[0],
         n_features=X.shape[1],
@@ -290,27 +298,8 @@ def _chosen(tried: Tried, scores: Scores, criterion: str, n_features: int) -> di
     return own | dict([choose(tried, values, criterion, n_features)])
 
 
-def _records(tried: Tried, scores: Scores) -> list[dict[str, Any]]:
-    return [
-        _record(name, d, i, found.measures[d])
-        for name, candidate in tried.items()
-        for i, found in enumerate(scores[name])
-        for d in candidate.dimensions
-    ]
-
-
 def _record(method: str, dimension: int, fold: int, measures: dict[str, float]) -> dict[str, Any]:
     return {"method": method, "dimension": dimension, "fold": fold, **measures}
-
-
-def _majority(labels: np.ndarray, folds: list[Fold]) -> list[dict[str, Any]]:
-    scores = [majority(labels[fold.train], labels[fold.test]) for fold in folds]
-    return [_record(ALWAYS_THE_SAME, 0, i, measures) for i, measures in enumerate(scores)]
-
-
-def _predictions(tried: Tried, scores: Scores) -> dict[tuple[str, int], list[np.ndarray]]:
-    settings = [(name, d) for name, candidate in tried.items() for d in candidate.dimensions]
-    return {(name, d): [found.predictions[d] for found in scores[name]] for name, d in settings}
 
 
 class _Steps:
