@@ -104,7 +104,11 @@ def compare(
     if group is not None and time is not None:
         raise typer.BadParameter("give --group, or --time", param_hint="--time")
     names = None if methods is None else _names(listed(methods))
-    _check_scoring(scoring)
+    from ..comparison import GOALS, MEASURES
+
+    if scoring is not None and scoring not in (*GOALS, *MEASURES):
+        why = f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)})"
+        raise typer.BadParameter(why, param_hint="--scoring")
     wanted = None if dimensions is None else _dimensions(dimensions)
     aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
     prepared = read_prepared(data, {**options, "aside": tuple(aside.values())}, sample, seed)
@@ -162,10 +166,8 @@ def _names(given: list[str]) -> list[str]:
     unknown = [name for name in given if key(name) not in names]
     if unknown:
         more = "UMAP" if find_spec("umap") else "UMAP where umap-learn is installed"
-        raise typer.BadParameter(
-            f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}, and {more}",
-            param_hint="--methods",
-        )
+        why = f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}, and {more}"
+        raise typer.BadParameter(why, param_hint="--methods")
     return [names[key(name)] for name in given]
 
 
@@ -197,16 +199,6 @@ def _say_what_was_read(table: Any, data: str, sample: int | None, seed: int) -> 
         say(f"{len(table):,} rows take a while; --sample 5000 compares on a random part")
     if table.y is None:
         say("no labels, so only neighbourhoods are measured; --label adds accuracy and clustering")
-
-
-def _check_scoring(scoring: str | None) -> None:
-    from ..comparison import GOALS, MEASURES
-
-    if scoring is not None and scoring not in (*GOALS, *MEASURES):
-        raise typer.BadParameter(
-            f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)})",
-            param_hint="--scoring",
-        )
 
 
 def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
@@ -266,7 +258,7 @@ def _loading(
 
 
 def _write_report(
-    output: str, found: Any, table: Any, data: str, start: float, loading: str | None = None, fitting: str | None = None
+    output: str, found: Any, table: Any, data: str, start: float, loading: str, fitting: str | None = None
 ) -> None:
     from ..report import write_report
 

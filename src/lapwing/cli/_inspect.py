@@ -86,10 +86,8 @@ def _certificates(estimator: Any) -> Any:
 
 def certificate_lines(certificates: list[Any]) -> list[list[str]]:
     """One line per certificate, with its mode where there are several."""
-    names = (
-        ["certificate"] if len(certificates) == 1 else [f"certificate, mode {i + 1}" for i in range(len(certificates))]
-    )
-    return [[name, str(certificate)] for name, certificate in zip(names, certificates, strict=True) if certificate]
+    modes = [""] if len(certificates) == 1 else [f", mode {i + 1}" for i in range(len(certificates))]
+    return [[f"certificate{mode}", str(one)] for mode, one in zip(modes, certificates, strict=True) if one]
 
 
 def _print_loadings(model: Any, most: int, json: bool) -> None:
@@ -126,12 +124,6 @@ def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
         yield from ((place, part) for place, part in parts.items() if isinstance(getattr(part, "shape", None), tuple))
 
 
-def _eigenvalues(values: Any) -> str:
-    """The first eigenvalues as text, those of each mode where there are several."""
-    modes = values if isinstance(values, list) else [[] if values is None else values]
-    return "; ".join(some([f"{value:.4g}" for value in mode]) for mode in modes)
-
-
 def _steps(model: Any) -> list[str]:
     parts = [step for _, step in model.steps] if hasattr(model, "steps") else []
     if hasattr(model, "reducer_"):
@@ -153,35 +145,36 @@ def _columns(model: Any) -> dict[str, list[str]] | None:
 
 def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
     words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
-    return "; ".join(
-        f"{words[kind]}: {some(names)}" for kind, names in (columns or {}).items() if len(columns or {}) > 1
-    )
+    several = columns if columns is not None and len(columns) > 1 else {}
+    return "; ".join(f"{words[kind]}: {some(names)}" for kind, names in several.items())
 
 
 def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
     known = signature(type(estimator)).parameters
     changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
+    found, values = getattr(estimator, "certificate_", None), facts["eigenvalues"]
+    modes = values if isinstance(values, list) else [[] if values is None else values]
+    features = "any"
+    if facts["features"] is not None:
+        features = f"{facts['features']:,}" + some(facts["feature_names"], ": {}")
     lines = {
         "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
         "steps": " -> ".join(facts["steps"] or []),
         "columns": _kinds_in_words(facts["columns"]),
-        "features": "any"
-        if facts["features"] is None
-        else f"{facts['features']:,}" + some(facts["feature_names"], ": {}"),
+        "features": features,
         "images": " x ".join(map(str, facts["image_shape"] or ())),
         "outputs": None if facts["outputs"] is None else f"{facts['outputs']:,}",
         "rank": facts["rank"],
         "PCA directions": facts["n_pca"],
         "graph": facts["graph"],
         "connected parts": facts["n_connected_components"],
-        "eigenvalues": _eigenvalues(facts["eigenvalues"]),
+        "eigenvalues": "; ".join(some([f"{value:.4g}" for value in mode]) for mode in modes),
         "solver": facts["solver"],
         "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
         "file": f"lapwing {facts['file']['lapwing']}, scikit-learn {facts['file']['scikit-learn']}, {size(path)}",
     }
     shown = [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
-    found = getattr(estimator, "certificate_", None)
     return [*shown[:-2], *certificate_lines(found if isinstance(found, list) else [found]), *shown[-2:]]
 
 
@@ -250,11 +243,8 @@ def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
 
     given = {name: value for name, value in options.items() if name != "prepare"}
     names = getattr(estimator, "feature_names_in_", None)
-    text = [
-        str(j if names is None else names[j])
-        for j, column in enumerate(inputs_of(estimator) or [])
-        if column.kind == "text"
-    ]
+    inputs = enumerate(inputs_of(estimator) or [])
+    text = [str(j if names is None else names[j]) for j, column in inputs if column.kind == "text"]
     columns = {"features": names, "n_features": estimator.n_features_in_}
     own = last_step(estimator)
     table = read(data, mixed=True, categories=text, targets=reads_targets(own), **given, **columns)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import Progress, counted, progress, say, size, visible
+from ._console import counted, say, size, visible
 from ._methods import to_fit
 from ._options import Data, check_output, check_writer, prepares_data, reads_data, writing
 from ._settings import Choice, configure, placed, settle_graph
@@ -179,8 +179,11 @@ def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: d
     if table.feature_names is not None and not prepared.steps:
         import numpy as np
 
+        first = estimator
+        while hasattr(first, "steps"):
+            first = first.steps[0][1]
         # With these names transform finds the columns by name. scikit-learn sets them only where X is a data frame.
-        first_step(estimator).feature_names_in_ = np.array(table.feature_names, dtype=object)
+        first.feature_names_in_ = np.array(table.feature_names, dtype=object)
     if table.image_shape is not None and is_ours(last_step(estimator)):
         # So that transform takes no images of another shape.
         last_step(estimator).image_shape_ = tuple(map(int, table.image_shape))
@@ -198,9 +201,8 @@ def _with_known_labels(
     column = f"labels of {options['label']!r}" if options["label"] else "labels"
     if reads_targets(last_step(estimator)):
         if predict and (table.y == -1).any():
-            raise typer.BadParameter(
-                "some classes are unknown, which Target cannot tell from numbers", param_hint="--predict"
-            )
+            why = "some classes are unknown, which Target cannot tell from numbers"
+            raise typer.BadParameter(why, param_hint="--predict")
         unknown = table.y != table.y
         if unknown.any():
             say(f"{counted(int(unknown.sum()), 'target')} of {len(table):,} unknown")
@@ -224,11 +226,6 @@ def is_ours(estimator: Any) -> bool:
     from ..reducers import Reducer
 
     return isinstance(estimator, Reducer)
-
-
-def first_step(model: Any) -> Any:
-    """The first estimator of a pipeline, or the model itself."""
-    return first_step(model.steps[0][1]) if hasattr(model, "steps") else model
 
 
 def last_step(model: Any) -> Any:
@@ -291,6 +288,7 @@ def transform(
     label, id = options["label"], options["id"]
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     check_writer(output)
+    from ..blocks import Progress
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
 
     start = time.perf_counter()
@@ -306,21 +304,18 @@ def transform(
     plain = output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
     notes = Notes(estimator, inputs or [], names, fills_gaps(estimator), data)
-    with progress("projecting") as update, writing(output):
+    with Progress("projecting rows", None, "done") as update, writing(output):
         projected = _projected(estimator, projector, notes.checked(tables), plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
     notes.told()
     if output != "-":
-        what = []
-        if projector is not None:
-            names = output_names(projector)
-            what.append(", ".join([counted(rows, "row"), *([counted(len(names), "component")] if names else [])]))
-        if projector is not estimator:
-            what.append(f"{rows:,} predictions")
-        written = f"{' and '.join(what)} ({size(output)})"
-        say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
+        names = [] if projector is None else output_names(projector)
+        components = f", {counted(len(names), 'component')}" if names else ""
+        what = [] if projector is None else [counted(rows, "row") + components]
+        what += [] if projector is estimator else [f"{rows:,} predictions"]
+        say(f"wrote {output}: {' and '.join(what)} ({size(output)}) in {time.perf_counter() - start:.1f} s")
 
 
 def loaded(path: str, modules: list[str] | None) -> Any:
@@ -420,8 +415,12 @@ def _projector(model: Any, coordinates: bool, output: str) -> Any:
 
 
 def _projected(
-    estimator: Any, projector: Any, tables: Iterator[Any], plain: bool, update: Progress, data: str
+    estimator: Any, projector: Any, tables: Iterator[Any], plain: bool, update: Any, data: str
 ) -> Iterator[Any]:
+    """The tables in the coordinates, with the predictions, or, as objects, with both."""
+    import numpy as np
+    from scipy import sparse
+
     known = [] if projector is None else output_names(projector)
     predicted = [] if projector is estimator else ["prediction"]
     done = 0
@@ -429,26 +428,19 @@ def _projected(
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
-                Z = _outputs(estimator, projector, table.X)
+                parts = [] if projector is None else [projector.transform(table.X)]
+                parts += [] if projector is estimator else [estimator.predict(table.X).reshape(-1, 1)]
         except (TypeError, ValueError) as error:
             raise ValueError(f"{data}: {error}") from error
+        parts = [
+            part.toarray() if sparse.issparse(part) else part for part in parts
+        ]  # features chosen from sparse data
+        Z = parts[0] if len(parts) == 1 else np.column_stack([part.astype(object) for part in parts])
         done += len(table)
-        update(done, None, "projecting rows")
+        update(done)
         names = [f"column {j}" for j in range(Z.shape[1] - len(predicted))] if known is None else known
         projected = replace(table, X=Z, feature_names=[*names, *predicted], kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
-
-
-def _outputs(estimator: Any, projector: Any, X: Any) -> Any:
-    """The coordinates, the predictions, or, as objects, both."""
-    import numpy as np
-    from scipy import sparse
-
-    if projector is None:
-        return estimator.predict(X).reshape(-1, 1)
-    Z = projector.transform(X)
-    Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data
-    return Z if projector is estimator else np.column_stack([Z.astype(object), estimator.predict(X).astype(object)])
 
 
 def _shown(table: Any) -> Any:
