@@ -36,7 +36,12 @@ def methods(
 ) -> None:
     """List the methods, or describe one."""
     if name is not None:
-        _describe(find(name, "NAME"), json)
+        cls = find(name, "NAME")
+        text = readable(getdoc(cls) or "")
+        if json:
+            print_json({**_described(cls), "parameters": cls().get_params(deep=False), "text": text})
+        else:
+            typer.echo(_printable(text, sys.stdout.encoding or "utf-8"))
         return
     from ..methods import METHODS
 
@@ -49,14 +54,6 @@ def methods(
         print_table(columns, [[row[name] for name in columns] for row in rows])
         return
     print_table(["method", "what it minimises; over which map; subject to what"], [_in_two_lines(row) for row in rows])
-
-
-def _describe(cls: Any, json: bool) -> None:
-    text = readable(getdoc(cls) or "")
-    if json:
-        print_json({**_described(cls), "parameters": cls().get_params(deep=False), "text": text})
-    else:
-        typer.echo(_printable(text, sys.stdout.encoding or "utf-8"))
 
 
 def _printable(text: str, encoding: str) -> str:

@@ -150,16 +150,11 @@ def width_and_height(text: str) -> tuple[int, int]:
 
 
 def as_given(options: dict[str, Any], preparing: bool = True) -> list[str]:
-    """The command-line arguments that ``reading`` turned into these options.
-
-    Without ``preparing`` only those that say how to read.
-    """
+    """The command-line arguments that ``reading`` turned into these options; without ``preparing`` those that say how to read."""
     switches = {"header": ("--header", "--no-header"), "grey": ("--grey", "--colour"), "labels": (None, "--no-label")}
-    arguments = []
-    for name in ("label", "id"):
-        arguments += [] if options[name] is None else [f"--{name}", options[name]]
-    for column in options["drop"]:
-        arguments += ["--drop", quoted(column)]
+    named = [name for name in ("label", "id") if options[name] is not None]
+    arguments = [part for name in named for part in (f"--{name}", options[name])]
+    arguments += [part for column in options["drop"] for part in ("--drop", quoted(column))]
     for name, (on, off) in switches.items():
         switch = None if options[name] is None else on if options[name] else off
         arguments += [] if switch is None else [switch]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import count
 from pickle import PicklingError
 from typing import Any
 
@@ -150,21 +151,23 @@ def compare(
         raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {X.shape[0]}; use fewer folds")
     settings = {"n_neighbors": n_neighbors, "seed": seed, "retrieval": criterion in RETRIEVAL}
     total = len(folds) * (1 + len(tried)) + len(tried)
-    line = Progress("comparing", total, "parts")
-    steps = _Steps(progress or (lambda done, total, message: line(done, message)), total)
+    line, done = Progress("comparing", total, "parts"), count()
+    told = progress or (lambda done, total, message: line(done, message))
     # Inside the ``with`` both runs share X on disk. Two runs outside of it would delete that file twice.
     with line, Parallel(n_jobs=_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
-        found = list(steps.each(*_calls(tried, folds, settings, memory), run))
+        names, calls = _calls(tried, folds, settings, memory)
+        found = list(_each(names, run(calls), lambda name: told(next(done), total, name)))
         baseline, scores = _by_method(found, tried)
         tried, failures = _scored(tried, scores)
         chosen = _chosen(tried, scores, criterion, X.shape[1])
         calls = [delayed(fit_whole)(candidate, chosen[name], X, labels) for name, candidate in tried.items()]
-        fits = dict(zip(tried, steps.each([f"all data: {name}" for name in tried], calls, run), strict=True))
-        steps.tell(total, total, "done")
+        results = _each(list(tried), run(calls), lambda name: told(next(done), total, f"all data: {name}"))
+        fits = dict(zip(tried, results, strict=True))
+        told(total, total, "done")
     failures |= {name: why for name, why in fits.items() if isinstance(why, str)}
     tried = _fitted(tried, failures)
     fits = {name: fits[name] for name in tried}
-    settled = [(name, d) for name, candidate in tried.items() for d in candidate.dimensions]
+    predicted = [] if labels is None else [(name, d) for name in tried for d in tried[name].dimensions]
     largest = [] if labels is None else [majority(labels[fold.train], labels[fold.test]) for fold in folds]
     return Comparison(
         records=[
@@ -190,9 +193,7 @@ def compare(
         keys=key,
         key_name=None if key is None else "time" if time is not None else "groups",
         folds=[fold.test for fold in folds],
-        predictions={}
-        if labels is None
-        else {(name, d): [found.predictions[d] for found in scores[name]] for name, d in settled},
+        predictions={(name, d): [found.predictions[d] for found in scores[name]] for name, d in predicted},
         random_state=seed,
         n_samples=X.shape[0],
         n_features=X.shape[1],
@@ -302,15 +303,8 @@ def _record(method: str, dimension: int, fold: int, measures: dict[str, float]) 
     return {"method": method, "dimension": dimension, "fold": fold, **measures}
 
 
-class _Steps:
-    """Passes results on as they come, and says before each what is being worked on."""
-
-    def __init__(self, tell: Callable[[int, int, str], Any], total: int):
-        self.tell, self.done, self.total = tell, 0, total
-
-    def each(self, names: list[str], calls: list[Any], run: Callable[[list[Any]], Any]) -> Iterator[Any]:
-        results = run(calls)
-        for name in names:
-            self.tell(self.done, self.total, name)
-            yield next(results)
-            self.done += 1
+def _each(names: list[str], results: Iterator[Any], tell: Callable[[str], Any]) -> Iterator[Any]:
+    """The results as they come. Before each, ``tell`` says what is being worked on."""
+    for name in names:
+        tell(name)
+        yield next(results)
