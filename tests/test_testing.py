@@ -1,5 +1,7 @@
 """The checks of ``lapwing.testing``: all of lapwing passes them, and what is broken does not."""
 
+import inspect
+
 import numpy as np
 import pytest
 from helpers import inverse, named
@@ -323,7 +325,7 @@ class ReadsNames(Own):
 
 class Unfit(Own):
     def adjacency(self, sample):
-        if np.geterr()["over"] == "raise":  # as it is during a fit
+        if any(frame.function == "fit" for frame in inspect.stack()):
             raise TypeError("no estimators, please")
         return edges(sample)
 

@@ -135,7 +135,7 @@ def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
     assert model.graph_.queries == 500
     expected = LPP(3, graph=KNN(5, queries=500)).fit(Z)
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
-    monkeypatch.setattr("lapwing.cli._verify._read", None)
+    monkeypatch.setattr("lapwing.cli._inspect._read", None)
     checking = (tmp_path / "model", path, "-l", "kind", "--id", "name")
     assert "what the model gives for them was not compared" in run("verify", *checking).stdout
     model.components_[0] += 0.01

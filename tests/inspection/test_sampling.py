@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import form
 from scipy import sparse
 from scipy.linalg import eigvalsh
 from sklearn.base import clone
@@ -15,7 +16,7 @@ from lapwing import LPCA, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, FisherScore,
 from lapwing.blocks import as_blocks
 from lapwing.graphs import KNN, CodingLength, On, Reconstruction, Repulsion, SameClass
 from lapwing.inspection import sampling_error
-from lapwing.maps import SparseMap, form
+from lapwing.maps import SparseMap
 from lapwing.reducers import _base
 
 NEAR = KNN(5, queries=80)

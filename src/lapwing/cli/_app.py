@@ -8,18 +8,16 @@ import signal
 import sys
 import traceback
 import warnings
-from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from ._compare import compare, demo
 from ._console import say, say_in_one_line, visible
-from ._inspect import export, inspect
+from ._inspect import export, inspect, verify
 from ._methods import methods
 from ._model import fit, transform
-from ._verify import verify
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
 TERMINATED = 128 + signal.SIGTERM
@@ -41,7 +39,8 @@ class Commands(TyperGroup):
                 sys.stdout.flush()
                 return value
             except BrokenPipeError:
-                _discard_output()
+                # Nobody reads what is still to be written, and Python flushes once again when it ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise typer.Exit(BROKEN_PIPE) from None
             except Exception as error:
                 if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # an exception of Typer itself
@@ -55,7 +54,7 @@ class Commands(TyperGroup):
 
 
 def _message(error: Exception) -> str:
-    if isinstance(error, io.UnsupportedOperation):  # _open_streams has put this object in the place of standard output
+    if isinstance(error, io.UnsupportedOperation):  # run has put this object in the place of standard output
         return "standard output is closed"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
@@ -68,11 +67,6 @@ def _message(error: Exception) -> str:
 
 def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     say_in_one_line(f"lapwing: warning: {message}")
-
-
-def _discard_output() -> None:
-    """Discard what is still to be written. Nobody reads it any more, and Python flushes once again when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
@@ -101,19 +95,12 @@ for command in (compare, fit, transform, inspect, verify, export, methods, demo)
     app.command()(command)
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    sys.exit(TERMINATED)  # an exception, so that half-written files are removed
-
-
-def _open_streams() -> None:
-    """Replace streams that the caller closed by empty ones, so that no file of ours takes their place."""
+def run() -> None:
+    """Run the command line as a program."""
+    # Streams that the caller closed are replaced by empty ones, so that no file of ours takes their place.
     for name, mode in (("stdin", "r"), ("stdout", "r"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (until the end)
-
-
-def run() -> None:
-    """Run the command line as a program."""
-    _open_streams()
-    signal.signal(signal.SIGTERM, _terminate)
+    # An exception, so that half-written files are removed.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
     app(prog_name="lapwing")

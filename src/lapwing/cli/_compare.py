@@ -14,30 +14,7 @@ import typer
 
 from ._console import counted, print_json, print_table, say
 from ._methods import key
-from ._options import (
-    Categories,
-    Data,
-    Dates,
-    Drop,
-    Grey,
-    Header,
-    Id,
-    Impute,
-    Json,
-    Label,
-    NoLabel,
-    OneHot,
-    Resize,
-    Seed,
-    Standardize,
-    ZeroBased,
-    as_given,
-    check_output,
-    listed,
-    quoted,
-    reading,
-    writing,
-)
+from ._options import Data, Json, as_given, check_output, listed, prepares_data, quoted, reading, writing
 from ._tables import check_classes, read_prepared
 
 MANY = 20_000  # from this many rows on, the command advises a sample
@@ -66,12 +43,11 @@ Jobs = Annotated[
 ]
 
 
+@prepares_data
 def compare(
     data: Data,
-    label: Label = None,
-    no_label: NoLabel = False,
-    id: Id = None,
-    drop: Drop = None,
+    *,
+    options: dict[str, Any],
     methods: Annotated[
         list[str] | None,
         typer.Option("--methods", "-m", help="Names: pca,lpp,mfa. By default some that suit the data."),
@@ -115,20 +91,11 @@ def compare(
         ),
     ] = None,
     jobs: Jobs = -1,
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
     json: Json = False,
-    impute: Impute = None,
-    one_hot: OneHot = True,
-    dates: Dates = True,
-    standardize: Standardize = "auto",
-    categories: Categories = None,
-    header: Header = None,
-    resize: Resize = None,
-    grey: Grey = None,
-    zero_based: ZeroBased = False,
 ) -> None:
     """Try several methods and dimensions by cross-validation; print a table and write a report."""
-    start = perf_counter()
+    start, label = perf_counter(), options["label"]
     check_output(output, data, label)
     if atlas is not None:
         check_output(atlas, data, label, beside=output)
@@ -136,10 +103,12 @@ def compare(
         raise typer.BadParameter(f"{label!r} is the label, so it cannot divide the rows", param_hint="--group, --time")
     if group is not None and time is not None:
         raise typer.BadParameter("give --group, or --time", param_hint="--time")
-    preparing = (impute, one_hot, dates, standardize, categories)
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     names = None if methods is None else _names(listed(methods))
-    _check_scoring(scoring)
+    from ..comparison import GOALS, MEASURES
+
+    if scoring is not None and scoring not in (*GOALS, *MEASURES):
+        why = f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)})"
+        raise typer.BadParameter(why, param_hint="--scoring")
     wanted = None if dimensions is None else _dimensions(dimensions)
     aside = {name: column for name, column in (("groups", group), ("time", time)) if column is not None}
     prepared = read_prepared(data, {**options, "aside": tuple(aside.values())}, sample, seed)
@@ -163,7 +132,11 @@ def compare(
     loading = _loading(data, options, prepared, aside, sample, seed)
     _write_report(output, found, table, data, start, loading, lines[found.choice[0]])
     if atlas is not None:
-        _write_atlas(atlas, found, table)
+        from ..report import write_atlas
+
+        with writing(atlas):
+            write_atlas(atlas, found, table.y, ids=table.ids, feature_names=table.feature_names)
+        say(f"wrote {atlas}; embedding-atlas {atlas} --x x --y y --neighbors neighbors shows it")
 
 
 def demo(folder: Annotated[str, typer.Argument(help="Where to write the report.")] = "out", jobs: Jobs = -1) -> None:
@@ -193,10 +166,8 @@ def _names(given: list[str]) -> list[str]:
     unknown = [name for name in given if key(name) not in names]
     if unknown:
         more = "UMAP" if find_spec("umap") else "UMAP where umap-learn is installed"
-        raise typer.BadParameter(
-            f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}, and {more}",
-            param_hint="--methods",
-        )
+        why = f"cannot compare {', '.join(map(repr, unknown))}; known are {', '.join(METHODS)}, and {more}"
+        raise typer.BadParameter(why, param_hint="--methods")
     return [names[key(name)] for name in given]
 
 
@@ -228,16 +199,6 @@ def _say_what_was_read(table: Any, data: str, sample: int | None, seed: int) -> 
         say(f"{len(table):,} rows take a while; --sample 5000 compares on a random part")
     if table.y is None:
         say("no labels, so only neighbourhoods are measured; --label adds accuracy and clustering")
-
-
-def _check_scoring(scoring: str | None) -> None:
-    from ..comparison import GOALS, MEASURES
-
-    if scoring is not None and scoring not in (*GOALS, *MEASURES):
-        raise typer.BadParameter(
-            f"{scoring!r} is neither a goal ({', '.join(GOALS)}) nor a measure ({', '.join(MEASURES)})",
-            param_hint="--scoring",
-        )
 
 
 def _compared(prepared: Any, names: list[str] | None, **options: Any) -> Any:
@@ -274,7 +235,7 @@ def _loading(
     data: str, options: dict[str, Any], prepared: Any, aside: dict[str, str], sample: int | None, seed: int
 ) -> str:
     """Lines of Python that read the table as the command did."""
-    usual = reading(None, False, None, None, None, None, None, False)
+    usual = reading()
     given, changed = (
         {name: value for name, value in own.items() if value != default[name] and name != "prepare"}
         for own, default in ((options, usual), (options["prepare"], usual["prepare"]))
@@ -297,7 +258,7 @@ def _loading(
 
 
 def _write_report(
-    output: str, found: Any, table: Any, data: str, start: float, loading: str | None = None, fitting: str | None = None
+    output: str, found: Any, table: Any, data: str, start: float, loading: str, fitting: str | None = None
 ) -> None:
     from ..report import write_report
 
@@ -317,14 +278,6 @@ def _write_report(
             fitting=fitting,
         )
     say(f"wrote {output} after {perf_counter() - start:.0f} s")
-
-
-def _write_atlas(path: str, found: Any, table: Any) -> None:
-    from ..report import write_atlas
-
-    with writing(path):
-        write_atlas(path, found, table.y, ids=table.ids, feature_names=table.feature_names)
-    say(f"wrote {path}; embedding-atlas {path} --x x --y y --neighbors neighbors shows it")
 
 
 def _print(found: Any) -> None:

@@ -7,8 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
@@ -17,7 +16,6 @@ import typer
 WIDE = 1_000  # characters per line where the output is not a terminal, so that lines are never folded
 # Control characters except tabs and ends of lines, characters that turn the direction of text, and halves of characters.
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-Progress = Callable[[int, int | None, str], None]
 
 
 def visible(text: str) -> str:
@@ -87,20 +85,6 @@ def print_table(
     plain = Console(file=StringIO(), width=WIDE, color_system=None)
     plain.print(table)
     typer.echo("\n".join(line.rstrip() for line in plain.file.getvalue().splitlines()))  # type: ignore[attr-defined]
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Progress]:
-    """A line on a terminal while something takes longer than two seconds: how much is done, and the time that is left."""
-    from .. import blocks
-
-    with blocks.Progress(what, None, "done") as line:
-
-        def update(done: int, total: int | None, message: str) -> None:
-            line.total = total
-            line(done, visible(message))
-
-        yield update
 
 
 def size(path: str | os.PathLike) -> str:

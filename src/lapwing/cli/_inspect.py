@@ -1,17 +1,23 @@
-"""``lapwing inspect`` and ``export``: what a model file holds, and the same model for other programs."""
+"""``lapwing inspect``, ``verify`` and ``export``: what a model file holds, whether it is right, and the same as ONNX."""
 
 from __future__ import annotations
 
 import os
+import time
+import warnings
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from inspect import signature
 from typing import Annotated, Any
 
 import typer
 
 from ._console import print_json, print_table, say, size
-from ._model import Import, Model, in_this_folder, is_ours, last_step, loaded, output_names, some
-from ._options import Json, check_output, writing
+from ._model import Import, Model, in_blocks, in_this_folder, is_ours, last_step, loaded, output_names, some
+from ._options import Data, Json, check_output, reads_data, writing
+from ._tables import are_quantities, check_classes, reads_targets
+
+DOES_NOT_HOLD = 3  # exit status of verify; 1 and 2 are errors of the data and of usage
 
 
 def export(
@@ -73,8 +79,6 @@ def inspect(model: Model, loadings: Leading = None, json: Json = False, import_:
 
 def _certificates(estimator: Any) -> Any:
     """One certificate, a list of one per mode, or None for models that have none."""
-    from dataclasses import asdict
-
     found = getattr(estimator, "certificate_", None)
     many = [asdict(certificate) for certificate in (found if isinstance(found, list) else [found]) if certificate]
     return many if isinstance(found, list) else many[0] if many else None
@@ -82,10 +86,8 @@ def _certificates(estimator: Any) -> Any:
 
 def certificate_lines(certificates: list[Any]) -> list[list[str]]:
     """One line per certificate, with its mode where there are several."""
-    names = (
-        ["certificate"] if len(certificates) == 1 else [f"certificate, mode {i + 1}" for i in range(len(certificates))]
-    )
-    return [[name, str(certificate)] for name, certificate in zip(names, certificates, strict=True) if certificate]
+    modes = [""] if len(certificates) == 1 else [f", mode {i + 1}" for i in range(len(certificates))]
+    return [[f"certificate{mode}", str(one)] for mode, one in zip(modes, certificates, strict=True) if one]
 
 
 def _print_loadings(model: Any, most: int, json: bool) -> None:
@@ -122,12 +124,6 @@ def _arrays(estimator: Any) -> Iterator[tuple[str, Any]]:
         yield from ((place, part) for place, part in parts.items() if isinstance(getattr(part, "shape", None), tuple))
 
 
-def _eigenvalues(values: Any) -> str:
-    """The first eigenvalues as text, those of each mode where there are several."""
-    modes = values if isinstance(values, list) else [[] if values is None else values]
-    return "; ".join(some([f"{value:.4g}" for value in mode]) for mode in modes)
-
-
 def _steps(model: Any) -> list[str]:
     parts = [step for _, step in model.steps] if hasattr(model, "steps") else []
     if hasattr(model, "reducer_"):
@@ -149,33 +145,119 @@ def _columns(model: Any) -> dict[str, list[str]] | None:
 
 def _kinds_in_words(columns: dict[str, list[str]] | None) -> str:
     words = {"number": "numbers", "date": "dates as numbers", "text": "text one-hot encoded"}
-    return "; ".join(
-        f"{words[kind]}: {some(names)}" for kind, names in (columns or {}).items() if len(columns or {}) > 1
-    )
+    several = columns if columns is not None and len(columns) > 1 else {}
+    return "; ".join(f"{words[kind]}: {some(names)}" for kind, names in several.items())
 
 
 def _lines(facts: dict[str, Any], estimator: Any, path: str) -> list[list[str]]:
     known = signature(type(estimator)).parameters
     changed = {key: value for key, value in facts["parameters"].items() if repr(value) != repr(known[key].default)}
+    found, values = getattr(estimator, "certificate_", None), facts["eigenvalues"]
+    modes = values if isinstance(values, list) else [[] if values is None else values]
+    features = "any"
+    if facts["features"] is not None:
+        features = f"{facts['features']:,}" + some(facts["feature_names"], ": {}")
     lines = {
         "method": f"{facts['method']}, {(type(estimator).__doc__ or '').strip().splitlines()[0]}",
         "parameters": ", ".join(f"{key}={value!r}" for key, value in changed.items()) or "defaults",
         "steps": " -> ".join(facts["steps"] or []),
         "columns": _kinds_in_words(facts["columns"]),
-        "features": "any"
-        if facts["features"] is None
-        else f"{facts['features']:,}" + some(facts["feature_names"], ": {}"),
+        "features": features,
         "images": " x ".join(map(str, facts["image_shape"] or ())),
         "outputs": None if facts["outputs"] is None else f"{facts['outputs']:,}",
         "rank": facts["rank"],
         "PCA directions": facts["n_pca"],
         "graph": facts["graph"],
         "connected parts": facts["n_connected_components"],
-        "eigenvalues": _eigenvalues(facts["eigenvalues"]),
+        "eigenvalues": "; ".join(some([f"{value:.4g}" for value in mode]) for mode in modes),
         "solver": facts["solver"],
         "arrays": ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["arrays"].items()),
         "file": f"lapwing {facts['file']['lapwing']}, scikit-learn {facts['file']['scikit-learn']}, {size(path)}",
     }
     shown = [[name, " ".join(str(value).split())] for name, value in lines.items() if value not in (None, "")]
-    found = getattr(estimator, "certificate_", None)
     return [*shown[:-2], *certificate_lines(found if isinstance(found, list) else [found]), *shown[-2:]]
+
+
+@reads_data
+def verify(
+    model: Model,
+    data: Data,
+    *,
+    options: dict[str, Any],
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            "--graph",
+            "-g",
+            metavar="W.npz",
+            help="The matrix of weights that the fit had, in the place of the model's graph: .npz, .npy or .mtx.",
+        ),
+    ] = None,
+    json: Json = False,
+    import_: Import = None,
+) -> None:
+    """Check a model against the data it was fitted to: fit it anew, and compare.
+
+    The exit code is 0 where it holds, 3 where it does not, and 1 where it could not be checked.
+    """
+    estimator, start = loaded(model, import_), time.perf_counter()
+    from .. import tables
+    from ..verification import is_verifiable
+    from ..verification import verify as verified
+
+    if not is_verifiable(estimator):
+        raise ValueError(
+            f"{model}: {type(last_step(estimator)).__name__} is none of lapwing's methods, and only these can be verified"
+        )
+    blocks = in_blocks(estimator, data, options)
+    table = _read(estimator, data, options) if blocks is None else None
+    X, y = (blocks, options["label"]) if table is None else (table.X, table.y)
+    weights = None if graph is None else tables.read(graph, labels=False).X
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # names were matched before
+        found = verified(estimator, X, y, graph=weights)
+    many = isinstance(found.certificate, list)
+    certificates = found.certificate if many else [found.certificate]
+    if json:
+        facts = [certificate and asdict(certificate) for certificate in certificates]
+        shown = {"certificate": facts if many else facts[0], "failures": found.failures, "unknown": found.unknown}
+        print_json({"holds": found.holds, **shown})
+    else:
+        lines = [["verdict", "holds" if found.holds else "does NOT hold"]]
+        lines += [["does not hold", why] for why in found.failures]
+        lines += certificate_lines(certificates)
+        print_table(["", ""], [*lines, *(["not found anew", what] for what in found.unknown)], header=False)
+    verdict = "solves" if found.holds else "does NOT solve"
+    said = f"{found.method} {verdict} the problem that {X.shape[0]:,} rows pose"
+    say(f"{said} ({time.perf_counter() - start:.1f} s)")
+    if not found.holds:
+        raise typer.Exit(DOES_NOT_HOLD)
+
+
+def _read(estimator: Any, data: str, options: dict[str, Any]) -> Any:
+    """The rows as the model takes them, and their labels as a fit takes them."""
+    import numpy as np
+    from sklearn.utils import get_tags
+
+    from ..tables import inputs_of, read
+
+    given = {name: value for name, value in options.items() if name != "prepare"}
+    names = getattr(estimator, "feature_names_in_", None)
+    inputs = enumerate(inputs_of(estimator) or [])
+    text = [str(j if names is None else names[j]) for j, column in inputs if column.kind == "text"]
+    columns = {"features": names, "n_features": estimator.n_features_in_}
+    own = last_step(estimator)
+    table = read(data, mixed=True, categories=text, targets=reads_targets(own), **given, **columns)
+    if table.kinds is not None:
+        table = replace(table, X=np.asarray(table.X, dtype=None if hasattr(estimator, "steps") else np.float64))
+    needed = get_tags(own).target_tags.required
+    if needed and table.y is None:
+        raise ValueError(
+            f"{data}: {type(own).__name__} requires y; name the column of labels that it was fitted to (--label)"
+        )
+    if reads_targets(own):
+        return table
+    if are_quantities(table.y) and not needed:
+        return replace(table, y=None)  # as a fit does, which prints a message about it
+    check_classes(table, data)
+    return table

@@ -1,10 +1,11 @@
-"""``lapwing methods``: list the methods, or describe one."""
+"""``lapwing methods``: list the methods, or describe one. In a terminal equations are in Unicode and not in LaTeX."""
 
 from __future__ import annotations
 
 import re
 import sys
 from difflib import get_close_matches
+from inspect import getdoc
 from typing import Annotated, Any
 
 import typer
@@ -12,13 +13,35 @@ import typer
 from ._console import print_json, print_table
 from ._options import Json
 
+GREEK = {
+    **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "lambda": "λ"},
+    **{"mu": "μ", "xi": "ξ", "phi": "φ", "psi": "ψ", "rho": "ρ", "sigma": "σ"},
+}
+SYMBOLS = {
+    **{f"\\{name}": letter for name, letter in GREEK.items()},
+    **{r"\sum": "Σ", r"\dots": "…", r"\le": "≤", r"\ne": "≠", r"\cdot": "·", r"\|": "‖"},
+    **{r"\exp": "exp", r"\max": "max", r"\min": "min"},
+    **{r"\qquad": "  ", r"\quad": "  ", r"\ ": " ", r"\,": " "},
+    **dict.fromkeys([r"\left", r"\right", r"\Big", r"\textstyle"], ""),
+}
+RAISED = str.maketrans("0123456789+-dijnpst", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵈⁱʲⁿᵖˢᵗ")
+LOWERED = str.maketrans("0123456789+-aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+UP, DOWN = "\x01", "\x02"  # Marks that stand for ^ and _ of scripts that cannot be written, until all others are found.
+COMMAND = re.compile(r"\\(?:[a-zA-Z]+|[^a-zA-Z])")
+BLOCK = re.compile(r"^( *)\.\. math::(.*(?:\n(?:\1 +.*)?)*)", re.M)
+
 
 def methods(
     name: Annotated[str | None, typer.Argument(help="A method, to read all about it.")] = None, json: Json = False
 ) -> None:
     """List the methods, or describe one."""
     if name is not None:
-        _describe(find(name, "NAME"), json)
+        cls = find(name, "NAME")
+        text = readable(getdoc(cls) or "")
+        if json:
+            print_json({**_described(cls), "parameters": cls().get_params(deep=False), "text": text})
+        else:
+            typer.echo(_printable(text, sys.stdout.encoding or "utf-8"))
         return
     from ..methods import METHODS
 
@@ -31,18 +54,6 @@ def methods(
         print_table(columns, [[row[name] for name in columns] for row in rows])
         return
     print_table(["method", "what it minimises; over which map; subject to what"], [_in_two_lines(row) for row in rows])
-
-
-def _describe(cls: Any, json: bool) -> None:
-    from inspect import getdoc
-
-    from ._reading import readable
-
-    text = readable(getdoc(cls) or "")
-    if json:
-        print_json({**_described(cls), "parameters": cls().get_params(deep=False), "text": text})
-    else:
-        typer.echo(_printable(text, sys.stdout.encoding or "utf-8"))
 
 
 def _printable(text: str, encoding: str) -> str:
@@ -100,3 +111,44 @@ def to_fit(name: str) -> Any:
 def key(name: str) -> str:
     """A name in lower case without punctuation, by which names are compared."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def readable(text: str) -> str:
+    """A docstring without LaTeX and without marks of reStructuredText."""
+    text = BLOCK.sub(lambda found: f"{found[1]}    {equation(' '.join(found[2].split()))}\n\n", text)
+    text = re.sub(r":math:`([^`]*)`", lambda found: equation(found[1]), text)
+    text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text)
+    text = re.sub(r"\[(\d)\]_", r"[\1]", text)
+    text = re.sub(r"^\.\. \[", "[", text, flags=re.M)
+    text = re.sub(r" : \{(.*?)\}", r" : \1", text)  # the choices of a parameter lose their braces
+    return text.replace("``", "")
+
+
+def equation(tex: str) -> str:
+    """LaTeX as Unicode."""
+    tex = re.sub(r"\^\\top", "ᵀ", tex)
+    tex = re.sub(r"\\tilde (\w)", "\\1\u0303", tex)
+    tex = COMMAND.sub(lambda found: SYMBOLS.get(found[0], found[0]), tex)
+    tex = re.sub(r"\\t?frac(\w)(\w)", r"\1/\2", tex)
+    before = ""
+    while tex != before:  # inner braces are handled first
+        before = tex
+        tex = re.sub(r"\\(?:operatorname|text)\{([^{}]*)\}", r"\1", tex)
+        tex = re.sub(r"\\tag\{([^{}]*)\}", r"   (\1)", tex)
+        tex = re.sub(
+            r"\\frac\{([^{}]*)\}\{([^{}]*)\}", lambda found: " / ".join(map(_in_brackets, found.groups())), tex
+        )
+        tex = re.sub(r"([_^])(?:\{([^{}]*)\}|([^\s{]))", lambda found: _moved(found[1], found[2] or found[3]), tex)
+    return tex.replace(UP, "^").replace(DOWN, "_").strip()
+
+
+def _in_brackets(part: str) -> str:
+    return f"({part})" if " " in part.strip() else part
+
+
+def _moved(mark: str, text: str) -> str:
+    """A superscript or subscript, in small letters where Unicode has all of them."""
+    letters, sign = (RAISED, UP) if mark == "^" else (LOWERED, DOWN)
+    if all(ord(letter) in letters for letter in text):
+        return text.translate(letters)
+    return f"{sign}{text}" if len(text) == 1 or text.isalpha() else f"{sign}({text})"

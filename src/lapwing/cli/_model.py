@@ -16,30 +16,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ._columns import placed
-from ._console import Progress, counted, progress, say, size, visible
+from ._console import counted, say, size, visible
 from ._methods import to_fit
-from ._options import (
-    Categories,
-    Data,
-    Dates,
-    Drop,
-    Grey,
-    Header,
-    Id,
-    Impute,
-    Label,
-    NoLabel,
-    OneHot,
-    Resize,
-    Standardize,
-    ZeroBased,
-    check_output,
-    check_writer,
-    reading,
-    writing,
-)
-from ._settings import Choice, configure, settle_graph
+from ._options import Data, check_output, check_writer, prepares_data, reads_data, writing
+from ._settings import Choice, configure, placed, settle_graph
 from ._tables import are_quantities, check_classes, read_prepared, reads_targets
 
 SHOWN = 8  # how many eigenvalues and names are printed
@@ -59,8 +39,10 @@ Import = Annotated[
 ]
 
 
+@prepares_data
 def fit(
     data: Data,
+    *,
     method: Annotated[
         str, typer.Option("--method", "-m", help="As in lapwing methods; or pca, lda and others that compare knows.")
     ] = "lpp",
@@ -71,10 +53,7 @@ def fit(
         ),
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write the model.")] = "model.lapwing",
-    label: Label = None,
-    no_label: NoLabel = False,
-    id: Id = None,
-    drop: Drop = None,
+    options: dict[str, Any],
     graph: Annotated[
         str | None,
         typer.Option(
@@ -96,20 +75,10 @@ def fit(
             "--predict", help="A nearest neighbour in the space names the class: transform writes predictions."
         ),
     ] = False,
-    impute: Impute = None,
-    one_hot: OneHot = True,
-    dates: Dates = True,
-    standardize: Standardize = "auto",
-    categories: Categories = None,
-    header: Header = None,
-    resize: Resize = None,
-    grey: Grey = None,
-    zero_based: ZeroBased = False,
 ) -> None:
     """Fit a method to DATA and write the model, which keeps how columns were prepared."""
+    label = options["label"]
     check_output(output, data, label)
-    preparing = (impute, one_hot, dates, standardize, categories)
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based, *preparing)
     estimator = to_fit(method)
     choice = Choice.given(estimator, graph, neighbors, dict(_parameter(text) for text in param or []), dimensions)
     configure(estimator, choice)
@@ -125,7 +94,12 @@ def fit(
         shape = prepared.table.X.shape
     else:
         settle_graph(estimator, choice, label is not None)
-        model, shape = _fitted_in_blocks(estimator, blocks, label, data), blocks.shape
+        from pyarrow import ArrowException
+
+        try:
+            model, shape = estimator.fit(blocks, label), blocks.shape
+        except (ArrowException, OSError) as error:  # an error of rows that are read during the fit
+            raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
     with writing(output):
         save(model, output)
     rows, features = counted(shape[0], "row"), counted(shape[1], "feature")
@@ -138,7 +112,10 @@ def fit(
 
 def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     """A Parquet file whose rows take more than the working memory, for methods that read rows in blocks; else None."""
-    if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not _reads_blocks(estimator):
+    from ..reducers import FeatureSelector, LinearReducer
+
+    reads_blocks = isinstance(estimator, LinearReducer | FeatureSelector)
+    if not data.lower().endswith((".parquet", ".pq")) or not os.path.isfile(data) or not reads_blocks:
         return None
     from pyarrow import ArrowException, dataset, parquet, types
 
@@ -170,15 +147,6 @@ def in_blocks(estimator: Any, data: str, options: dict[str, Any]) -> Any:
     return as_blocks(rows, options["label"], list(kinds))
 
 
-def _fitted_in_blocks(estimator: Any, blocks: Any, label: str | None, data: str) -> Any:
-    from pyarrow import ArrowException
-
-    try:
-        return estimator.fit(blocks, label)
-    except (ArrowException, OSError) as error:  # an error of rows that are read during the fit
-        raise ValueError(f"{data}: not a readable Parquet file ({error})") from error
-
-
 def _require_label(estimator: Any, label: Any) -> None:
     from sklearn.utils import get_tags
 
@@ -186,21 +154,15 @@ def _require_label(estimator: Any, label: Any) -> None:
         raise typer.BadParameter(f"{_method_name(estimator)} needs labels", param_hint="--label")
 
 
-def _reads_blocks(estimator: Any) -> bool:
-    from ..reducers import FeatureSelector, LinearReducer
-
-    return isinstance(estimator, LinearReducer | FeatureSelector)
-
-
-def _fitted(
-    estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool = False
-) -> Any:
+def _fitted(estimator: Any, prepared: Any, choice: Choice, data: str, options: dict[str, Any], predict: bool) -> Any:
     """The model with the steps before it and, where it shall predict, a nearest-neighbour classifier after it."""
     from scipy import sparse
     from sklearn.utils import get_tags
 
     if predict:
-        _require_classes(prepared.table, data)
+        if prepared.table.y is None:
+            raise typer.BadParameter("it names classes, so it needs labels (--label)", param_hint="--predict")
+        check_classes(prepared.table, data)
     table = _with_known_labels(estimator, prepared.table, choice, data, options, predict)
     _require_label(estimator, table.y)
     if sparse.issparse(table.X) and not get_tags(estimator).input_tags.sparse:
@@ -217,19 +179,15 @@ def _fitted(
     if table.feature_names is not None and not prepared.steps:
         import numpy as np
 
+        first = estimator
+        while hasattr(first, "steps"):
+            first = first.steps[0][1]
         # With these names transform finds the columns by name. scikit-learn sets them only where X is a data frame.
-        first_step(estimator).feature_names_in_ = np.array(table.feature_names, dtype=object)
+        first.feature_names_in_ = np.array(table.feature_names, dtype=object)
     if table.image_shape is not None and is_ours(last_step(estimator)):
-        shape = tuple(map(int, table.image_shape))
-        last_step(estimator).image_shape_ = shape  # so that transform takes no images of another shape
+        # So that transform takes no images of another shape.
+        last_step(estimator).image_shape_ = tuple(map(int, table.image_shape))
     return prepared.model(estimator)
-
-
-def _require_classes(table: Any, data: str) -> None:
-    """Raise unless the labels are classes that a nearest neighbour can predict."""
-    if table.y is None:
-        raise typer.BadParameter("it names classes, so it needs labels (--label)", param_hint="--predict")
-    check_classes(table, data)
 
 
 def _with_known_labels(
@@ -243,9 +201,8 @@ def _with_known_labels(
     column = f"labels of {options['label']!r}" if options["label"] else "labels"
     if reads_targets(last_step(estimator)):
         if predict and (table.y == -1).any():
-            raise typer.BadParameter(
-                "some classes are unknown, which Target cannot tell from numbers", param_hint="--predict"
-            )
+            why = "some classes are unknown, which Target cannot tell from numbers"
+            raise typer.BadParameter(why, param_hint="--predict")
         unknown = table.y != table.y
         if unknown.any():
             say(f"{counted(int(unknown.sum()), 'target')} of {len(table):,} unknown")
@@ -269,11 +226,6 @@ def is_ours(estimator: Any) -> bool:
     from ..reducers import Reducer
 
     return isinstance(estimator, Reducer)
-
-
-def first_step(model: Any) -> Any:
-    """The first estimator of a pipeline, or the model itself."""
-    return first_step(model.steps[0][1]) if hasattr(model, "steps") else model
 
 
 def last_step(model: Any) -> Any:
@@ -313,20 +265,15 @@ def output_names(estimator: Any) -> list[str] | None:
         return None
 
 
+@reads_data
 def transform(
     model: Model,
     data: Data,
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", help=".parquet, .csv, .tsv, .npy, or - for CSV on standard output.")
     ] = "-",
-    label: Label = None,
-    no_label: NoLabel = False,
-    id: Id = None,
-    drop: Drop = None,
-    header: Header = None,
-    resize: Resize = None,
-    grey: Grey = None,
-    zero_based: ZeroBased = False,
+    options: dict[str, Any],
     coordinates: Annotated[
         bool,
         typer.Option("--coordinates", help="Of a model that predicts, write the coordinates beside the predictions."),
@@ -338,9 +285,10 @@ def transform(
     Columns are found by name where the model knows names. Those of --label and --id are copied to the output. A model of fit
     --predict writes the class of each row, and with --coordinates its coordinates too.
     """
+    label, id = options["label"], options["id"]
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     check_writer(output)
-    options = reading(label, no_label, id, drop, header, resize, grey, zero_based)
+    from ..blocks import Progress
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
 
     start = time.perf_counter()
@@ -355,23 +303,19 @@ def transform(
     tables = batches(data, **given, features=names, n_features=estimator.n_features_in_, kinds=kinds)
     plain = output.lower().endswith(".npy") and label is None and id is None
     columns = {"label": _name(label, "label", has_columns(data)), "id": _name(id, "id", has_columns(data))}
-    notes = Notes(inputs or [], names, fills_gaps(estimator), data)
-    with progress("projecting") as update, writing(output):
-        checked = notes.kept(_of_one_shape(estimator, tables, data))
-        projected = _projected(estimator, projector, checked, plain, update, data)
+    notes = Notes(estimator, inputs or [], names, fills_gaps(estimator), data)
+    with Progress("projecting rows", None, "done") as update, writing(output):
+        projected = _projected(estimator, projector, notes.checked(tables), plain, update, data)
         if output == "-" and sys.stdout.isatty():
             projected, columns = map(_shown, projected), {role: visible(name) for role, name in columns.items()}
         rows = write(output, projected, **columns)
     notes.told()
     if output != "-":
-        what = []
-        if projector is not None:
-            names = output_names(projector)
-            what.append(", ".join([counted(rows, "row"), *([counted(len(names), "component")] if names else [])]))
-        if projector is not estimator:
-            what.append(f"{rows:,} predictions")
-        written = f"{' and '.join(what)} ({size(output)})"
-        say(f"wrote {output}: {written} in {time.perf_counter() - start:.1f} s")
+        names = [] if projector is None else output_names(projector)
+        components = f", {counted(len(names), 'component')}" if names else ""
+        what = [] if projector is None else [counted(rows, "row") + components]
+        what += [] if projector is estimator else [f"{rows:,} predictions"]
+        say(f"wrote {output}: {' and '.join(what)} ({size(output)}) in {time.perf_counter() - start:.1f} s")
 
 
 def loaded(path: str, modules: list[str] | None) -> Any:
@@ -379,9 +323,13 @@ def loaded(path: str, modules: list[str] | None) -> Any:
 
     The estimators and graphs of the modules that the user names are trusted. A model file alone imports nothing.
     """
+    from sklearn.base import BaseEstimator
+
+    from ..graphs import Graph
     from ..persistence import load
 
-    trusted = [cls for name in modules or [] for cls in _estimators(imported(name))]
+    names = [value for name in modules or [] for value in vars(imported(name)).values()]
+    trusted = [cls for cls in names if isclass(cls) and issubclass(cls, BaseEstimator | Graph)]
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise ValueError(f"{path} is a pipe or a device, not a model file")  # reading it would wait without end
     try:
@@ -392,34 +340,39 @@ def loaded(path: str, modules: list[str] | None) -> Any:
         raise
 
 
-def _estimators(module: Any) -> list[type]:
-    """The estimators and graphs among the names of a module."""
-    from sklearn.base import BaseEstimator
-
-    from ..graphs import Graph
-
-    return [cls for cls in vars(module).values() if isclass(cls) and issubclass(cls, BaseEstimator | Graph)]
-
-
 class Notes:
-    """Notes on the rows that are projected: gaps that were filled in, and values that the model does not know."""
+    """Checks rows before they are projected, and notes gaps that are filled in and values that the model does not know."""
 
-    def __init__(self, inputs: list[Any], names: Any, fills: bool, data: str):
-        self._inputs, self._fills, self._data = inputs, fills, data
+    def __init__(self, model: Any, inputs: list[Any], names: Any, fills: bool, data: str):
+        self._model, self._inputs, self._fills, self._data = model, inputs, fills, data
         self._names = [str(name) for name in (range(len(inputs)) if names is None else names)]
         self._gaps, self._unknown = 0, dict[str, set[str]]()
 
-    def kept(self, tables: Iterator[Any]) -> Iterator[Any]:
+    def checked(self, tables: Iterator[Any]) -> Iterator[Any]:
         """The tables, each of which is looked at as it passes."""
-        row = 0
         import numpy as np
 
+        row = 0
         for table in tables:
-            table = table if table.kinds is None else replace(table, X=np.asarray(table.X))
+            self._check_shape(table)
             if table.kinds is not None:
+                table = replace(table, X=np.asarray(table.X))
                 self._look(table.X, row)
             row += len(table)
             yield table
+
+    def _check_shape(self, table: Any) -> None:
+        fitted = getattr(last_step(self._model), "image_shape_", None)
+        if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
+            found, wanted = (" x ".join(map(str, shape)) for shape in (table.image_shape, fitted))
+            raise ValueError(
+                f"{self._data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
+                f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
+            )
+        count, wanted = table.X.shape[1], self._model.n_features_in_
+        if count != wanted:
+            found = counted(count, "column")
+            raise ValueError(f"{self._data}: {found} of features, but the model was fitted to {wanted}")
 
     def _look(self, X: Any, row: int) -> None:
         gaps = X != X
@@ -444,23 +397,6 @@ class Notes:
             say(f"column {name!r} has values that the model does not know, which count as none: {some(sorted(values))}")
 
 
-def _of_one_shape(model: Any, tables: Iterator[Any], data: str) -> Iterator[Any]:
-    """The tables. Raise where they have other columns, or images of another size, than the model was fitted to."""
-    fitted = getattr(last_step(model), "image_shape_", None)
-    for table in tables:
-        if fitted is not None and table.image_shape is not None and fitted != tuple(table.image_shape):
-            found, wanted = (" x ".join(map(str, shape)) for shape in (table.image_shape, fitted))
-            raise ValueError(
-                f"{data}: images of {found}, but the model was fitted to {wanted} (height x width); --resize "
-                f"{fitted[1]}x{fitted[0]} and --grey or --colour make them so"
-            )
-        if table.X.shape[1] != model.n_features_in_:
-            raise ValueError(
-                f"{data}: {counted(table.X.shape[1], 'column')} of features, but the model was fitted to {model.n_features_in_}"
-            )
-        yield table
-
-
 def _projector(model: Any, coordinates: bool, output: str) -> Any:
     """What makes the coordinates that are written: the model, or, of one that predicts, what is before its classifier."""
     if hasattr(model, "transform"):
@@ -479,8 +415,12 @@ def _projector(model: Any, coordinates: bool, output: str) -> Any:
 
 
 def _projected(
-    estimator: Any, projector: Any, tables: Iterator[Any], plain: bool, update: Progress, data: str
+    estimator: Any, projector: Any, tables: Iterator[Any], plain: bool, update: Any, data: str
 ) -> Iterator[Any]:
+    """The tables in the coordinates, with the predictions, or, as objects, with both."""
+    import numpy as np
+    from scipy import sparse
+
     known = [] if projector is None else output_names(projector)
     predicted = [] if projector is estimator else ["prediction"]
     done = 0
@@ -488,41 +428,31 @@ def _projected(
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were matched
-                Z = _outputs(estimator, projector, table.X)
+                parts = [] if projector is None else [projector.transform(table.X)]
+                parts += [] if projector is estimator else [estimator.predict(table.X).reshape(-1, 1)]
         except (TypeError, ValueError) as error:
             raise ValueError(f"{data}: {error}") from error
+        parts = [
+            part.toarray() if sparse.issparse(part) else part for part in parts
+        ]  # features chosen from sparse data
+        Z = parts[0] if len(parts) == 1 else np.column_stack([part.astype(object) for part in parts])
         done += len(table)
-        update(done, None, "projecting rows")
+        update(done)
         names = [f"column {j}" for j in range(Z.shape[1] - len(predicted))] if known is None else known
         projected = replace(table, X=Z, feature_names=[*names, *predicted], kinds=None)
         yield replace(projected, y=None, ids=None) if plain else projected
 
 
-def _outputs(estimator: Any, projector: Any, X: Any) -> Any:
-    """The coordinates, the predictions, or, as objects, both."""
-    import numpy as np
-    from scipy import sparse
-
-    if projector is None:
-        return estimator.predict(X).reshape(-1, 1)
-    Z = projector.transform(X)
-    Z = Z.toarray() if sparse.issparse(Z) else Z  # features chosen from sparse data
-    return Z if projector is estimator else np.column_stack([Z.astype(object), estimator.predict(X).astype(object)])
-
-
 def _shown(table: Any) -> Any:
     """A table whose text cannot steer the terminal that it is printed to."""
-    X, y, ids = (_visible(values) for values in (table.X, table.y, table.ids))
-    return replace(table, X=X, y=y, ids=ids, feature_names=[visible(name) for name in table.feature_names])
-
-
-def _visible(values: Any) -> Any:
     import numpy as np
 
-    if values is None or values.dtype.kind not in "OU":
-        return values
-    cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
-    return np.array(cells, dtype=object).reshape(values.shape)
+    shown: dict[str, Any] = {"feature_names": [visible(name) for name in table.feature_names]}
+    for name, values in (("X", table.X), ("y", table.y), ("ids", table.ids)):
+        if values is not None and values.dtype.kind in "OU":
+            cells = [visible(cell) if isinstance(cell, str) else cell for cell in values.ravel().tolist()]
+            shown[name] = np.array(cells, dtype=object).reshape(values.shape)
+    return replace(table, **shown)
 
 
 def _name(column: str | None, default: str, columns: bool) -> str:

@@ -7,15 +7,17 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial, wraps
+from inspect import Signature, signature
 from io import StringIO
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-READING = "Reading"
-PREPARING = "Preparing the columns"
+in_reading = partial(typer.Option, rich_help_panel="Reading")
+in_preparing = partial(typer.Option, rich_help_panel="Preparing the columns")
 
 
 def _choice(value: str) -> str:
@@ -25,6 +27,7 @@ def _choice(value: str) -> str:
 
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="File, folder of images, or - for CSV on standard input.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Label = Annotated[
     str | None,
     typer.Option(
@@ -41,71 +44,54 @@ Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="COLS", help="Columns to leave out: a,b. May be repeated.")
 ]
 Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header", help="Whether CSV starts with names; looks by default.", rich_help_panel=READING
-    ),
+    bool | None, in_reading("--header/--no-header", help="Whether CSV starts with names; looks by default.")
 ]
-Resize = Annotated[str | None, typer.Option("--resize", metavar="WxH", help="Size of images.", rich_help_panel=READING)]
-Grey = Annotated[
-    bool | None, typer.Option("--grey/--colour", help="How to read images; grey if all are.", rich_help_panel=READING)
-]
-ZeroBased = Annotated[
-    bool, typer.Option("--zero-based", help="svmlight counts features from 0.", rich_help_panel=READING)
-]
+Resize = Annotated[str | None, in_reading("--resize", metavar="WxH", help="Size of images.")]
+Grey = Annotated[bool | None, in_reading("--grey/--colour", help="How to read images; grey if all are.")]
+ZeroBased = Annotated[bool, in_reading("--zero-based", help="svmlight counts features from 0.")]
 Impute = Annotated[
     bool | None,
-    typer.Option(
+    in_preparing(
         "--impute/--no-impute",
         help="Fill in missing values, or refuse them; by default where there are some.",
-        rich_help_panel=PREPARING,
         show_default=False,
     ),
 ]
-OneHot = Annotated[
-    bool,
-    typer.Option("--one-hot/--no-one-hot", help="Encode columns of text, or refuse them.", rich_help_panel=PREPARING),
-]
-Dates = Annotated[
-    bool, typer.Option("--dates/--no-dates", help="Dates as numbers, or refuse them.", rich_help_panel=PREPARING)
-]
+OneHot = Annotated[bool, in_preparing("--one-hot/--no-one-hot", help="Encode columns of text, or refuse them.")]
+Dates = Annotated[bool, in_preparing("--dates/--no-dates", help="Dates as numbers, or refuse them.")]
 Standardize = Annotated[
     str,
-    typer.Option(
+    in_preparing(
         "--standardize",
         metavar="auto|yes|no",
         callback=_choice,
         help="Columns to mean 0 and deviation 1; auto does so where their units differ.",
-        rich_help_panel=PREPARING,
     ),
 ]
 Categories = Annotated[
     list[str] | None,
-    typer.Option(
+    in_preparing(
         "--categories",
         metavar="COLS",
         help="Columns to encode as text though they hold numbers or many values: a,b. May be repeated.",
-        rich_help_panel=PREPARING,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")]
 
 
 def reading(
-    label: str | None,
-    no_label: bool,
-    id: str | None,
-    drop: list[str] | None,
-    header: bool | None,
-    resize: str | None,
-    grey: bool | None,
-    zero_based: bool,
-    impute: bool | None = None,
-    one_hot: bool = True,
-    dates: bool = True,
-    standardize: str = "auto",
-    categories: list[str] | None = None,
+    label: Label = None,
+    no_label: NoLabel = False,
+    id: Id = None,
+    drop: Drop = None,
+    header: Header = None,
+    resize: Resize = None,
+    grey: Grey = None,
+    zero_based: ZeroBased = False,
+    impute: Impute = None,
+    one_hot: OneHot = True,
+    dates: Dates = True,
+    standardize: Standardize = "auto",
+    categories: Categories = None,
 ) -> dict[str, Any]:
     """The options of ``tables.read`` and, under ``prepare``, those of ``tables.prepare``."""
     if label is not None and no_label:
@@ -129,6 +115,28 @@ def reading(
     }
 
 
+def reads_data(command: Callable[..., None], preparing: bool = False) -> Callable[..., None]:
+    """The command with the options of :func:`reading` in the place of its parameter ``options``, which they are passed as."""
+    own, shared = (list(signature(function, eval_str=True).parameters.values()) for function in (command, reading))
+    place = [parameter.name for parameter in own].index("options")
+    prepares = shared[8:] if preparing else []
+    columns = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*shared[:4], *prepares, *shared[4:8])]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        options = reading(**{column.name: given.pop(column.name) for column in columns})
+        command(**given, options=options)
+
+    parameters = [*own[:place], *columns[:4], *own[place + 1 :], *columns[4:]]
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def prepares_data(command: Callable[..., None]) -> Callable[..., None]:
+    """The same with the options that say how columns are prepared."""
+    return reads_data(command, preparing=True)
+
+
 def listed(values: list[str] | None) -> list[str]:
     """The items of ``a,b`` and of repeated options. Quotes keep a comma, as in ``'"a,b",c'``."""
     return [item for value in values or [] for item in (next(csv.reader([value]), None) or [""])]
@@ -142,16 +150,11 @@ def width_and_height(text: str) -> tuple[int, int]:
 
 
 def as_given(options: dict[str, Any], preparing: bool = True) -> list[str]:
-    """The command-line arguments that ``reading`` turned into these options.
-
-    Without ``preparing`` only those that say how to read.
-    """
+    """The command-line arguments that ``reading`` turned into these options; without ``preparing`` those that say how to read."""
     switches = {"header": ("--header", "--no-header"), "grey": ("--grey", "--colour"), "labels": (None, "--no-label")}
-    arguments = []
-    for name in ("label", "id"):
-        arguments += [] if options[name] is None else [f"--{name}", options[name]]
-    for column in options["drop"]:
-        arguments += ["--drop", quoted(column)]
+    named = [name for name in ("label", "id") if options[name] is not None]
+    arguments = [part for name in named for part in (f"--{name}", options[name])]
+    arguments += [part for column in options["drop"] for part in ("--drop", quoted(column))]
     for name, (on, off) in switches.items():
         switch = None if options[name] is None else on if options[name] else off
         arguments += [] if switch is None else [switch]
@@ -206,15 +209,11 @@ def _files_read(inputs: tuple[str | None, ...]) -> set[tuple[int, int]]:
         if path == "-":
             found.add(_of_stream(sys.stdin))
         elif path is not None and os.path.exists(path):
-            files = [path] if os.path.isfile(path) else _images(path)
+            from ..tables import files_of
+
+            files = [path] if os.path.isfile(path) else files_of(path)
             found |= {_identity(os.stat(file)) for file in files if os.path.exists(file)}
     return {identity for identity in found if identity is not None}
-
-
-def _images(folder: str) -> list[str]:
-    from ..tables import files_of
-
-    return files_of(folder)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

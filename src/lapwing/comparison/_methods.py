@@ -130,20 +130,7 @@ def _known(name: str, X: Array, y: Any) -> Any:
 
 
 def named_methods(names: Iterable[Any], X: Any, y: Any = None) -> dict[str, Any]:
-    """The methods of these names, as they suit the data.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of :data:`METHODS`, in upper or lower case.
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,), default=None
-        Labels, -1 where unknown.
-
-    Returns
-    -------
-    dict of name to estimator
-    """
+    """The methods of these names of :data:`METHODS`, in upper or lower case, as they suit the data, by name."""
     known = {name.lower(): name for name in [*METHODS, UMAP]}
     keys = {name: str(name).lower() for name in names}
     unknown = [name for name, key in keys.items() if key not in known]

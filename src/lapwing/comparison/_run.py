@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import count
 from pickle import PicklingError
 from typing import Any
 
@@ -16,8 +17,7 @@ from sklearn.base import clone
 from .._validation import check_count, check_in_memory
 from ..blocks import Progress
 from ..rows import class_codes
-from ._candidates import Candidate, candidates
-from ._evaluate import Evaluation, distinct_graphs, evaluate, evaluate_as_given, fit_whole
+from ._candidates import Candidate, Evaluation, candidates, distinct_graphs, evaluate, evaluate_as_given, fit_whole
 from ._folds import Fold, checked_keys, checked_splitter, numbers
 from ._methods import checked_methods, left_out
 from ._result import ALL_FEATURES, ALWAYS_THE_SAME, Comparison, choose
@@ -151,24 +151,33 @@ def compare(
         raise ValueError(f"cv={cv!r} holds out fewer than 3 rows of {X.shape[0]}; use fewer folds")
     settings = {"n_neighbors": n_neighbors, "seed": seed, "retrieval": criterion in RETRIEVAL}
     total = len(folds) * (1 + len(tried)) + len(tried)
-    line = Progress("comparing", total, "parts")
-    steps = _Steps(progress or (lambda done, total, message: line(done, message)), total)
+    line, done = Progress("comparing", total, "parts"), count()
+    told = progress or (lambda done, total, message: line(done, message))
     # Inside the ``with`` both runs share X on disk. Two runs outside of it would delete that file twice.
     with line, Parallel(n_jobs=_worthwhile(n_jobs, X, len(tried)), return_as="generator") as run:
-        found = list(steps.each(*_calls(tried, folds, settings, memory), run))
+        names, calls = _calls(tried, folds, settings, memory)
+        found = list(_each(names, run(calls), lambda name: told(next(done), total, name)))
         baseline, scores = _by_method(found, tried)
         tried, failures = _scored(tried, scores)
         chosen = _chosen(tried, scores, criterion, X.shape[1])
         calls = [delayed(fit_whole)(candidate, chosen[name], X, labels) for name, candidate in tried.items()]
-        fits = dict(zip(tried, steps.each([f"all data: {name}" for name in tried], calls, run), strict=True))
-        steps.tell(total, total, "done")
+        results = _each(list(tried), run(calls), lambda name: told(next(done), total, f"all data: {name}"))
+        fits = dict(zip(tried, results, strict=True))
+        told(total, total, "done")
     failures |= {name: why for name, why in fits.items() if isinstance(why, str)}
     tried = _fitted(tried, failures)
     fits = {name: fits[name] for name in tried}
+    predicted = [] if labels is None else [(name, d) for name in tried for d in tried[name].dimensions]
+    largest = [] if labels is None else [majority(labels[fold.train], labels[fold.test]) for fold in folds]
     return Comparison(
-        records=_records(tried, scores),
+        records=[
+            _record(name, d, i, found.measures[d])
+            for name, candidate in tried.items()
+            for i, found in enumerate(scores[name])
+            for d in candidate.dimensions
+        ],
         baseline=[_record(ALL_FEATURES, X.shape[1], i, measures) for i, measures in enumerate(baseline)],
-        majority=[] if labels is None else _majority(labels, folds),
+        majority=[_record(ALWAYS_THE_SAME, 0, i, measures) for i, measures in enumerate(largest)],
         criterion=criterion,
         models={name: fit.model for name, fit in fits.items()},
         embeddings={name: fit.embeddings for name, fit in fits.items()},
@@ -184,7 +193,7 @@ def compare(
         keys=key,
         key_name=None if key is None else "time" if time is not None else "groups",
         folds=[fold.test for fold in folds],
-        predictions={} if labels is None else _predictions(tried, scores),
+        predictions={(name, d): [found.predictions[d] for found in scores[name]] for name, d in predicted},
         random_state=seed,
         n_samples=X.shape[0],
         n_features=X.shape[1],
@@ -290,38 +299,12 @@ def _chosen(tried: Tried, scores: Scores, criterion: str, n_features: int) -> di
     return own | dict([choose(tried, values, criterion, n_features)])
 
 
-def _records(tried: Tried, scores: Scores) -> list[dict[str, Any]]:
-    return [
-        _record(name, d, i, found.measures[d])
-        for name, candidate in tried.items()
-        for i, found in enumerate(scores[name])
-        for d in candidate.dimensions
-    ]
-
-
 def _record(method: str, dimension: int, fold: int, measures: dict[str, float]) -> dict[str, Any]:
     return {"method": method, "dimension": dimension, "fold": fold, **measures}
 
 
-def _majority(labels: np.ndarray, folds: list[Fold]) -> list[dict[str, Any]]:
-    scores = [majority(labels[fold.train], labels[fold.test]) for fold in folds]
-    return [_record(ALWAYS_THE_SAME, 0, i, measures) for i, measures in enumerate(scores)]
-
-
-def _predictions(tried: Tried, scores: Scores) -> dict[tuple[str, int], list[np.ndarray]]:
-    settings = [(name, d) for name, candidate in tried.items() for d in candidate.dimensions]
-    return {(name, d): [found.predictions[d] for found in scores[name]] for name, d in settings}
-
-
-class _Steps:
-    """Passes results on as they come, and says before each what is being worked on."""
-
-    def __init__(self, tell: Callable[[int, int, str], Any], total: int):
-        self.tell, self.done, self.total = tell, 0, total
-
-    def each(self, names: list[str], calls: list[Any], run: Callable[[list[Any]], Any]) -> Iterator[Any]:
-        results = run(calls)
-        for name in names:
-            self.tell(self.done, self.total, name)
-            yield next(results)
-            self.done += 1
+def _each(names: list[str], results: Iterator[Any], tell: Callable[[str], Any]) -> Iterator[Any]:
+    """The results as they come. Before each, ``tell`` says what is being worked on."""
+    for name in names:
+        tell(name)
+        yield next(results)

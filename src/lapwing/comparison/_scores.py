@@ -66,7 +66,7 @@ class Judge:
         y_test: np.ndarray | None,
         n_neighbors: int,
         seed: int,
-        retrieval: bool = False,
+        retrieval: bool,
     ):
         self.y_train, self.y_test, self.n_neighbors, self.seed = y_train, y_test, n_neighbors, seed
         self.retrieval = retrieval
@@ -83,7 +83,9 @@ class Judge:
         true, rows = self.y_test[held_out], Z_test[held_out]
         nearest = KNeighborsClassifier(1).fit(Z_train[known], self.y_train[known])
         predicted = nearest.predict(rows)
-        clusters = self._clusters(rows, min(len(nearest.classes_), len(true)))
+        n_clusters = min(len(nearest.classes_), len(true))
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # fewer distinct rows than clusters
+            clusters = KMeans(n_clusters, n_init=4, random_state=self.seed).fit_predict(rows)
         found = {
             **classification(true, predicted),
             "clustering": clustering_accuracy(true, clusters),
@@ -97,11 +99,6 @@ class Judge:
             found |= dict(zip(RETRIEVAL, scores, strict=True))
         return {name: found[name] for name in MEASURES if name in found} | measures, predicted
 
-    def _clusters(self, rows: Array, n_clusters: int) -> np.ndarray:
-        with warnings.catch_warnings():  # about fewer distinct rows than clusters
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return KMeans(n_clusters, n_init=4, random_state=self.seed).fit_predict(rows)
-
 
 def majority(y_train: np.ndarray, y_test: np.ndarray) -> dict[str, float]:
     """The scores of always predicting the largest class of the training rows."""
@@ -110,8 +107,7 @@ def majority(y_train: np.ndarray, y_test: np.ndarray) -> dict[str, float]:
 
 
 def classification(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
-    with warnings.catch_warnings():  # about classes that are predicted, but not held out
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # about classes predicted, but not held out
         return {
             "accuracy": float(np.mean(predicted == true)),
             "balanced_accuracy": float(balanced_accuracy_score(true, predicted)),

@@ -1,7 +1,6 @@
 """Model selection: every number of dimensions from one fit, the bootstrap, and validation where some labels are unknown."""
 
 from .._public import public
-from ._bootstrap import BootstrapError, bootstrap_error
 from ._labels import (
     LabelledSplit,
     SemiSupervised,
@@ -12,7 +11,15 @@ from ._labels import (
     some_rows,
     takes_unknown_for_a_class,
 )
-from ._nested import NestedScores, is_automatic, nested_scores, serving, why_not_nested
+from ._scores import (
+    BootstrapError,
+    NestedScores,
+    bootstrap_error,
+    is_automatic,
+    nested_scores,
+    serving,
+    why_not_nested,
+)
 
 __all__ = [
     "BootstrapError",

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score, get_scorer
-from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, TimeSeriesSplit, check_cv
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -114,22 +114,18 @@ class LabelledSplit(BaseCrossValidator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), default=None
-            The rows, of which only the number matters.
-        y : array-like of shape (n_samples,), default=None
-            The labels, -1 where unknown.
-        groups : array-like of shape (n_samples,), default=None
-            The groups that the splitter keeps together.
+        X, y, groups : array-like, default=None
+            What :meth:`split` takes.
 
         Returns
         -------
         int
         """
-        labelled = None if y is None else known_labels(y)
-        data = (None,) * 3 if labelled is None else (np.zeros((int(labelled.sum()), 1)), np.asarray(y)[labelled], None)
-        if labelled is not None and groups is not None:
-            data = (*data[:2], np.asarray(groups)[labelled])
-        return int(self._splitter().get_n_splits(*data))
+        if y is None:
+            return int(self._splitter().get_n_splits(None, None, None))
+        known = known_labels(y)
+        y, groups = (None if values is None else np.asarray(values)[known] for values in (y, groups))
+        return int(self._splitter().get_n_splits(np.zeros((len(y), 1)), y, groups))
 
     def _splitter(self) -> Any:
         if hasattr(self.cv, "split"):
@@ -488,10 +484,7 @@ def _accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
 
 
 def reduced(reducer: Any, X: Any, y: Any, known: np.ndarray) -> Any:
-    """The labelled rows, reduced.
-
-    The reducer is fitted to all rows, or only to the labelled ones if it would take -1 for a class.
-    """
+    """The labelled rows, reduced by a fit to all rows, or to the labelled ones if the reducer would take -1 for a class."""
     if not known.all() and takes_unknown_for_a_class(reducer):
         X, y = some_rows(X, known), known_part(y, known)
         return reducer.fit(X, y).transform(X)
@@ -502,10 +495,3 @@ def known_part(y: Any, known: np.ndarray) -> np.ndarray:
     """The known labels, as whole numbers where an array of objects held nothing but these and -1."""
     labels = np.asarray(some_rows(y, known)).ravel()
     return np.array(labels.tolist()) if labels.dtype == object else labels
-
-
-def checked_cv(cv: Any, y: Any, known: np.ndarray) -> Any:
-    """``cv=`` where some labels may be unknown: folds of the labelled rows, or the caller's own splits."""
-    if known.all() or np.iterable(cv) or hasattr(cv, "split"):
-        return check_cv(cv, y, classifier=True)
-    return LabelledSplit(5 if cv is None else cv)
