@@ -7,8 +7,11 @@ underscores.
 """
 
 import re
+from importlib import import_module
+from pkgutil import iter_modules
 
 from docutils import nodes
+from sphinx.pycode import ModuleAnalyzer
 
 BASES = {
     "lapwing.graphs.Graph",
@@ -35,6 +38,20 @@ FOR_AUTHORS = {
     "why_unweighted",
 }
 INITIAL = re.compile(r"^(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
+
+
+def find_comments(app):
+    """Classes carry their public module, and the comments that describe their attributes lie in the files of that package."""
+    for public, package in {
+        "lapwing": "lapwing.methods",
+        **{name: name for name in ("lapwing.graphs", "lapwing.reducers")},
+    }.items():
+        described = ModuleAnalyzer.for_module(public)
+        described.analyze()
+        for file in iter_modules(import_module(package).__path__, f"{package}."):
+            own = ModuleAnalyzer.for_module(file.name)
+            own.analyze()
+            described.attr_docs.update(own.attr_docs)
 
 
 def skip(app, what, name, thing, skipped, options):
@@ -67,6 +84,7 @@ def add_filter(app):
 
 
 def setup(app):
+    app.connect("builder-inited", find_comments)
     app.connect("builder-inited", add_filter)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", keep_initials, priority=400)  # before numpydoc

@@ -68,7 +68,7 @@ class Verification:
         return not self.failures
 
 
-public("lapwing", ["Verification"], globals())
+public(__name__.partition(".")[0], ["Verification"], globals())
 
 
 def verify(
