@@ -6,10 +6,13 @@ import subprocess
 import sys
 from functools import partial
 
+import numpy as np
 import pytest
 from model_files import W, X, Y, full_disk, named
-from sklearn.cluster import Birch
+from sklearn.cluster import Birch, KMeans
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from lapwing import LPP, KernelLPP
 from lapwing.graphs import KNN
@@ -202,4 +205,33 @@ def test_a_folder_is_no_model(tmp_path):
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "model")
     with pytest.raises(ValueError, match="model' is no file on disk"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("machine", [SVC(), NuSVC(), SVR(), NuSVR(), OneClassSVM()], ids=named)
+def test_support_vectors_are_read_where_they_are_trusted(machine, tmp_path):
+    """Compiled code follows the sizes of their arrays, so that a forged file would end Python."""
+    model = make_pipeline(LPP(2), machine).fit(X, Y)
+    save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match=rf"{type(machine).__name__}, which is not read from any file.*trusted="):
+        load(tmp_path / "model")
+    again = load(tmp_path / "model", trusted=[type(machine)])
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("trusted", [None, "LPP", 3])
+def test_what_is_trusted_is_a_list_of_classes(trusted, file):
+    with pytest.raises(TypeError, match=r"trusted=\[.*\] must be a list of classes"):
+        load(file, trusted=trusted)
+
+
+def test_one_class_may_be_trusted_without_a_list(file):
+    assert isinstance(load(file, trusted=LPP), LPP)
+
+
+def test_arrays_that_contradict_the_number_of_features(tmp_path):
+    model = make_pipeline(LPP(4), KMeans(4, n_init=1, random_state=0)).fit(X)
+    model[-1].cluster_centers_ = np.zeros((4, 1))
+    save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match=r"cluster_centers_, of shape \(4, 1\), contradicts n_features_in_=4"):
         load(tmp_path / "model")

@@ -59,6 +59,7 @@ LEAVES = {"BytearrayNode", "BytesNode", "FunctionNode", "JsonNode", "SliceNode",
 # Methods, partial functions, operators and generators of other kinds than RandomState have no place in a model.
 KINDS = LISTS | DICTS | OF_ONE | LEAVES | {"NdArrayNode"}
 # Arrays with one column per feature.
+LIBSVM = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR")  # compiled code follows the sizes of their arrays unchecked
 OF_FEATURES = ("X_fit_", "_fit_X", "cluster_centers_", "coef_", "components_", "feature_names_in_", "mean_", "scale_")
 
 
@@ -142,11 +143,15 @@ def load(path: str | os.PathLike[str], trusted: Iterable[Any] = ()) -> Any:
     LPP(graph=7)
     """
     skops = require("skops.io", "model")
-    names = [*own(), *map(name_of, trusted)]
+    names = [
+        *own(),
+        *map(name_of, trusted if isinstance(trusted, Iterable) and not isinstance(trusted, str) else [trusted]),
+    ]
     content = _read(path)
     try:
         archive = Archive(content)
-        archive.check_trusted(skops.get_untrusted_types(data=content), names)
+        compiled = [name for name in archive.places if name.rpartition(".")[2] in LIBSVM]
+        archive.check_trusted([*skops.get_untrusted_types(data=content), *compiled], names)
         with warnings.catch_warnings(action="ignore", category=InconsistentVersionWarning):
             model = skops.loads(content, trusted=names)["model"]
         check_built(model)
@@ -429,5 +434,5 @@ def _check_attributes(place: str, value: Any) -> None:
     for name in () if features is None else OF_FEATURES:
         of_landmarks = name in ("components_", "mean_") and isinstance(value, KernelReducer)
         shape = () if of_landmarks else getattr(held.get(name), "shape", ())
-        if shape and features not in (shape[-1], prod(shape)):
+        if shape and features not in (shape[-1], prod(shape) if name == "mean_" else shape[-1]):  # of images
             raise ValueError(f"{place}.{name}, of shape {shape}, contradicts n_features_in_={features!r:.60}")
