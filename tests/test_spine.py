@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 
 import lapwing
 import lapwing2
-from lapwing2.methods import LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore
+from lapwing2.methods import GLPCA, LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore, TangentialMaps
 
 ROOT = Path(lapwing2.__file__).parent
 DIGITS = load_digits()
@@ -52,6 +52,8 @@ BARS = {
     "landmarks": (None, lambda _: KernelLPP(5, landmarks=100, random_state=0).fit(X), 75, 105, 11),
     "LaplacianEigenmaps": (None, lambda _: LaplacianEigenmaps(2).fit(X), 65, 90, 12),
     "new rows": (eigenmaps, lambda model: model.transform(X[600:700]), 30, 40, 8),
+    "TangentialMaps": (None, lambda _: TangentialMaps(2).fit(X[:600, :12]), 70, None, None),
+    "GLPCA": (None, lambda _: GLPCA(2).fit(X[:600]), 70, None, None),
     "TSA": (None, lambda _: TSA(3).fit(DIGITS.images), 70, None, None),
     "LaplacianScore": (None, lambda _: LaplacianScore(3).fit(X), 70, None, None),
     "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),

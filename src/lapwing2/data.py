@@ -366,7 +366,8 @@ class Data:
         """All members within a distance of each query, and perhaps some more."""
         Q, Y = self._near_origin(queries), self._near_origin(members)
         index, found = NearestNeighbors().fit(Y), [np.empty(0, np.intp)] * queries.size
-        far = bound(radius**2 / 2, squared_lengths(Q) / 2, self.d, float(np.finfo(self.X.dtype).eps), +1)
+        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
+        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(self.X.dtype).eps), +1)
         order = np.argsort(far, kind="stable")
         for some in np.array_split(order, 1 + order.size // 100):  # rows of about the same radius
             near = index.radius_neighbors(Q[some], far[some[-1]], return_distance=False) if some.size else ()

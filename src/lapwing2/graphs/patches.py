@@ -198,7 +198,8 @@ class PatchGraph(Graph):
         A patch is a row that is searched for, and then its neighbours, nearest first.
         """
         check_choice("weights", self.weights, WEIGHTS)
-        require_features(self.metric, type(self).__name__)
+        if self.metric == "precomputed":
+            require_features(self.metric, type(self).__name__)  # raises
         (request,) = self.requests()
         if not data.has_features:  # a kernel matrix has distances of its own
             request = request._replace(metric="euclidean", metric_params=None)
