@@ -1,10 +1,12 @@
 """What holds for the tests of ``tests`` and ``papers/tests``, and for the examples in the sources."""
 
 import contextlib
+import os
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
+import limits
 import pytest
 from sparse_kinds import SPARSE
 
@@ -34,14 +36,27 @@ def file(tmp_path):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Rows in blocks are read in many, though they are few."""
-    monkeypatch.setattr("lapwing.blocks._blocks.BLOCK_BYTES", 4096)
+    limits.small_blocks(monkeypatch)
 
 
 @pytest.fixture(params=[500, 20], ids=["few features", "many features"])
 def limit(request, monkeypatch):
     """As if sparse X had more rows than are decomposed whole, and more features too, or not."""
-    monkeypatch.setattr("lapwing.maps.SparseMap.limit", request.param)
+    limits.large_from(monkeypatch, request.param)
     return request.param
+
+
+@pytest.fixture
+def there():
+    """From a NumPy array to a tensor, laid out as the array: on the CPU, or on the device that LAPWING_DEVICE names."""
+    torch = pytest.importorskip("torch")
+    return lambda array: torch.from_numpy(array).to(os.environ.get("LAPWING_DEVICE", "cpu"))
+
+
+@pytest.fixture
+def screened(monkeypatch):
+    """Few rows on a device are screened as many are."""
+    limits.screened(monkeypatch)
 
 
 @pytest.fixture(scope="module")

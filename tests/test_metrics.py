@@ -124,17 +124,6 @@ def test_parts_of_retrieval():
     assert retrieval_scores(*given, n_neighbors=2, max_queries=6) == pytest.approx(few)
 
 
-def test_many_queries_are_asked_some_at_a_time(monkeypatch):
-    rng = np.random.RandomState(1)
-    given = rng.standard_normal((20, 3)), rng.randint(0, 4, 20), rng.standard_normal((50, 3)), rng.randint(0, 4, 50)
-    expected = retrieval_scores(*given), neighborhood_preservation(given[2], given[2][:, :1])
-    monkeypatch.setattr("lapwing.operators.BLOCK_BYTES", 8 * 4 * 50 * 7)  # seven queries
-    assert (retrieval_scores(*given), neighborhood_preservation(given[2], given[2][:, :1])) == (
-        pytest.approx(expected[0]),
-        pytest.approx(expected[1]),
-    )
-
-
 @pytest.fixture
 def embedded():
     rng = np.random.RandomState(0)

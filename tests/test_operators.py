@@ -13,7 +13,6 @@ from scipy.sparse.linalg import aslinearoperator
 
 from lapwing import operators
 from lapwing.graphs import KNN
-from lapwing.maps import as_map
 from lapwing.operators import Structured, canonical, diagonal, identity, laplacian, row_blocks
 from lapwing.problem import ORTHOGONAL, Problem, Term, attraction, degree_sum, laplacian_sum
 
@@ -190,19 +189,6 @@ def test_components_of_a_multiple_of_zero():
     assert (0.0 * Structured(N, sparse=symmetric(0, 0.9))).n_connected_components() == N
 
 
-def test_connected_components_of_links_on_a_device():
-    """Factors join what the links leave apart."""
-    torch = pytest.importorskip("torch")
-    from lapwing.devices import Links
-
-    links = Links(N, torch.tensor([0, 1, 5]), torch.tensor([1, 2, 6]), torch.ones(3, dtype=torch.float64))
-    one = np.zeros((N, 1))
-    one[[2, 5, 9]] = 1.0
-    assert Structured(N, sparse=links).n_connected_components() == N - 3
-    assert Structured(N, sparse=links, factors=((one, np.ones(1)),)).n_connected_components() == N - 5
-    assert Structured(N, sparse=links, factors=((np.ones((N, 1)), np.ones(1)),)).n_connected_components() == 1
-
-
 def test_frozen_and_typed():
     A = identity(N)
     with pytest.raises(FrozenInstanceError):
@@ -231,15 +217,6 @@ def test_laplacian_of_weights():
     close(diagonal([1, 2]).toarray(), [[1.0, 0], [0, 2]])
     assert D.is_diagonal
     assert not L.is_diagonal
-
-
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csr_matrix])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.usefixtures("_blocks")
-def test_weighted_mean(make, dtype):
-    F, weights = (normal(51, N, 4) + 1000).astype(dtype), np.random.RandomState(0).rand(N)
-    close(as_map(make(F)).mean(), F.astype(np.float64).mean(axis=0))
-    close(as_map(make(F)).mean(weights), np.average(F.astype(np.float64), axis=0, weights=weights))
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(0, 3), (1, 1), (1000, 1), (1000, 700), (5, 10**8), (7, 0)])

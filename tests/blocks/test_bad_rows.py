@@ -12,14 +12,10 @@ from lapwing import (
     MMC,
     FisherScore,
 )
-from lapwing.blocks._arrays import ArrayBlocks
 from lapwing.graphs import (
     KNN,
     SameClass,
 )
-
-pytestmark = pytest.mark.usefixtures("small_blocks")
-
 
 # Bad rows and labels.
 
@@ -56,11 +52,6 @@ def test_nan_in_sparse_rows(tmp_path):
     X.data[X.indptr[500]] = np.nan
     with memory(X), pytest.raises(ValueError, match=r"NaN or infinity \(the first in row 500\)"):
         LPP(2, graph=NEAR, pca=None).fit(sparse_memmap(X, tmp_path))
-
-
-def test_numbers_so_large_that_their_sum_overflows_are_numbers(tmp_path):
-    X = np.full((100, 3), 1e308)
-    np.testing.assert_array_equal(ArrayBlocks(X).load(), X)
 
 
 @pytest.mark.parametrize(
@@ -128,37 +119,3 @@ def test_zero_rows_have_no_cosine():
     X[901] = 0
     with pytest.raises(ValueError, match=r"zero vectors.*row 901"):
         LPP(2, graph=KNN(4, metric="cosine", queries=20)).fit(zarr.array(X, chunks=(90, D)))
-
-
-class Restless(ArrayBlocks):
-    """Rows that come and go."""
-
-    def __init__(self, array, more):
-        super().__init__(array)
-        self._more = more
-
-    def _read(self):
-        yield np.array(self._array[: self.shape[0] + min(self._more, 0)])
-        if self._more > 0:
-            yield np.array(self._array[: self._more])
-
-
-@pytest.mark.parametrize("more", [-3, 3])
-def test_rows_that_change_while_they_are_read(more):
-    X, y = data()
-    with pytest.raises(ValueError, match=r"not the 1,000 rows it had at first; was it changed"):
-        MMC(2).fit(Restless(X, more), y)
-    with pytest.raises(ValueError, match="was it changed"):
-        in_memory("MMC").transform(Restless(X, more))
-
-
-class Ragged(ArrayBlocks):
-    def _read(self):
-        yield np.array(self._array[:500])
-        yield np.array(self._array[500:, :4])
-
-
-def test_blocks_of_another_width_are_named():
-    X, y = data()
-    with pytest.raises(ValueError, match=r"block 1 of X \(from row 500\) has shape \(500, 4\), but X has 6 columns"):
-        MMC(2).fit(Ragged(X), y)

@@ -6,7 +6,6 @@ import pickle
 import signal
 import threading
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +17,12 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from lapwing import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, FisherScore, LaplacianScore
-from lapwing.blocks import Fold, _dask, as_blocks
+from lapwing.blocks import as_blocks
 from lapwing.graphs import KNN, SameClass
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
-cloudpickle = pytest.importorskip("cloudpickle")
 
 N, D = 403, 20
 
@@ -330,15 +328,6 @@ def test_rows_that_a_dead_worker_held_are_made_again(client):
     assert_same(clone(SAMPLED).fit(D_), clone(SAMPLED).fit(X))
 
 
-def test_results_may_be_read_again():
-    """A join that changed its arguments would count them twice when it is repeated after a worker's death."""
-    fold = Fold(partial(np.zeros, 1), lambda total, block, start: total + block.sum(), lambda a, b: np.add(a, b, out=a))
-    place, dtype = _dask.Place(0, 0, (1, 1)), np.dtype(np.float64)
-    results = [_dask.fold_block(np.full((1, 1), value), place, dtype, fold, False) for value in (1, 2, 4)]
-    for _ in range(2):
-        assert pickle.loads(_dask.merge_results(fold, results)) == 7
-
-
 # What is wrong is named
 
 
@@ -404,23 +393,6 @@ def test_an_error_stops_the_cluster(client, tmp_path):
     assert made < D_.numblocks[0] / 2
 
 
-class Interrupted(_dask.Progress):
-    def __call__(self, done):
-        raise KeyboardInterrupt
-
-
-def test_an_interrupt_stops_the_cluster(client, tmp_path, monkeypatch):
-    X, _ = data()
-    D_ = da.from_array(X, chunks=(4, D)).map_blocks(slow, seconds=0.2, seen=str(tmp_path), dtype=X.dtype)
-    kept = da.from_array(X, chunks=(100, D)).persist()
-    monkeypatch.setattr(_dask, "Progress", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        as_blocks(D_).load()
-    assert_idle(client, but=len(distributed.futures_of(kept)))  # what others hold stays
-    assert_allclose(kept.compute(), X)
-    assert len(list(tmp_path.iterdir())) < D_.numblocks[0] / 2
-
-
 def test_arrays_that_are_no_rows_of_features():
     for shape in ((10,), (10, 3, 2)):
         with pytest.raises(ValueError, match=f"X has {len(shape)} dimensions"):
@@ -476,74 +448,6 @@ def test_a_graph_of_all_rows_needs_them_in_memory(client):
     assert "block" in str(error.value)
     assert_idle(client)
     assert_same(LPP(3, graph=KNN(5)).fit(D_), LPP(3, graph=KNN(5)).fit(X))
-
-
-# How it is done
-
-
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_the_scheduler_is_that_of_dask(client, scheduler):
-    X, _ = data()
-    assert _dask._client([dask.delayed(1)]) is client
-    with dask.config.set(scheduler=scheduler):
-        assert _dask._client([dask.delayed(1)]) is None
-        assert_same(clone(SAMPLED).fit(da.from_array(X, chunks=(100, D))), clone(SAMPLED).fit(X))
-
-
-def test_without_a_cluster_it_is_computed_here():
-    assert _dask._client([dask.delayed(1)]) is None
-
-
-class Recorded(_dask.Progress):
-    seen: list = []  # noqa: RUF012
-
-    def __call__(self, done):
-        self.seen.append((self.doing, done, self.total))
-
-
-@pytest.mark.parametrize("on_cluster", [True, False])
-def test_progress_counts_rows(request, monkeypatch, on_cluster):
-    if on_cluster:
-        request.getfixturevalue("client")
-    monkeypatch.setattr(_dask, "Progress", Recorded)
-    monkeypatch.setattr(Recorded, "seen", [])
-    X, _ = data()
-    clone(SAMPLED).fit(da.from_array(X, chunks=(100, D)))
-    for doing in ("adding up", "searching"):
-        done = [rows for what, rows, total in Recorded.seen if what == doing and total == N]
-        assert done == sorted(done)
-        assert done[-1] == N
-        assert len(set(done)) == 5  # a step a block
-
-
-def test_few_results_are_held_at_a_time(monkeypatch):
-    """Of a level of the tree less than FAN_IN that wait, beside those that are being made."""
-    held = {}
-
-    def count(key, result, dsk, state, worker_id):
-        results = [value for value in state["cache"].values() if isinstance(value, bytes)]
-        held[key] = sum(len(value) > 8000 for value in results)
-
-    fold = Fold(partial(np.zeros, 1000), lambda total, block, start: total + block.sum(), np.add)
-    blocks = as_blocks(da.ones((256, 2), chunks=(1, 2)))
-    with dask.config.set(scheduler="synchronous"), dask.callbacks.Callback(posttask=count):
-        assert blocks.fold(fold, "counting")[0] == 512
-    assert 4 <= max(held.values()) <= 16  # of 256
-
-
-def test_what_all_blocks_read_is_sent_once(client, monkeypatch):
-    """In one task of its own: not with every task, and not by scatter, which would be lost with its worker."""
-    weights = np.random.RandomState(0).rand(2_000_000)  # 16 MB, a large graph to dask, which warns of such
-    fold = Fold(partial(float, 0), lambda total, block, start: total + block.sum() * weights[0], lambda a, b: a + b)
-    graphs, compute = [], _dask._computed
-    monkeypatch.setattr(
-        _dask, "_computed", lambda wanted, *rest: graphs.append(wanted[0].dask) or compute(wanted, *rest)
-    )
-    found = as_blocks(da.ones((20, 3), chunks=(2, 3))).fold(fold, "adding up")
-    assert found == pytest.approx(60 * weights[0])
-    *others, largest = sorted(len(cloudpickle.dumps(task)) for task in dict(graphs[-1]).values())
-    assert largest > weights.nbytes
-    assert max(others) < 10_000
 
 
 def test_rows_are_taken_from_their_blocks_alone():

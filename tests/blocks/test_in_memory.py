@@ -21,7 +21,6 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 X, y = make_blobs(120, 6, centers=3, random_state=0)
 X = np.abs(X)
-HELD = [name for name, method in METHODS.items() if not method._takes_blocks]
 
 
 @pytest.fixture
@@ -49,17 +48,6 @@ CALLS = {
     "transform of GLPCA": lambda R: lapwing.GLPCA(2).fit(X).transform(R),
     "taking some of the rows": lambda R: SemiSupervised(lapwing.LPP(2), KNeighborsClassifier(1)).fit(X, y).score(R, y),
 }
-
-
-def test_some_methods_need_all_rows():
-    assert {"LaplacianEigenmaps", "GLPCA", "TangentialMaps", "SpectralRegression", "TSA"} <= set(HELD)
-
-
-@pytest.mark.parametrize("name", HELD)
-def test_methods_that_need_all_rows_name_themselves_and_the_remedy(name, rows):
-    for given, remedy in ((rows, r"X\.to_table\(\)\.to_pandas\(\)"), (as_blocks(rows), r"X\.load\(\)")):
-        with pytest.raises(TypeError, match=f"^{name} needs all rows in memory.*pass {remedy}"):
-            METHODS[name]().fit(given, y)
 
 
 @pytest.mark.parametrize("who", CALLS)

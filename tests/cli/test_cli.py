@@ -16,6 +16,7 @@ import numpy as np
 import oracles as o
 import pytest
 import sklearn
+from limits import little_memory
 from messy import customers
 from scipy import sparse
 from scipy.io import mmwrite
@@ -123,9 +124,7 @@ def test_fit_of_a_large_file_reads_it_in_blocks(tmp_path, monkeypatch):
     Z = rng.standard_normal((3000, 20)) + y[:, None]
     path = tmp_path / "rows.parquet"
     write(path, [Table(Z, y, np.arange(3000), [f"x{i}" for i in range(20)])], label="kind", id="name")
-    monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: 100_000)
-    monkeypatch.setattr("lapwing.blocks.working_memory", lambda: 100_000)
-    monkeypatch.setattr("lapwing.neighbors._blocks.working_memory", lambda: 1 << 30)
+    little_memory(monkeypatch, 100_000)
     monkeypatch.setattr("lapwing.cli._model.read_prepared", None)  # it is not read whole
     arguments = ("fit", path, "-l", "kind", "--id", "name", "-d", 3, "-o", tmp_path / "model")
     said = run(*arguments, "-p", "graph__queries=500").output

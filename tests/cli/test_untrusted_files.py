@@ -13,6 +13,7 @@ pytest.importorskip("typer")
 pytest.importorskip("pyarrow")
 pytest.importorskip("skops")
 pytest.importorskip("PIL")
+from limits import little_memory
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -204,8 +205,7 @@ def test_damage_that_is_met_in_blocks(folder, monkeypatch):
     content = bytearray((folder / "x.parquet").read_bytes())
     content[len(content) // 2 : len(content) // 2 + 2000] = bytes(2000)
     (folder / "x.parquet").write_bytes(content)
-    monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: 10_000)
-    monkeypatch.setattr("lapwing.blocks.working_memory", lambda: 10_000)
+    little_memory(monkeypatch, 10_000)
     said = run("fit", "x.parquet", "-o", "x.model", code=1).stderr
     assert "read in blocks" in said
     assert said.splitlines()[-1].startswith("lapwing: x.parquet: not a readable Parquet file (")

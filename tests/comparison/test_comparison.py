@@ -29,21 +29,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 
 from lapwing import LPP, KernelLPP
-from lapwing.blocks import _progress
 from lapwing.comparison import METHODS, Comparison, compare, default_methods, left_out, neighborhood_preservation
 from lapwing.comparison._run import _worthwhile
 from lapwing.graphs import KNN, Target
 from lapwing.metrics import clustering_accuracy, retrieval_scores
-from lapwing.neighbors import _find
 from lapwing.report._code import program
 from lapwing.selection import LabelledSplit, SemiSupervised, TimeSplit
-
-
-@pytest.fixture(autouse=True)
-def _without_umap(monkeypatch):
-    """The same methods are compared whether umap-learn is installed or not."""
-    monkeypatch.setitem(sys.modules, "umap", None)
-
 
 TRIED = [
     *("PCA", "LDA", "LPP", "OLPP", "NPE", "MMC", "LPDP", "LPP + repulsion"),
@@ -184,24 +175,6 @@ def test_graph_facts(digits, found):
     assert facts["n_edges"] == links.sum() // 2
     assert facts["n_connected_components"] == LPP().fit(X).n_connected_components_
     assert facts["methods"] == ["LPP", "OLPP", "NPE", "LPDP", "LPP + repulsion"]  # no others have one that attracts
-
-
-def test_one_fit_serves_all_dimensions_that_share_a_pre_projection(digits, monkeypatch):
-    fits = []
-    solve = LPP._solve
-    monkeypatch.setattr(LPP, "_solve", lambda self, *a: fits.append(self.n_components) or solve(self, *a))
-    compare(*digits, methods=["LPP"], dimensions=[1, 2, 4, 8], cv=2)
-    assert fits[:2] == [8, 8]
-    assert len(fits) < 6  # all data: at most the chosen number and the largest
-
-
-def test_one_search_serves_all_fits_of_a_method_in_a_fold(digits, monkeypatch):
-    searches, found = [], _find._found
-    monkeypatch.setattr(
-        _find, "_found", lambda sample, search: searches.append(search.n_neighbors) or found(sample, search)
-    )
-    compare(*digits, methods=["OLPP"], dimensions=[1, 2, 4, 8], cv=2)
-    assert searches == [5, 5, 5]  # two folds and all data
 
 
 def test_n_jobs_does_not_matter(digits, found):
@@ -611,13 +584,6 @@ def test_all_features_are_recommended_only_if_nothing_less_is_as_good():
     assert compare(X, y, methods=["PCA"], cv=3).choice == ("PCA", 2)  # one of two axes is not enough here
 
 
-def test_a_matrix_comes_before_a_kernel():
-    found = by_hand({"A": [[0.8, 0.9, 0.9], [0.8, 0.9, 0.9]], "B": [[0.9, 0.9, 0.9], [0.9, 0.9, 0.9]]})
-    assert found.choice == ("B", 1)
-    others = {**found._candidates, "B": found._candidates["B"]._replace(estimator=KernelLPP())}
-    assert dataclasses.replace(found, _candidates=others).choice == ("A", 2)
-
-
 def test_what_readme_recommends_is_known(digits):
     X, y = digits
     known = default_methods(X, y)
@@ -845,14 +811,3 @@ def test_what_memory_refuses(digits, tmp_path):
     unnamed = {"LPP": LPP(graph=KNN(4, weights=lambda distances: distances))}
     with pytest.raises(ValueError, match=r"methods\['LPP'\]=.* cannot be found again in memory=.* use memory=None"):
         compare(*digits, methods=unnamed, dimensions=[2], cv=2, memory=tmp_path)
-
-
-def test_a_terminal_sees_what_is_running_and_the_time_that_is_left(digits, monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "_is_read", lambda: True)
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(_progress, "BETWEEN", 0.0)
-    compare(*digits, methods=["PCA", "LPP"], dimensions=[2], cv=2)
-    shown = capsys.readouterr().err
-    assert "\rfold 2: LPP: 5 of 8 parts, " in shown
-    assert " s left" in shown
-    assert shown.endswith("\r" + " " * 78 + "\r")  # the line is cleared

@@ -34,7 +34,6 @@ from lapwing import (
     TangentialMaps,
 )
 from lapwing.graphs import KNN, Repulsion, SameClass
-from lapwing.maps import DeviceMap
 
 torch = pytest.importorskip("torch")
 DIGITS, LABELS = (part[:700] for part in load_digits(return_X_y=True))
@@ -126,17 +125,6 @@ def test_two_fits_are_equal_to_the_last_bit(there):
     assert first.equal(second)
 
 
-@pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
-def test_projections_of_rows_far_from_the_origin(offset, there):
-    """One product where that is precise; rows are moved first where the mean is far."""
-    rs = np.random.RandomState(0)
-    X = (offset + rs.randn(3000, 20)).astype(np.float32)
-    mean, V = X.mean(axis=0, dtype=np.float64), np.linalg.qr(rs.randn(20, 3))[0].T
-    exact = (X - mean) @ V.T
-    found = DeviceMap(there(X)).projected(there(mean.astype(np.float32)), there(V)).cpu().numpy()
-    np.testing.assert_allclose(found, exact, atol=2e-5 if offset < 100 else 1e-2)
-
-
 def test_kernels_of_rows_far_from_the_origin(there):
     X = 1e6 + DIGITS
     model = KernelLPP(3, landmarks=100, random_state=0, gamma=1e-3)
@@ -150,28 +138,6 @@ def test_fewer_rows_than_columns(shortest, there):
     here, on_device = LPP(3, pca=None).fit(X), LPP(3, pca=None).fit(there(X))
     B = lapwing.to_numpy(on_device).components_
     assert subspace_angles(here.components_.T, B.T).max() < 1e-5
-
-
-def test_rows_stay_on_the_device(there, monkeypatch):
-    """Searches of tensors make no copy of X on the CPU."""
-    from lapwing.neighbors import DeviceRows, Search, find
-
-    monkeypatch.setattr(DeviceRows, "__getattr__", lambda self, name: pytest.fail(f"{name} was asked for"))
-    for among in ("all", "same_class"):
-        find(DeviceRows(there(DIGITS), there(LABELS)), Search(3, among=among))
-
-
-@pytest.mark.parametrize("factor", [1.0, 5.0, 1e3])
-def test_a_row_far_from_all_others_keeps_faint_links(factor, there):
-    from lapwing.neighbors import DeviceRows
-    from lapwing.rows import Rows
-
-    X = np.random.RandomState(0).standard_normal((900, 40))
-    X[5] = factor * (1 + X[5])
-    degrees = KNN(5).adjacency(DeviceRows(there(X))).degrees
-    np.testing.assert_allclose(degrees.numpy(force=True), KNN(5).adjacency(Rows(X)).sum(axis=1), rtol=1e-9)
-    with pytest.raises(ValueError, match="gives weight 0 to all edges of 900 samples"):
-        KNN(5, t=1e-9).adjacency(DeviceRows(there(X)))
 
 
 def test_a_model_takes_rows_of_its_own_device(there):
@@ -229,10 +195,6 @@ class Foreign:
         return sys.modules[__name__]
 
 
-def from_dlpack(array):
-    return Foreign(np.from_dlpack(array))
-
-
 def test_arrays_of_other_libraries():
     model = LPP(3).fit(Foreign(DIGITS))
     assert isinstance(model.components_, Foreign)
@@ -243,16 +205,6 @@ def test_arrays_of_other_libraries():
     assert isinstance(lapwing.to_numpy(model).components_, np.ndarray)
     with pytest.raises(ValueError, match="was fitted on"):
         expected.fit(torch.from_numpy(DIGITS)).transform(Foreign(DIGITS))
-
-
-def test_numpy_users_search_on_a_device(monkeypatch):
-    from lapwing.neighbors import _device
-
-    monkeypatch.setattr(_device, "FEW", 10)
-    A = LPP(3, graph=KNN(7, search="torch")).fit(DIGITS)
-    B = LPP(3, graph=KNN(7)).fit(DIGITS)
-    assert isinstance(A.components_, np.ndarray)
-    np.testing.assert_allclose(A.components_, B.components_, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, Foreign, torch.from_numpy])

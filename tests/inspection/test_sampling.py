@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers import form
+from limits import large_from, little_memory, sampled_from
 from scipy import sparse
 from scipy.linalg import eigvalsh
 from sklearn.base import clone
@@ -16,8 +17,6 @@ from lapwing import LPCA, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, FisherScore,
 from lapwing.blocks import as_blocks
 from lapwing.graphs import KNN, CodingLength, On, Reconstruction, Repulsion, SameClass
 from lapwing.inspection import sampling_error
-from lapwing.maps import SparseMap
-from lapwing.reducers import _base
 
 NEAR = KNN(5, queries=80)
 
@@ -137,8 +136,7 @@ def test_the_model_stays_as_it_is():
 
 
 def test_default_graphs_of_many_rows(monkeypatch):
-    monkeypatch.setattr(_base, "MANY_ROWS", 250)
-    monkeypatch.setattr("lapwing.reducers._graphs.QUERIES", 80)
+    sampled_from(monkeypatch, 250, 80)
     expected = sampling_error(LPP(2, graph=NEAR).fit(X), X)
     assert sampling_error(LPP(2).fit(X), X) == expected
     assert sampling_error(LPP(2, graph="semi").fit(X, Y), X, Y)["queries"] == 80
@@ -153,7 +151,7 @@ def test_documents(limit, monkeypatch):
     counts[5] = 0
     documents, graph = sparse.csr_array(counts), KNN(8, metric="cosine", weights="dot", queries=300)
     if limit is not None:
-        monkeypatch.setattr(SparseMap, "limit", limit)
+        large_from(monkeypatch, limit)
     with pytest.warns(UserWarning, match="without a term: 1"):
         much, little = (sampling_error(LPI(3, graph=graph, ridge=r).fit(documents), documents) for r in (30.0, 1e-3))
     assert 0 < 2 * much["excess"] < little["excess"]
@@ -171,8 +169,7 @@ def test_rows_on_disk(tmp_path, monkeypatch):
     """A memory map is read whole; rows that only come in blocks are refused."""
     np.save(tmp_path / "rows.npy", X)
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: 1000)
-    monkeypatch.setattr("lapwing.blocks.working_memory", lambda: 1000)
+    little_memory(monkeypatch, 1000)
     assert LPP(2, graph=NEAR).rows(rows).in_blocks
     model = LPP(2, graph=NEAR).fit(rows)
     assert sampling_error(model, rows) == pytest.approx(sampling_error(LPP(2, graph=NEAR).fit(X), X))

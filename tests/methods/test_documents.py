@@ -187,19 +187,3 @@ def test_clustering_of_documents():
     lpi, plain = np.mean(found, axis=0)
     assert lpi > 0.95
     assert lpi > plain
-
-
-@pytest.mark.parametrize("graph", [None, 6, "supervised", SameClass()], ids=repr)
-@pytest.mark.filterwarnings("ignore:documents without a term")
-def test_dense_documents_in_blocks(graph, monkeypatch):
-    """Those that fit are loaded, since the regression needs each; of others the directions are those of LPP."""
-    zarr = pytest.importorskip("zarr")
-    labels = np.insert(Y, 5, [-1, 2])
-    blocks, model = zarr.array(EMPTY.toarray()), LPI(3, graph=graph, ridge=2.0)
-    expected = clone(model).fit(EMPTY.toarray(), labels)
-    np.testing.assert_array_equal(model.fit(blocks, labels).components_, expected.components_)
-    monkeypatch.setattr("lapwing.methods._documents.fits_in_memory", lambda blocks: False)
-    model.fit(blocks, labels)
-    rows = X.toarray() / np.linalg.norm(X.toarray(), axis=1, keepdims=True)
-    lpp = LPP(3, graph=model.graph_, ridge=2.0, pca=None, standardize=False, normalize=None).fit(rows, Y)
-    assert subspace_angles(model.components_.T, lpp.components_.T).max() < 1e-6

@@ -27,7 +27,7 @@ from lapwing.graphs import (
     align,
 )
 from lapwing.metrics import procrustes_error
-from lapwing.rows import KernelRows, Rows
+from lapwing.rows import Rows
 
 RNG = np.random.RandomState(0)
 X, Y = o.blobs(60, 5)
@@ -64,22 +64,6 @@ def test_weights_agree_with_their_definition(data, weights, k):
         assert list(rows[i]) == o.patch(D, i, k)
         expected = o.patch_weights((D - D.mean(axis=0))[rows[i]], weights, D.shape[1], 10 * D.shape[1] / k)
         np.testing.assert_allclose(found[i], expected, atol=1e-8)
-
-
-def test_weights_of_a_kernel_are_those_of_its_features():
-    centred = X - X.mean(axis=0)
-    given = CodingLength(6, dimension=5, distortion=2.0)
-    plain = CodingLength(6, distortion=2.0)
-    for K in (X @ X.T, centred @ centred.T):
-        rows, weights = given.patches(KernelRows(K))
-        assert np.array_equal(rows, plain.patches(sample(X)).rows)
-        np.testing.assert_allclose(weights, plain.patches(sample(X)).weights, atol=1e-9)
-        np.testing.assert_allclose(
-            given.terms(KernelRows(K))[0].laplacian.toarray(), plain.build(X)[0].laplacian.toarray(), atol=1e-9
-        )
-    tangent = TangentAlignment(6, n_components=2, weights="uniform")
-    of_kernel = tangent.terms(KernelRows(X @ X.T))[0].laplacian.toarray()
-    np.testing.assert_allclose(of_kernel, tangent.build(X)[0].laplacian.toarray(), atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -477,17 +461,6 @@ def test_weights_of_large_data(shape, scale):
     np.testing.assert_allclose(*at, atol=0.05)
     S[7] *= 1e9
     assert np.isfinite(TangentialMaps(2, graph=8).fit(S).embedding_).all()
-
-
-def test_both_determinants_agree():
-    from lapwing.graphs import _patches
-
-    G = next(_patches.patch_grams(sample(o.blobs(40, 30)[0]), CodingLength(6).rows(sample(o.blobs(40, 30)[0]))))[1]
-    Gc = _patches.centred_grams(G)
-    for plain, by_modes in zip(
-        _patches._determinants(Gc, 0.3, 0.4), _patches._determinants_by_modes(Gc, 0.3, 0.4), strict=True
-    ):
-        np.testing.assert_allclose(plain, by_modes, atol=1e-9)
 
 
 def test_new_rows_are_placed_one_by_one():

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from lapwing import FisherScore, LaplacianScore
 from lapwing.graphs import KNN, CodingLength, Complete, OtherClass, Precomputed, Reconstruction, Repulsion, SameClass
-from lapwing.methods._scores import FisherScore, LaplacianScore
 from lapwing.problem import degree_sum, laplacian_sum
 
 X, Y = o.blobs(60, 6)

@@ -23,9 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from lapwing import LPP, operators
+from lapwing import LPP, TSA, operators
 from lapwing.graphs import KNN, Complete, Repulsion, SameClass
-from lapwing.methods._tensor import TSA
 
 N = 30
 

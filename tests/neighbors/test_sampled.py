@@ -25,8 +25,6 @@ from lapwing import (
     TangentialMaps,
 )
 from lapwing.graphs import KNN, CodingLength, OtherClass, Reconstruction, Repulsion, SameClass
-from lapwing.neighbors import find
-from lapwing.rows import Rows
 
 N, K, Q = 60, 4, 17
 
@@ -179,17 +177,6 @@ def test_of_equally_distant_rows_the_first_wins(d, step, metric):
     X = lattice(d, step=step) + step
     W = built(KNN(K, weights="binary", metric=metric, queries=40), X)
     np.testing.assert_array_equal(W > 0, sampled_weights(X, np.zeros(len(X)), K, 40, 0, "binary", metric) > 0)
-
-
-@pytest.mark.parametrize("d", [3, 20])
-def test_the_whole_graph_breaks_ties_alike(d):
-    """The same rule as that of the search for all rows: the links of sampled rows are among those of all."""
-    X, queries = lattice(d), 40
-    whole = find(Rows(X), KNN(K)._search)
-    some = find(Rows(X), KNN(K, queries=queries)._search)
-    ours = np.isin(whole.rows, chosen(len(X), queries, 0))
-    pairs = set(zip(whole.rows[ours], whole.cols[ours], strict=True))
-    assert pairs == set(zip(some.rows, some.cols, strict=True))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])

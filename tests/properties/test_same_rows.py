@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from drawn import estimators, literal, quietly, rows, tried
 from hypothesis import strategies as st
+from limits import small_blocks
 from sklearn import config_context
 from sklearn.base import clone
 from written_out import pencil
@@ -78,7 +79,7 @@ def check(model, X, y, fitted):
 def in_blocks(X):
     """So little memory that X is read in blocks, of a few rows."""
     with config_context(working_memory=0.9 * X.nbytes / 2**20), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lapwing.blocks._blocks.BLOCK_BYTES", 4096)
+        small_blocks(patch)
         yield
 
 

@@ -6,6 +6,7 @@ from math import ceil
 
 import numpy as np
 import pytest
+from limits import large_from
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -13,8 +14,6 @@ from sklearn.decomposition import PCA
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import KNN, Complete, Repulsion, SameClass
-from lapwing.maps import SparseMap
-from lapwing.solvers import fix_signs
 
 X, y = load_digits(return_X_y=True)
 X = X[:300] + np.random.RandomState(0).standard_normal((300, 64))
@@ -56,7 +55,7 @@ def test_all_components_of_an_automatic_projection():
 @pytest.fixture
 def text(monkeypatch):
     """Sparse data that counts as large."""
-    monkeypatch.setattr(SparseMap, "limit", 100)
+    large_from(monkeypatch, 100)
     rows = sparse.random(300, 400, density=0.05, format="csr", random_state=0)
     return rows + sparse.csr_matrix((np.ones(300), (np.arange(300), MANY)), shape=rows.shape)
 
@@ -81,12 +80,6 @@ def test_small_columns_count():
     """A feature a million times smaller than the others is a direction, not rounding."""
     data = np.random.RandomState(0).standard_normal((50, 5)) * [1, 1, 1, 1, 1e-6]
     assert OLPP(2, pca=None).fit(data).rank_ == LPP(2, pca=None).fit(data).rank_ == 5
-
-
-@pytest.mark.parametrize("nearly", [1.0, 1 + 1e-9, 1 - 1e-9])
-def test_first_of_equal_entries_is_positive(nearly):
-    """Rounding must not decide a sign."""
-    np.testing.assert_array_equal(fix_signs(np.array([[0.1, -1.0, nearly]])), [[-0.1, 1.0, -nearly]])
 
 
 def test_labels_are_required_where_the_graph_reads_them():

@@ -3,12 +3,12 @@
 import numpy as np
 import oracles as o
 import pytest
+from limits import large_from
 from scipy import sparse
 from sklearn.base import clone
 
 from lapwing import LPI, LPP, MMC, NPE, OLPP
 from lapwing.graphs import KNN, SameClass
-from lapwing.maps import SparseMap
 
 METHODS = [
     LPP(1),
@@ -34,7 +34,7 @@ def binary(seed):
 @pytest.mark.filterwarnings("ignore:documents without a term", "ignore:the columns of X")
 @pytest.mark.parametrize("estimator", METHODS, ids=repr)
 def test_each_fit_gives_the_same_bits_or_says_why_not(estimator, monkeypatch):
-    monkeypatch.setattr(SparseMap, "limit", 10)  # all that is larger is found by Lanczos
+    large_from(monkeypatch, 10)  # all that is larger is found by Lanczos
     for seed in range(12):
         X = binary(seed)
         y = np.arange(X.shape[0]) % 3

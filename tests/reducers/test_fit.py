@@ -57,26 +57,6 @@ def test_linear_and_kernel_maps_are_siblings():
         assert not issubclass(maps, LinearReducer)
 
 
-@pytest.mark.parametrize("estimator", EVERY, ids=lambda e: type(e).__name__)
-def test_the_graph_is_resolved_once_and_is_the_one_that_was_built(estimator, monkeypatch):
-    estimator, resolved, built = made(estimator), [], []
-    graphs, problem = type(estimator)._graphs, type(estimator)._problem
-
-    def counted(self, *args, **options):
-        resolved.append(graphs(self, *args, **options))
-        return resolved[-1]
-
-    def stated(self, data, graphs):
-        built.append(graphs.graph)
-        return problem(self, data, graphs)
-
-    monkeypatch.setattr(type(estimator), "_graphs", counted)
-    monkeypatch.setattr(type(estimator), "_problem", stated)
-    estimator.fit(POSITIVE, Y)
-    assert len(resolved) == len(built) == 1
-    assert built[0] is estimator.graph_
-
-
 @pytest.mark.parametrize("estimator", [LPP(2), NPE(2), OLPP(2), MMC(2), LPDP(2), MFA(2), DNE(2), LPCA(2)], ids=str)
 def test_problem_is_what_fit_solves(estimator):
     estimator = clone(estimator).set_params(pca=None)

@@ -7,12 +7,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsTransformer
-from sparse_kinds import random_csr
 from threadpoolctl import threadpool_limits
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
 from lapwing.graphs import KNN, ClosestPairs, Complete, Repulsion, SameClass
-from lapwing.maps import SparseMap, _map, _sparse
 from lapwing.rows import Rows
 
 RNG = np.random.RandomState(0)
@@ -185,30 +183,6 @@ def test_squares_of_a_batch_out_of_range(scale):
     X, y = o.blobs(40, 6)
     with pytest.raises(ValueError, match="scale X"):
         MMC(2).partial_fit(X * scale, y)
-
-
-def test_truncation_doubles_until_the_energy_is_held(monkeypatch):
-    X = random_csr((700, 600), 0.05)
-    monkeypatch.setattr(SparseMap, "limit", 500)
-    asked = []
-    eigsh = _map.seeded_eigsh
-    monkeypatch.setattr(_map, "seeded_eigsh", lambda A, k, **o: asked.append(k) or eigsh(A, k, **o))
-    truncated = OLPP(3, pca=0.8).fit(X)
-    assert asked == [128, 256, 512][: len(asked)]
-    assert len(asked) > 1
-    dense = OLPP(3, pca=0.8).fit(X.toarray())
-    assert truncated.n_pca_ == dense.n_pca_
-    assert o.angle(truncated.components_, dense.components_) < 1e-6
-    monkeypatch.setattr(_sparse, "MOST_DIRECTIONS", 128)
-    with pytest.raises(ValueError, match=r"first 128 directions.*pca=300"):
-        OLPP(3, pca=0.8).fit(X)
-
-
-def test_few_directions_of_sparse_data_are_found_by_lanczos(monkeypatch):
-    X = random_csr((900, 700), 0.05)
-    dense = LPP(3, pca=10).fit(X.toarray())
-    monkeypatch.setattr(_map, "leading", None)  # not to be used
-    assert o.angle(LPP(3, pca=10).fit(X).components_, dense.components_) < 1e-6
 
 
 def test_labels_are_needed_for_a_penalty_of_neighbours():

@@ -68,15 +68,6 @@ def test_explained_ratio_of_all_kinds_of_rows():
     np.testing.assert_allclose(model.explained_ratio_, pca.explained_variance_ratio_, rtol=1e-10)
 
 
-def test_directions_that_say_the_same_add_nothing():
-    from lapwing.reducers._linear import explained
-    from lapwing.rows import Rows
-
-    shares = explained(Rows(X), np.array([X[0], 2 * X[0], X[1]]))
-    assert shares[1] == 0
-    np.testing.assert_allclose(shares[[0, 2]], held(X, X[:2]), rtol=1e-10)
-
-
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
 def test_a_share_of_the_variance_is_that_of_pca(share):
     data = load_digits().data[:300]

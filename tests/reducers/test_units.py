@@ -12,9 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from lapwing import DNE, LPCA, LPDP, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, KernelLPP, KernelNPE, UnitsWarning
-from lapwing.blocks import working_memory
 from lapwing.graphs import KNN, SameClass
-from lapwing.reducers import _units
 
 WINE, Y = load_wine(return_X_y=True)
 DIGITS = load_digits().data[:200]
@@ -32,12 +30,6 @@ LINEAR = [
     LPP(3, graph="semi"),
 ]
 KERNEL = [KernelLPP(3), KernelNPE(3), KernelLPP(2, graph="supervised"), KernelLPP(3, landmarks=50, random_state=0)]
-
-
-@pytest.fixture(autouse=True)
-def new_process(monkeypatch):
-    """The warning comes once per process."""
-    monkeypatch.setattr(_units, "_warned", [])
 
 
 def deviations(X):
@@ -127,32 +119,6 @@ def test_columns_of_a_sparse_table_are_divided_and_rare_words_are_not():
     np.testing.assert_allclose(np.abs(model.transform(table)), np.abs(dense.transform(table.toarray())), atol=1e-6)
     with warnings.catch_warnings(action="error"):
         assert LPP(2).fit(sparse.csr_array(words @ sparse.diags(np.geomspace(1, 1e4, 200)))).scale_ is None
-
-
-@pytest.mark.filterwarnings("ignore::lapwing.UnitsWarning")
-@pytest.mark.parametrize("kind", ["memmap", "dask", "sparse"])
-@pytest.mark.parametrize("estimator", [LPP(3, graph=KNN(5, queries=60)), MMC(2), LPP(2, graph="supervised")], ids=str)
-def test_rows_in_blocks(estimator, kind, tmp_path):
-    rng = np.random.RandomState(0)
-    X = np.vstack([WINE] * 30) + rng.standard_normal((178 * 30, 13)) * WINE.std(axis=0) / 5
-    y = np.tile(Y, 30)
-    expected = clone(estimator).fit(X, y)
-    assert expected.scale_ is not None
-    if kind == "memmap":
-        np.save(tmp_path / "X.npy", X)
-        from sklearn import config_context
-
-        with config_context(working_memory=0.4):
-            assert X.nbytes > working_memory()
-            model = clone(estimator).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
-    elif kind == "dask":
-        da = pytest.importorskip("dask.array")
-        model = clone(estimator).fit(da.from_array(X, chunks=(700, 13)), y)
-    else:
-        model = clone(estimator).fit(sparse.csr_matrix(X), y)
-    np.testing.assert_allclose(model.scale_, expected.scale_, rtol=1e-9)
-    assert subspace_angles(model.components_.T, expected.components_.T).max() < 1e-6
-    np.testing.assert_allclose(np.abs(model.components_), np.abs(expected.components_), rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("scales", [np.geomspace(1, 1e3, 13), np.geomspace(1e3, 1, 13)])

@@ -26,7 +26,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lapwing import LPP, MMC
 from lapwing.graphs import KNN, SameClass
-from lapwing.rows import known_labels
 from lapwing.selection import (
     LabelledSplit,
     SemiSupervised,
@@ -92,21 +91,6 @@ def test_reducers_that_take_unknown_for_a_class_see_labelled_rows_only():
     expected = make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(n_components=5), KNeighborsClassifier(1))
     np.testing.assert_array_equal(model.predict(X), expected.fit(X[KNOWN], Y[KNOWN]).predict(X))
     assert -1 not in model.reducer_[-1].classes_
-
-
-@pytest.mark.parametrize("kind", ["text", "objects", "mixed"])
-def test_labels_of_any_kind(kind):
-    words = np.array([f"digit {k}" for k in range(10)])[TRUE]
-    y = {
-        "text": np.where(KNOWN, words, "-1"),
-        "objects": np.where(KNOWN, words, "-1").astype(object),
-        "mixed": np.where(KNOWN, words.astype(object), -1),
-    }[kind]
-    np.testing.assert_array_equal(known_labels(y), KNOWN)
-    model = SemiSupervised(SEMI).fit(X, y)
-    codes = SemiSupervised(SEMI).fit(X, Y).predict(X)
-    np.testing.assert_array_equal(model.predict(X), [f"digit {k}" for k in codes])
-    assert model.score(X, y) == np.mean(codes[KNOWN] == TRUE[KNOWN])
 
 
 def test_containers():

@@ -1,0 +1,33 @@
+"""Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
+
+from lapwing.maps import SparseMap
+
+
+def large_from(monkeypatch, side):
+    """Sparse rows with more rows and columns than this are never multiplied out."""
+    monkeypatch.setattr(SparseMap, "limit", side)
+
+
+def sampled_from(monkeypatch, many, sampled):
+    """Default graphs of more than ``many`` rows search for the neighbours of ``sampled`` rows."""
+    monkeypatch.setattr("lapwing.reducers._base.MANY_ROWS", many)
+    monkeypatch.setattr("lapwing.reducers._graphs.QUERIES", sampled)
+
+
+def small_blocks(monkeypatch, size=4096):
+    """Rows in blocks are read in blocks of so many bytes."""
+    monkeypatch.setattr("lapwing.blocks._blocks.BLOCK_BYTES", size)
+
+
+def little_memory(monkeypatch, size):
+    """Rows on disk that take more bytes than this are not loaded."""
+    monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: size)
+    monkeypatch.setattr("lapwing.blocks.working_memory", lambda: size)
+    monkeypatch.setattr("lapwing.neighbors._blocks.working_memory", lambda: max(size, 1 << 30))
+
+
+def screened(monkeypatch):
+    """Few rows on a device are screened as many are."""
+    monkeypatch.setattr("lapwing.neighbors._device.FEW", 10)
+    monkeypatch.setattr("lapwing.neighbors._device.TRIED", 16)
+    monkeypatch.setattr("lapwing.neighbors._screen.GROUP", ((1 << 60, 2),))
