@@ -3,9 +3,9 @@
 import ast
 from pathlib import Path
 
-import lapwing2
+import lapwing
 
-ROOT = Path(lapwing2.__file__).parent
+ROOT = Path(lapwing.__file__).parent
 CORE = {"auto", "data", "graphs", "maps", "neighbors", "operators", "problem", "search", "solvers", "summary"}
 MAY_IMPORT = {
     "operators": set(),

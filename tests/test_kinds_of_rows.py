@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lapwing2.data import Data, SparseData
-from lapwing2.operators import Structured
-from lapwing2.summary import ClassSums
-from lapwing2.testing import check_data
+from lapwing.data import Data, SparseData
+from lapwing.operators import Structured
+from lapwing.summary import ClassSums
+from lapwing.testing import check_data
 
 KINDS = {
     "dense": Data,

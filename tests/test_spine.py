@@ -13,10 +13,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import lapwing
-import lapwing2
-from lapwing2.methods import GLPCA, LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore, TangentialMaps
+from lapwing.methods import GLPCA, LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore, TangentialMaps
 
-ROOT = Path(lapwing2.__file__).parent
+ROOT = Path(lapwing.__file__).parent
 DIGITS = load_digits()
 X, Y = DIGITS.data, DIGITS.target
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .devices import to_numpy as to_numpy
+    from .device import to_numpy as to_numpy
     from .inspection import loadings as loadings
     from .inspection import sampling_error as sampling_error
     from .inspection import stability as stability
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .persistence import load as load
     from .persistence import save as save
     from .persistence import to_torch as to_torch
-    from .reducers import UnitsWarning as UnitsWarning
+    from .auto import UnitsWarning as UnitsWarning
     from .solvers import Certificate as Certificate
     from .solvers import CertificateWarning as CertificateWarning
     from .verification import Verification as Verification
@@ -23,12 +23,12 @@ _FILES = ("load", "save", "to_torch")
 _ELSEWHERE = {
     "Certificate": "solvers",
     "CertificateWarning": "solvers",
-    "UnitsWarning": "reducers",
+    "UnitsWarning": "auto",
     "Verification": "verification",
     "loadings": "inspection",
     "sampling_error": "inspection",
     "stability": "inspection",
-    "to_numpy": "devices",
+    "to_numpy": "device",
     "to_onnx": "onnx",
     "verify": "verification",
 }
@@ -36,7 +36,8 @@ _PARTS = (
     "blocks",
     "clustering",
     "comparison",
-    "devices",
+    "data",
+    "device",
     "graphs",
     "inspection",
     "methods",

@@ -1,19 +1,15 @@
-"""Checks of parameters that are numbers or choices. Errors say what is wrong, what would be right, and where it stands."""
+"""Checks of parameters that are numbers or choices. Errors name the parameter, the value and what would be right."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn import get_config
-
-OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -21,28 +17,6 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
     return int(value)
-
-
-def check_compressed(X: Any) -> None:
-    """Raise unless every entry of a sparse array in compressed format lies inside the array.
-
-    Compiled code does not check what a file says.
-
-    SciPy does not look at the pointers of an array without entries. It takes the differences of pointers, which may overflow.
-    """
-    X.check_format(full_check=True)
-    if (X.indptr[1:] < X.indptr[:-1]).any():
-        raise ValueError("indptr must be a non-decreasing sequence")
-    if X.dtype == np.float16:
-        raise ValueError("a sparse array of float16, which SciPy cannot compute with; use float32")
-
-
-def check_squares(X: Any) -> None:
-    """Raise where squares of the entries of X, or sums of them, leave the range of floating point."""
-    values = X.data if sparse.issparse(X) else X
-    largest = float(max(-values.min(initial=0), values.max(initial=0)))
-    if largest and not (1e-31 if X.dtype == np.float32 else 1e-140) < largest < 1e145:
-        raise ValueError(OUT_OF_RANGE)
 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
@@ -66,18 +40,45 @@ def check_not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
-def check_no_path(X: Any) -> None:
-    """Raise where X says where rows are, and is none."""
+def reword_text_error(error: ValueError) -> None:
+    """Raise an error that says what to do with categories, where this one is about text among the rows."""
+    if "could not convert string" in str(error):
+        raise ValueError(
+            f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as "
+            "OrdinalEncoder of scikit-learn does, which Gower compares as categories, and free text as columns of words, as its "
+            "TfidfVectorizer does"
+        ) from error
+
+
+def caller_stacklevel() -> int:
+    """The stack level for a warning such that it points to the line that called into this package."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def check_compressed(X: Any) -> None:
+    """Raise unless every entry of a sparse array in compressed format lies inside the array.
+
+    Compiled code does not check what a file says.
+
+    SciPy does not look at the pointers of an array without entries. It takes the differences of pointers, which may overflow.
+    """
+    X.check_format(full_check=True)
+    if (X.indptr[1:] < X.indptr[:-1]).any():
+        raise ValueError("indptr must be a non-decreasing sequence")
+    if X.dtype == np.float16:
+        raise ValueError("a sparse array of float16, which SciPy cannot compute with; use float32")
+
+
+def check_rows(X: Any) -> None:
+    """Raise where X is something that no method can read rows from."""
     if isinstance(X, str | PathLike):
         raise TypeError(
             f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X, or, to a method that reads rows in "
             f"blocks, pyarrow.dataset.dataset({str(X)!r})"
         )
-
-
-def check_rows(X: Any) -> None:
-    """Raise where X is something that no method can read rows from."""
-    check_no_path(X)
     package, name = type(X).__module__.partition(".")[0], type(X).__name__
     if package == "pyarrow" and name == "ParquetFile":
         raise TypeError(
@@ -106,7 +107,7 @@ def check_in_memory(X: Any, who: str) -> None:
     package, name = type(X).__module__.partition(".")[0], type(X).__name__
     if package == "pyarrow" and hasattr(X, "to_table"):
         kind, remedy = f"a pyarrow {name}", "X.to_table().to_pandas()"
-    elif any(base.__module__ == "lapwing.blocks._blocks" for base in type(X).__mro__):
+    elif any(base.__module__ == f"{__package__}.blocks" for base in type(X).__mro__):
         kind, remedy = "rows in blocks", "X.load()"
     elif package in ("dask", "zarr") and getattr(X, "nbytes", 0) > (room := get_config()["working_memory"]) * 2**20:
         kind = (
@@ -130,39 +131,3 @@ def rows_by_number(X: Any, who: str) -> Any:
     if package == "pyarrow" and hasattr(X, "to_pandas"):
         raise TypeError(f"{who} takes rows by their numbers, and X is a pyarrow {name}; pass X.to_pandas()")
     return X
-
-
-@contextmanager
-def of_numbers() -> Iterator[None]:
-    """A context in which errors about text in rows also say what to do with categories."""
-    try:
-        yield
-    except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        raise ValueError(
-            f"X holds text ({error}), and all its columns must be numbers; write categories as numbers, as "
-            "OrdinalEncoder of scikit-learn does, which Gower compares as categories, and free text as columns of words, as its "
-            "TfidfVectorizer does"
-        ) from error
-
-
-def equal_within(dtype: Any) -> float:
-    """How far numbers that should be equal may differ by rounding, relative to the largest: 1e-10, and more in float32."""
-    return max(1e-10, 100 * float(np.finfo(dtype if np.dtype(dtype).kind == "f" else np.float64).eps))
-
-
-def check_clusters(n_clusters: Any, n_samples: int) -> int:
-    """A whole number from 1 to the number of samples."""
-    k = check_count("n_clusters", n_clusters)
-    if k > n_samples:
-        raise ValueError(f"n_clusters={k} is more than there are samples, n_samples={n_samples}; use fewer")
-    return k
-
-
-def outside() -> int:
-    """The stack level for a warning such that it points to the line that called into this package."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("lapwing."):
-        frame, level = frame.f_back, level + 1
-    return level

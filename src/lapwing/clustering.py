@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import check_choice, check_clusters, check_count, check_in_memory
+from ._validation import check_choice, check_count
+from .data import FLOATS, squared_lengths, unit_rows
 from .graphs import Graph
 from .methods import LaplacianEigenmaps
-from .rows import unit_rows
 
 __all__ = ["NormalizedCut"]
 
@@ -104,9 +104,10 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         self
         """
         self.__dict__.pop("labels_", None)  # bad input leaves the estimator unfitted
-        check_in_memory(X, "NormalizedCut")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
-        k = check_clusters(self.n_clusters, X.shape[0])
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+        k = check_count("n_clusters", self.n_clusters)
+        if k > X.shape[0]:
+            raise ValueError(f"n_clusters={k} is more than there are samples, n_samples={X.shape[0]}; use fewer")
         n_init = check_count("n_init", self.n_init)
         check_choice("unit_rows", self.unit_rows, (True, False))
         self.maps_ = LaplacianEigenmaps(max(k - 1, 1), graph=self.graph).fit(X, y)
@@ -130,13 +131,12 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        check_in_memory(X, "NormalizedCut")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self.kmeans_.predict(self._points(self.maps_.transform(X, links)))
 
     def _points(self, Y: np.ndarray) -> np.ndarray:
         """The rows that k-means is given. A row of one column is not scaled, since it has nothing but its length."""
-        return unit_rows(Y) if self.unit_rows and Y.shape[1] > 1 else Y
+        return unit_rows(Y, np.sqrt(squared_lengths(Y))) if self.unit_rows and Y.shape[1] > 1 else Y
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")

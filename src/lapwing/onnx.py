@@ -19,9 +19,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from ._extras import require
-from ._replacing import write_whole
+from ._files import write_whole
 from ._validation import check_choice
-from .devices import to_numpy
+from .device import to_numpy
 from .methods import LPI
 from .reducers import FeatureSelector, KernelReducer, LinearReducer, Reducer
 from .selection import SemiSupervised

@@ -1,4 +1,4 @@
-"""Symmetric n x n matrices that are never dense, and the one form of sparse rows that is computed with.
+"""Symmetric n x n matrices that are never dense.
 
 The papers put several matrices between two copies of the data: Laplacians, degrees, class scatter and reconstruction errors.
 Each of them is a sparse matrix, plus low-rank factors, plus a diagonal. :class:`Structured` is that sum. Adding and scaling
@@ -8,7 +8,6 @@ such sums gives such sums.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -17,42 +16,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
-from .devices import Links
+from ._arrays import Array, row_blocks
 
-Array = Any  # a dense ndarray or a SciPy sparse array
 MOST_ENTRIES = 50_000_000  # a factor is multiplied out where this gives at most so many entries
-BLOCK_BYTES = 1 << 23  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
-
-
-def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
-    """Slices over rows such that one block in float64 takes about ``BLOCK_BYTES``."""
-    step = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
-    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
-
-
-def canonical(X: Array) -> Array:
-    """Sparse X as a CSR array with each entry stored once and, where they fit, indices of 32 bits; dense X as it is.
-
-    There are three reasons. Products of rows read each entry once. Some metrics of scikit-learn take no longer indices. And
-    ``*`` and ``**`` mean products of linear algebra for SciPy's matrices, but not for its arrays. The caller's object is
-    never changed.
-    """
-    if not sparse.issparse(X):
-        return X
-    rows = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
-    if rows.indices.dtype != np.int32 and max(rows.nnz, rows.shape[1]) < 2**31:
-        rows = sparse.csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
-
-
-def alike(X: Array, other: Array) -> Array:
-    """X as a sparse array where ``other`` is one, and as a dense one where it is not."""
-    if sparse.issparse(other):
-        return canonical(X) if sparse.issparse(X) else sparse.csr_array(X)
-    return X.toarray() if sparse.issparse(X) else X
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,8 +29,8 @@ class Structured:
     ----------
     n : int
         Number of rows.
-    sparse : csr_array, Links or None
-        S, a symmetric matrix. For rows on a device these are links on the device.
+    sparse : csr_array or None
+        S, a symmetric matrix.
     factors : tuple of (U, c)
         U is (n, r), dense or sparse; c is (r,).
     diag : ndarray of shape (n,) or None
@@ -95,20 +61,6 @@ class Structured:
     @property
     def is_diagonal(self) -> bool:
         return self.sparse is None and not self.factors and self.rest is None
-
-    @property
-    def is_thin(self) -> bool:
-        """Whether one pass over blocks of rows is enough to compute with the matrix."""
-        return self.sparse is None and self.rest is None and all(self._is_thin(U) for U, _ in self.factors)
-
-    @property
-    def wide(self) -> Structured:
-        """The parts that need more than that: the sparse part, factors with about as many columns as rows, and the operator."""
-        factors = tuple((U, c) for U, c in self.factors if not self._is_thin(U))
-        return Structured(self.n, self.sparse, factors, rest=self.rest)
-
-    def _is_thin(self, U: Array) -> bool:
-        return 2 * U.shape[1] <= self.n and not isinstance(U, LinearOperator)
 
     def __add__(self, other: Structured) -> Structured:
         if not isinstance(other, Structured):
@@ -173,7 +125,7 @@ class Structured:
                 product += self.rest @ columns
             return product.reshape(V.shape)
 
-        return LinearOperator(self.shape, matvec=apply, matmat=apply, dtype=dtype)
+        return LinearOperator((self.n, self.n), matvec=apply, matmat=apply, dtype=dtype)
 
     def repeated(self, counts: np.ndarray) -> Structured:
         """The matrix for distinct rows that gives the form of all rows, where row i occurs ``counts[i]`` times.
@@ -187,14 +139,9 @@ class Structured:
     def rescaled(self, scale: np.ndarray) -> Structured:
         """``diag(scale) A diag(scale)``."""
         scaling = sparse.diags_array(scale)
-        S = None if self.sparse is None else sparse.csr_array(scaling @ self.sparse.tocsr() @ scaling)
+        S = None if self.sparse is None else sparse.csr_array(scaling @ self.sparse @ scaling)
         factors = tuple((scaling @ U, c) for U, c in self.factors)
         return Structured(self.n, S, factors, None if self.diag is None else scale**2 * self.diag)
-
-    def among(self, rows: np.ndarray) -> Structured:
-        """The matrix restricted to some rows, without its factors."""
-        part = None if self.sparse is None else self.sparse.tocsr()[rows][:, rows]
-        return Structured(rows.size, part, diag=None if self.diag is None else self.diag[rows])
 
     def diagonal(self) -> np.ndarray:
         """The diagonal of the matrix."""
@@ -233,33 +180,35 @@ class Structured:
             total = total + sparse.diags_array(self.diag)
         return sparse.csr_array(total)
 
+    def links_samples(self, counts: np.ndarray | None = None) -> bool:
+        """Whether an off-diagonal entry is not 0. Rows that stand for several samples are linked to themselves by a factor."""
+        S = self.sparse
+        if self.rest is not None or (S is not None and np.count_nonzero(S.data) > np.count_nonzero(S.diagonal())):
+            return True
+        counts = np.ones(self.n) if counts is None else np.ceil(counts)
+        return any(bool((counts @ (U[:, np.flatnonzero(c)] != 0) > 1).any()) for U, c in self.factors if c.any())
+
     def n_connected_components(self, counts: np.ndarray | None = None) -> int:
         """Connected components of the graph whose edges are the off-diagonal entries.
 
         A column of a factor joins all rows where it is not zero, so the column is a vertex of its own here. A row that occurs
         ``counts`` times is joined to its copies only by a factor.
         """
-        if counts is None or (counts == 1).all():
-            return self._n_connected_components
+        counts = np.ones(self.n) if counts is None else np.ceil(counts)
         often = np.flatnonzero(counts > 1)
-        joined = np.zeros(often.size, dtype=bool)
-        for U, c in self.factors:
-            joined |= np.asarray((abs(U[often]) @ (c != 0)) > 0).ravel()
-        return self._n_connected_components + int((counts[often] - 1)[~joined].sum())
-
-    @cached_property
-    def _n_connected_components(self) -> int:
-        if isinstance(self.sparse, Links) and not self.factors:
-            return self.sparse.n_connected_components()
         factors = [U[:, np.flatnonzero(c)] for U, c in self.factors if c.any()]
+        joined = np.zeros(often.size, dtype=bool)
+        for U in factors:
+            joined |= np.asarray(abs(U[often]).sum(axis=1) > 0).ravel()
+        alone = int((counts[often] - 1)[~joined].sum())
         if any(not sparse.issparse(U) and U.all(axis=0).any() for U in factors):
-            return 1
-        U = sparse.hstack([sparse.csr_array(U) for U in factors]) if factors else None
-        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr(copy=True)
+            return 1 + alone
+        both = sparse.hstack([sparse.csr_array(U) for U in factors]) if factors else None
+        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.copy()
         top.eliminate_zeros()  # a stored zero is not an edge
-        joined = top if U is None else sparse.block_array([[top, U], [U.T, None]], format="csr")
-        labels = connected_components(joined, directed=False)[1]
-        return int(np.count_nonzero(np.bincount(labels[: self.n])))
+        graph = top if both is None else sparse.block_array([[top, both], [both.T, None]], format="csr")
+        labels = connected_components(graph, directed=False)[1]
+        return alone + int(np.count_nonzero(np.bincount(labels[: self.n])))
 
 
 def _plus(a: Array | None, b: Array | None) -> Array | None:
@@ -274,10 +223,10 @@ def diagonal(values: np.ndarray) -> Structured:
 
 def identity(n: int) -> Structured:
     """The n x n identity."""
-    return diagonal(np.ones(n))
+    return Structured(n, diag=np.ones(n))
 
 
 def laplacian(W: Any) -> tuple[Structured, Structured]:
     """The matrices L = D - W and D of a symmetric sparse weight matrix W."""
     degrees = np.asarray(W.sum(axis=1)).ravel()
-    return Structured(W.shape[0], sparse=-W, diag=degrees), diagonal(degrees)
+    return Structured(W.shape[0], sparse=-W, diag=degrees), Structured(W.shape[0], diag=degrees)

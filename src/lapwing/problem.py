@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .operators import Structured, diagonal
+from .operators import Structured
 
 
 class Constraint(Enum):
@@ -69,6 +69,8 @@ class Problem:
         The matrix B of the constraint, or ``lapwing.problem.ORTHOGONAL`` for orthogonal directions.
     ratio : bool
         Whether the quotient of the traces of A and B is minimised, by orthogonal directions.
+    graph_terms : sequence of Term
+        The terms of the graph, where ``minimise`` is made from them and is no sum of Laplacians.
 
     Examples
     --------
@@ -81,12 +83,14 @@ class Problem:
     minimise: Sequence[Term]
     subject_to: Structured | Literal[Constraint.ORTHOGONAL]
     ratio: bool = field(default=False, kw_only=True)
+    graph_terms: Sequence[Term] = field(default=(), kw_only=True)
 
     @property
     def degrees(self) -> np.ndarray | None:
         """The weights of the mean that the constraint uses, where the constraint is a diagonal matrix."""
         B = self.subject_to
-        return B.diag if isinstance(B, Structured) and B.is_diagonal else None
+        plain = isinstance(B, Structured) and B.sparse is None and B.rest is None and not B.factors
+        return B.diag if plain else None  # type: ignore[union-attr]
 
 
 def attraction(terms: Sequence[Term]) -> list[Term]:
@@ -103,10 +107,12 @@ def laplacian_sum(terms: Sequence[Term]) -> Structured:
 
 def degree_sum(terms: Sequence[Term]) -> Structured:
     """D, the degrees of the terms that attract. Repulsion takes no part in the constraint."""
-    pulling = attraction(terms)
+    pulling = [term for term in terms if term.coefficient > 0]
     if not pulling:
         raise ValueError(
             "graph has no attraction, so its degrees cannot serve as the constraint; add a graph with a positive "
             "coefficient, give penalty=, or use a method with orthogonal directions (OLPP, ONPP)"
         )
-    return diagonal(np.sum([term.coefficient * term.degrees.diagonal() for term in pulling], axis=0))
+    each = [term.degrees.diagonal() if term.degrees.diag is None else term.degrees.diag for term in pulling]
+    degrees = np.sum([term.coefficient * d for term, d in zip(pulling, each, strict=True)], axis=0)
+    return Structured(degrees.size, diag=degrees)

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._public import public
-from .devices import host, is_foreign, to_numpy
+from .device import host, is_foreign, to_numpy
 from .graphs import Graph
 from .neighbors import is_exact
 from .reducers import Reducer

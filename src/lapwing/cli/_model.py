@@ -288,7 +288,7 @@ def transform(
     label, id = options["label"], options["id"]
     check_output(output, model, data, label, *in_this_folder(import_), stdout=True)
     check_writer(output)
-    from ..blocks import Progress
+    from .._extras import Progress
     from ..tables import batches, fills_gaps, has_columns, inputs_of, write
 
     start = time.perf_counter()

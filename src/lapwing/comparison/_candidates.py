@@ -19,7 +19,7 @@ from .._validation import check_count
 from ..graphs import Graph, Reconstruction, SameClass
 from ..maps import as_map
 from ..methods import KernelLDA
-from ..operators import Array
+from .._arrays import Array
 from ..reducers import LinearReducer, Reducer, UnitsWarning
 from ..rows import Rows
 from ..selection import is_automatic, reducer_of, serving, takes_unknown_for_a_class, why_not_nested

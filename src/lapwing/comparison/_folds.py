@@ -11,7 +11,8 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils import check_array, column_or_1d
 
 from .._validation import check_count
-from ..operators import Array, canonical
+from .._arrays import Array
+from ..data import canonical
 from ..selection import LabelledSplit, TimeSplit, some_rows
 
 SHOWN = 8  # an error names this many classes

@@ -20,9 +20,9 @@ from .._extras import require
 from ..graphs import KNN, Repulsion, SameClass
 from ..methods import LPP, MMC, OLPP, KernelLPP
 from ..methods import METHODS as NAMED
-from ..operators import Array
+from .._arrays import Array
 from ..reducers import FreeReducer, KernelReducer, LinearReducer
-from ..rows import known_labels
+from .._labels import known_labels
 from ..selection import reducer_of
 
 

@@ -1,25 +1,19 @@
-"""Graphs, which say which rows attract or repel each other: objects with parameters, combined by ``+ - * &
-
-``.
-"""
+"""Who pulls whom: parameter objects that combine by + - * / & | and build signed terms (coefficient, L, D)."""
 
 from .._public import public
-from ._base import Combination, Graph, Intersection, Scaled, Union
-from ._classes import Complete, LocalClass, OtherClass, SameClass
-from ._density import DensityCorrected
-from ._given import Empty, Pairs, Precomputed
-from ._gower import Gower
-from ._neighbors import KNN, ClosestPairs, Radius, Repulsion
-from ._on import On
-from ._patches import Alignment, CodingLength, TangentAlignment, align
-from ._patches import Local as Local
-from ._patches import affine_extension as affine_extension
-from ._patches import local_subspaces as local_subspaces
-from ._places import Chain, Delaunay, Grid
-from ._reconstruction import Reconstruction
-from ._reconstruction import barycentric_weights as barycentric_weights
-from ._similarity import Similarity
-from ._target import Target
+from .base import Combination, Graph, Intersection, Scaled, Union
+from .classes import Complete, LocalClass, OtherClass, SameClass
+from .columns import Gower, On
+from .given import Empty, Pairs, Precomputed
+from .neighbors import KNN, ClosestPairs, Radius, Repulsion
+from .neighbors import nearest_fitted as nearest_fitted
+from .others import DensityCorrected, Similarity
+from .patches import Alignment, CodingLength, Reconstruction, TangentAlignment, align
+from .patches import Local as Local
+from .patches import affine_extension as affine_extension
+from .patches import barycentric_weights as barycentric_weights
+from .patches import local_subspaces as local_subspaces
+from .space import Chain, Delaunay, Grid, Target
 
 __all__ = [
     "KNN",

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils import check_random_state, indexable
 
-from ..rows import encode_labels
+from .._labels import class_codes
 
 
 def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -> Iterator[Any]:
@@ -32,7 +32,7 @@ def half_fits(estimator: Any, X: Any, y: Any, n_draws: int, random_state: Any) -
 def _classes(y: Any, n: int) -> np.ndarray:
     """Labels as numbers. Where y holds something else, all rows have the same number."""
     try:
-        return encode_labels(y, n)
+        return class_codes(y, n)[0]
     except ValueError:
         return np.zeros(n, dtype=int)
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import check_random_state, indexable
 
 from .._validation import check_count, rows_by_number
-from ..rows import encode_labels
+from .._labels import class_codes
 from ._directions import steps
 from ._resampling import half_fits, matched, taken
 
@@ -197,7 +197,7 @@ def _held_out(estimator: Any, other: Any, X: Any, y: Any, random: Any) -> tuple[
     """For each row that can be judged, how well both methods do when it is held out."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     try:
-        classes = None if y is None else encode_labels(y, n)
+        classes = None if y is None else class_codes(y, n)[0]
     except ValueError:  # y does not hold classes
         classes = None
     seed = random.randint(2**31 - 1)

@@ -3,18 +3,18 @@
 from typing import Any
 
 from .._public import public
-from ._discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
-from ._documents import LPI
-from ._kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
-from ._local import LPCA, TangentialMaps
-from ._locality import LPP, OLPP
-from ._neighborhood import NPE, ONPP
-from ._regression import SpectralRegression
-from ._representation import GLPCA, L21PCA, RobustGLPCA
-from ._scores import FisherScore, LaplacianScore
-from ._spectral import DiffusionMaps, LaplacianEigenmaps
-from ._tensor import TSA
-from ._variance import MULTISPATI, ContrastivePCA, GraphPCA
+from .discriminant import DNE, LFDA, LPDP, LSDA, MFA, MMC
+from .documents import LPI
+from .kernel import KernelLDA, KernelLFDA, KernelLPP, KernelNPE
+from .local import LPCA, TangentialMaps
+from .locality import LPP, OLPP
+from .neighborhood import NPE, ONPP
+from .regression import SpectralRegression
+from .representation import GLPCA, L21PCA, RobustGLPCA
+from .scores import FisherScore, LaplacianScore
+from .spectral import DiffusionMaps, LaplacianEigenmaps
+from .tensor import TSA
+from .variance import MULTISPATI, ContrastivePCA, GraphPCA
 
 __all__ = [  # noqa: RUF022 (in the order of the tables)
     "LPP",

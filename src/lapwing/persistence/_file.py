@@ -34,9 +34,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import clustering, graphs, selection, tables
 from .._extras import require
-from .._replacing import write_whole
+from .._files import write_whole
 from .._validation import check_compressed
-from ..devices import to_numpy
+from ..device import to_numpy
 from ..graphs import Graph, On
 from ..methods import METHODS
 from ..reducers import KernelReducer, Reducer

@@ -17,7 +17,8 @@ from sklearn.utils import check_array
 from .._extras import require
 from ..inspection import directions, loadings, stability
 from ..metrics import standard_error
-from ..rows import class_codes, spread_rows
+from .._arrays import spread_rows
+from .._labels import class_codes
 from ..selection import reducer_of
 from ._code import program
 

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import check_count, check_in_memory, check_rows
 from ..metrics import mean_average_precision
 from ..reducers import Reducer
-from ..rows import encode_labels, known_labels
+from .._labels import class_codes, known_labels
 
 
 def reducer_of(estimator: Any) -> Any:
@@ -93,7 +93,7 @@ class LabelledSplit(BaseCrossValidator):
         """
         if y is None:
             raise ValueError("y=None: LabelledSplit divides the rows whose labels are known; pass y")
-        codes = encode_labels(y, _length(X))
+        codes = class_codes(y, _length(X))[0]
         labelled, unknown = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         groups = None if groups is None else np.asarray(groups)
         splitter = self._splitter()
@@ -385,7 +385,7 @@ class SemiSupervised(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         check_rows(X)
         y = column_or_1d(y, warn=True)
-        known = encode_labels(y, _length(X)) >= 0
+        known = class_codes(y, _length(X))[0] >= 0
         passing = isinstance(self.reducer, str) and self.reducer == "passthrough"
         self.reducer_ = FunctionTransformer(accept_sparse=True) if passing else clone(self.reducer)
         Z = reduced(self.reducer_, X, y, known)

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state, column_or_1d, get_tags, indexable
 
 from .._validation import check_count, rows_by_number
 from ..graphs import Alignment, Pairs, Precomputed, TangentAlignment
-from ..rows import known_labels
+from .._labels import known_labels
 from ._labels import LabelledSplit, SemiSupervised, known_part, labelled_scorer, reduced, reducer_of, some_rows
 
 

@@ -2,11 +2,11 @@
 
 from .._public import public
 from ._certificate import TOLERANCES, Certificate, CertificateWarning, certify, estimate_norm
+from ._inverse import inverse
 from ._lanczos import LanczosError, seeded_eigsh, single_blas_thread
-from ._rank import RankError, numerical_rank, whitening
+from ._rank import RankError, numerical_rank
 from ._ratio import trace_ratio
-from ._solve import Solution, fix_signs, largest_value, solve
-from ._ways import inverse
+from ._solve import Solution, fix_signs, largest_value, solve, solve_operators
 
 __all__ = [
     "TOLERANCES",
@@ -24,7 +24,7 @@ __all__ = [
     "seeded_eigsh",
     "single_blas_thread",
     "solve",
+    "solve_operators",
     "trace_ratio",
-    "whitening",
 ]
 public(__name__.partition(".")[0], ["Certificate", "CertificateWarning"], globals())

@@ -28,7 +28,6 @@ import numpy as np
 from scipy.linalg import qr
 from sklearn.exceptions import ConvergenceWarning
 
-from .._validation import outside
 from ._lanczos import Apply
 
 # Where X is too large for the cache, a product with 16 vectors takes as long as 4 products with one vector. But what a basis
@@ -91,7 +90,7 @@ def _search(
             f"the eigenvectors have residuals of {residuals[:k].max():.2g} after {RESTARTS} restarts, above {tol:.2g}; they "
             "are used as they are",
             ConvergenceWarning,
-            stacklevel=outside(),
+            stacklevel=2,
         )
     following = float(values[k] + residuals[k]) if k < values.size else None
     return values[:k], krylov.rotated(rotation[:, :k]), following

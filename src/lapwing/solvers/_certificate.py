@@ -8,10 +8,10 @@ from math import asin, inf, pi, sqrt
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 # The largest residual and error of the constraint with which a certificate holds, by the precision of X.
 TOLERANCES = {"float64": 1e-6, "float32": 1e-3}
-COLUMNS = 8  # this many directions are checked together, to need less memory than the solvers
 POWER_STEPS = 6  # steps of the power method, whose estimate of a norm is then right to a few per cent
 
 
@@ -101,58 +101,54 @@ class Certificate:
         return f"<p><strong>{verdict}</strong>: {self}</p>"
 
 
-def certify(solution: Any, tolerance: float = TOLERANCES["float64"]) -> Certificate:
+def certify(solution: Any, dtype: Any = np.float64) -> Certificate:
     r"""Check eigenpairs, whichever solver found them: a :class:`~lapwing.solvers.Solution` says what was to be solved.
 
-    The bound of the angle: let :math:`R = C Z - Z \Theta`, where C is the matrix A in coordinates in which B is the identity,
-    and Z are the directions in these coordinates. Suppose that the eigenvalues that are left out exceed those of
-    :math:`\Theta` by :math:`\delta` or more. Then the sine of the angle is at most :math:`\|R\| / (\delta \sigma)`, where
-    :math:`\sigma` is the smallest singular value of Z [1]_. The next eigenvalue may itself be wrong by as much as the residual.
+    The bound of the angle: let :math:`R = C Z - Z \Theta`, where C is the matrix A in coordinates in which B is the identity, and
+    Z are the directions in these coordinates. Suppose that the eigenvalues that are left out exceed those of :math:`\Theta` by
+    :math:`\delta` or more. Then the sine of the angle is at most :math:`\|R\| / (\delta \sigma)`, where :math:`\sigma` is the
+    smallest singular value of Z [1]_. The next eigenvalue may itself be wrong by as much as the residual.
 
     References
     ----------
     .. [1] C. Davis and W. M. Kahan, "The rotation of eigenvectors by a perturbation. III", SIAM Journal on Numerical Analysis 7,
        1970. https://doi.org/10.1137/0707001
     """
-    s, V, k = solution, solution.vectors, solution.values.size
-    A, B, T, known = s.A, s.B, s.T, s.B is None or s.T is not None
-
-    def left(U: np.ndarray) -> np.ndarray:
-        product = np.asarray(A @ U.astype(A.dtype, copy=False), dtype=np.float64)
-        return product - s.shift * (B @ U) if s.shift else product
-
-    # The columns of T are orthogonal, and their lengths are 1 over the roots of the eigenvalues of B + rho I.
-    roots = np.ones((1, 1)) if T is None else 1 / np.sqrt(np.asarray((T * T).sum(axis=0)).reshape(-1, 1))
-    if T is None:
-        size = estimate_norm(left, len(V))
+    s, V = solution, solution.vectors.astype(np.float64, copy=False)
+    mu, T, known = s.values - s.shift, s.T, s.B is None or s.T is not None
+    BV = V if s.B is None else s.B @ V
+    right = BV + s.rho * V
+    AV = s.A @ V.astype(s.A.dtype if s.A.dtype == np.float32 else np.float64, copy=False)
+    residuals = np.asarray(AV, dtype=np.float64) - s.shift * BV - right * mu
+    white = T.T @ residuals if T is not None else residuals if known else residuals / sqrt(s.rho)
+    errors, unseen = [V.T @ right - np.eye(mu.size)], 0.0
+    if s.deflated is not None:
+        white = white - s.deflated @ (s.deflated.T @ white)
+        errors.append(s.deflated.T @ (right if T is None else T.T @ right))
+    if T is not None and T.shape[1] < T.shape[0]:  # what the constraint does not see must not be there
+        unseen = float(np.linalg.norm(V - T @ (T.T @ right)) / (np.linalg.norm(V) or 1.0))
+    # The columns of T are orthogonal, and their lengths are 1 over the roots of the eigenvalues of B + rho.
+    roots = np.ones(1) if T is None else 1 / np.sqrt(np.asarray((T * T).sum(axis=0)).ravel())
+    largest = roots.max() ** 2 if known else estimate_norm(lambda U: s.B @ U + s.rho * U, len(V))
+    if isinstance(s.A, np.ndarray):
+        size = float(np.linalg.norm(s.A - s.shift * s.B if s.shift else s.A))
+    elif sparse.issparse(s.A) and not s.shift:
+        size = float(
+            abs(s.A.copy()).sum(axis=1).max()
+        )  # of a copy, since SciPy sorts the entries of what it takes abs of
     else:
-        size = estimate_norm(lambda U: roots * (T.T @ left(T @ (roots * U))), T.shape[1])
-    largest = roots.max() ** 2 if known else estimate_norm(lambda U: B @ U + s.rho * U, len(V))
-    shares, residuals, errors, unseen = (np.zeros(k) for _ in range(4))
-    for columns in (slice(start, start + COLUMNS) for start in range(0, k, COLUMNS)):
-        U, mu = V[:, columns].astype(np.float64, copy=False), s.values[columns] - s.shift
-        right = (U if B is None else B @ U) + s.rho * U
-        # In the norm of the inverse of B + rho I, on its range; for an operator it is an upper bound.
-        white = left(U) - right * mu
-        white = T.T @ white if T is not None else white if known else white / sqrt(s.rho)
-        products = [V.T @ right - np.eye(k)[:, columns]]
-        if s.deflated is not None:
-            white -= s.deflated @ (s.deflated.T @ white)
-            products.append(s.deflated.T @ (right if T is None else T.T @ right))
-        if T is not None and T.shape[1] < T.shape[0]:  # what the constraint does not see must not be there
-            unseen[columns] = np.linalg.norm(U - T @ (T.T @ right), axis=0)
-        scale = (max(size, s.scale) + np.abs(mu) * largest) * np.linalg.norm(U, axis=0)
-        weighted = white * (roots if known else sqrt(s.rho)) / np.where(scale > 0, scale, 1.0)
-        shares[columns], errors[columns] = (np.linalg.norm(M, axis=0) for M in (weighted, np.vstack(products)))
-        residuals[columns] = [_length(column) for column in white.T]
-    error = max(float(np.linalg.norm(errors)), float(np.linalg.norm(unseen) / (np.linalg.norm(V) or 1.0)))
+        size = s.scale or estimate_norm(lambda U: s.A @ U - s.shift * (U if s.B is None else s.B @ U), len(V))
+    scale = (size + np.abs(mu) * largest) * np.linalg.norm(V, axis=0)
+    shares = np.linalg.norm(white * (roots[:, None] if known else sqrt(s.rho)), axis=0) / np.where(
+        scale > 0, scale, 1.0
+    )
+    error, residual = max(float(np.linalg.norm(np.vstack(errors))), unseen), float(np.linalg.norm(white))
     gap, angle = None if s.following is None else max(float(s.following - s.values[-1]), 0.0), None
     if gap is not None:
-        residual = _length(residuals)
         apart = (gap - residual) * sqrt(max(1 - error, 0.0))
         angle = asin(min(1.0, residual / apart)) if apart > 0 else pi / 2
     condition = float((roots.max() / roots.min()) ** 2) if known else None
-    return Certificate(float(shares.max()), error, s.rank, condition, gap, angle, tolerance=tolerance)
+    return Certificate(float(shares.max()), error, s.rank, condition, gap, angle, TOLERANCES[np.dtype(dtype).name])
 
 
 def estimate_norm(apply: Callable[[np.ndarray], np.ndarray], n: int) -> float:
@@ -162,15 +158,9 @@ def estimate_norm(apply: Callable[[np.ndarray], np.ndarray], n: int) -> float:
     """
     v, found = np.random.RandomState(0).standard_normal((n, 1)), 0.0
     for _ in range(POWER_STEPS):
-        before = _length(v)
+        before = float(np.linalg.norm(v))
         if not before:
             break
         v = apply(v / before)
-        found = max(found, _length(v))
+        found = max(found, float(np.linalg.norm(v)))
     return found
-
-
-def _length(M: np.ndarray) -> float:
-    """The Frobenius norm, also where squares leave the range of floating point."""
-    largest = np.abs(M).max(initial=0.0) or 1.0
-    return float(largest * np.linalg.norm(M / largest))

@@ -40,7 +40,7 @@ def seeded_eigsh(
     start = np.random.RandomState(0).standard_normal(A.shape[0]) if start is None else start
     A = A if SEED else _refusing_to_go_on(A)
     try:
-        with single_blas_thread():
+        with threadpool_limits(limits=1, user_api="blas"):  # see single_blas_thread
             return eigsh(A, k=k, which=which, v0=start, **SEED, **options)
     except ArpackError as error:
         raise LanczosError(f"Lanczos found no {k} eigenvectors of {A.shape[0]} rows: {error}") from error
@@ -97,21 +97,18 @@ def krylov(
     apply: Apply, start: np.ndarray, deflated: np.ndarray, k: int, restarts: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest k eigenpairs, descending, orthogonal to ``deflated``. A repeated eigenvalue may occur only once."""
-
-    def project(v: np.ndarray) -> np.ndarray:
-        return v - deflated @ (deflated.T @ v)
-
-    def matvec(v: np.ndarray) -> np.ndarray:
-        return project(apply(np.ravel(v)))  # the start is projected, and so is every vector that follows from it
-
+    # The start is projected, and so is every vector that follows from it.
     n = start.size
     values, vectors = seeded_eigsh(
-        LinearOperator((n, n), matvec=matvec, dtype=np.float64),
+        LinearOperator(
+            (n, n), matvec=lambda v: (w := apply(np.ravel(v))) - deflated @ (deflated.T @ w), dtype=np.float64
+        ),
         k,
-        start=project(start),
+        start=start - deflated @ (deflated.T @ start),
         ncv=min(n, max(3 * k + 1, 20)),
         tol=tol,
         maxiter=restarts,
     )
     # Rounding brings back some of what is deflated where its eigenvalues are huge.
-    return values[::-1], project(vectors[:, ::-1])
+    vectors = vectors[:, ::-1]
+    return values[::-1], vectors - deflated @ (deflated.T @ vectors)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, splu
+from scipy.sparse.linalg import splu
 
 from ._block import block_largest
 from ._lanczos import Apply, LanczosError, largest
@@ -34,16 +34,13 @@ class Standard:
     """
 
     def __init__(self, M: Any, deflated: np.ndarray, bound: float | None = None, tol: float | None = None):
-        self.M, self._bound = M, bound
-        self.deflated = deflated.astype(precision(M), copy=False)
+        single = not sparse.issparse(M) and M.dtype == np.float32
+        self.M, self.deflated = M, deflated.astype(np.float32 if single else np.float64, copy=False)
         self.tol = RESIDUALS[self.deflated.dtype.name] if tol is None else tol
-
-    @cached_property
-    def bound(self) -> float:
-        if self._bound is not None:
-            return float(self._bound)
         # Abs of a copy, since SciPy sorts the entries of what it takes abs of.
-        return float(abs(self.M.copy()).sum(axis=1).max())
+        self.bound = bound = float(abs(M.copy()).sum(axis=1).max() if bound is None else bound)
+        # Products with ``bound I - M``, whose largest eigenvalues are the smallest of M.
+        self.flipped: Apply = lambda V: bound * V - M @ V
 
     @cached_property
     def invariant(self) -> bool:
@@ -51,32 +48,16 @@ class Standard:
 
         Then it maps what is orthogonal to it likewise.
         """
-        D, n = self.deflated, len(self.deflated)
+        D: Any = self.deflated
+        n = len(D)
         image = self.M @ D
         other = self.M @ (np.random.RandomState(0).standard_normal(n) / np.sqrt(n)).astype(D.dtype)
         scale = max(abs(self.bound), float(np.linalg.norm(other)))
         return bool(np.linalg.norm(image - D @ (D.T @ image)) <= RESIDUALS[D.dtype.name] * scale)
 
-    @cached_property
-    def flipped(self) -> Apply:
-        """Products with ``bound I - M``, whose largest eigenvalues are the smallest of M."""
-        bound, M = self.bound, self.M
-        if sparse.issparse(M):
-            return sparse.csr_array(bound * sparse.eye_array(M.shape[0]) - M).__matmul__
-        return lambda V: bound * V - M @ V
-
     def after_deflation(self, apply: Apply) -> Apply:
-        D = self.deflated
+        D: Any = self.deflated
         return lambda V: apply(V - D @ (D.T @ V))
-
-
-def is_operator(M: Any) -> bool:
-    return not (isinstance(M, np.ndarray) or sparse.issparse(M))
-
-
-def precision(M: Any) -> np.dtype:
-    """The precision of products: single where an operator says so, and double for matrices."""
-    return np.dtype(np.float32 if is_operator(M) and M.dtype == np.float32 else np.float64)
 
 
 def whole(M: Any) -> np.ndarray:
@@ -84,10 +65,10 @@ def whole(M: Any) -> np.ndarray:
 
     An operator is multiplied by a few columns at a time, since all at once would take as much memory as X.
     """
-    if not is_operator(M):
+    if isinstance(M, np.ndarray) or sparse.issparse(M):
         return M.toarray() if sparse.issparse(M) else M
     n = M.shape[0]
-    columns = np.split(np.eye(n, dtype=precision(M)), range(COLUMNS, n, COLUMNS), axis=1)
+    columns = np.split(np.eye(n, dtype=M.dtype), range(COLUMNS, n, COLUMNS), axis=1)
     found = np.hstack([M @ V for V in columns]).astype(np.float64)
     return (found + found.T) / 2
 
@@ -118,28 +99,13 @@ def lanczos(problem: Standard, k: int, restarts: int) -> Pairs:
     return Pairs(problem.bound - values, vectors, problem.bound - following)
 
 
-def _factors(M: sparse.csc_array) -> Any:
-    """The factors of a sparse, symmetric, positive definite matrix."""
-    return splu(M, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-
-
-def inverse(M: Any) -> LinearOperator:
-    """The inverse of a sparse, symmetric, positive definite matrix, as an operator. No dense matrix is formed."""
-    factor = _factors(sparse.csc_array(M))
-
-    def solved(V: np.ndarray) -> np.ndarray:
-        return factor.solve(np.asarray(V, dtype=np.float64))
-
-    return LinearOperator(M.shape, matvec=solved, rmatvec=solved, matmat=solved, rmatmat=solved, dtype=np.float64)
-
-
 def shift_invert(problem: Standard, k: int, restarts: int) -> Pairs:
     """Lanczos on the inverse of a sparse, semidefinite matrix, by its factors."""
     M = problem.M
     shift = float(SHIFT * M.diagonal().mean())
     shifted = sparse.csc_array(M + shift * sparse.eye_array(M.shape[0]))
     try:
-        factor = _factors(shifted)
+        factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError as error:  # SuperLU says that the matrix is singular
         raise LanczosError(f"the matrix of {M.shape[0]} rows has no factors to invert it by: {error}") from error
     # The inverse is huge along the constant, so what rounding leaves of the constant must be removed from each product.

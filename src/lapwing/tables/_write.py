@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from .._replacing import replacing
+from .._files import replacing
 from ._arrow import arrow
 from ._table import Table, known, listed
 

@@ -1,0 +1,21 @@
+"""What all modules that compute with arrays share: the blocks in which they go, and rows evenly spaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any  # a dense ndarray or a SciPy sparse array
+BLOCK_BYTES = 1 << 23  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
+
+
+def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
+    """Slices over rows such that one block in float64 takes about ``BLOCK_BYTES``."""
+    step = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def spread_rows(n: int, most: int) -> np.ndarray:
+    """At most so many row numbers, evenly spaced."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)

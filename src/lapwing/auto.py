@@ -1,0 +1,344 @@
+"""Everything that "auto" stands for. The numbers and the rules are measured (docs/defaults.md), and stand nowhere else."""
+
+from __future__ import annotations
+
+import warnings
+from math import ceil
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from ._public import public
+from ._validation import caller_stacklevel, check_choice, check_count
+from .maps import Centre, Keep
+
+# For sparse X that is too large to be decomposed whole (measured on 20 Newsgroups):
+LARGE_RIDGE = 30.0  # ridge="auto", in units of the constraint's mean eigenvalue
+LARGE_DIRECTIONS = 100  # directions that pca="auto" keeps at least, for methods without a ridge
+# scaling="auto" is "constraint" where two things hold: the DOMINANT leading directions hold more than DOMINANT_SHARE of the
+# variance, and 98 % of the variance takes more than MANY_DIRECTIONS.
+DOMINANT, DOMINANT_SHARE, MANY_DIRECTIONS = 3, 0.58, 40
+SPREAD_DIRECTIONS = 50  # spread = effective rank / 50, at most 1
+LITTLE_SPREAD = 0.25  # with class graphs, scaling="auto" is "objective" where the spread is below this
+SMALL_CLASSES = 10  # where classes have fewer samples than this on average, all directions are kept
+# gamma="auto" in units of "scale". LABEL_WIDTH is for graphs in which both labels and neighbours attract, and for X that is
+# too large to see how its variance is spread. PLAIN_WIDTH is for graphs in which no labels attract.
+LABEL_WIDTH, PLAIN_WIDTH = 0.25, 0.5
+UNITS_RATIO = 10.0  # columns count as in one unit where the largest deviation is at most this many times the median
+# Deviations of at least 10 columns count as falling where their rank correlation with the place of the column is below -0.9.
+FALLING_COLUMNS, FALLING_CORRELATION = 10, -0.9
+LEAST_OBJECTIVE = (
+    1e-6  # with scaling="objective", a smaller objective counts as this; classes that become points have such
+)
+KERNELS_WITH_UNITS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid")
+CHOICES = {
+    "constraint": ("matrix", "orthogonal", "trace-ratio"),
+    "normalize": ("auto", None, "degree", "trace"),
+    "scaling": ("auto", "constraint", "objective", "unit"),
+    "center": ("auto", "mean", "degree", False),
+    "standardize": ("auto", True, False),
+}
+
+
+class UnitsWarning(UserWarning):
+    """Says that the columns of X seem to be in different units, and were divided by their standard deviations.
+
+    Give ``standardize=True`` or ``standardize=False`` where you have decided; then there is no warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sklearn.datasets import load_wine
+    >>> from lapwing import LPP, UnitsWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", UnitsWarning)
+    ...     model = LPP(2, standardize=True).fit(load_wine().data)
+    """
+
+
+class Rules(NamedTuple):
+    """The numbers in which methods differ.
+
+    Attributes
+    ----------
+    energy : float
+        The share of the variance that ``pca="auto"`` keeps.
+    small_energy : float
+        The same for small classes, where labels alone say what attracts.
+    neighbor_energy : float or None
+        The same where no labels attract. None uses ``energy`` there too.
+    directions : float
+        ``pca="auto"`` keeps at least this many directions per component.
+    ridge : float
+        ``ridge="auto"`` where X can be decomposed whole and no labels attract.
+    label_ridge : float or None
+        ``ridge="auto"`` where labels alone say what attracts. None chooses it by the spread of the variance.
+    sum_ridge : float
+        ``ridge="auto"`` where labels and neighbours say what attracts.
+    of_kernel : bool
+        Whether the features are those of a kernel. Without a kernel, a graph of classes is treated as in discriminant
+        analysis: the units of the columns do not matter, and directions have the same variance within classes. With a kernel
+        neither holds. Where neighbours attract as well, directions are truncated beside the ridge. There are as many features
+        as samples or landmarks, and the ridge shall not depend on that number, so it is in units of the trace per sample.
+    """
+
+    energy: float = 0.9
+    small_energy: float = 1.0
+    neighbor_energy: float | None = None
+    directions: float = 1.25
+    ridge: float = 0.0
+    label_ridge: float | None = None
+    sum_ridge: float = 0.3
+    of_kernel: bool = False
+
+
+class GraphFacts(NamedTuple):
+    """``graph=`` and ``penalty=``, resolved, and what the rules ask about them, found once."""
+
+    graph: Any
+    penalty: Any
+    equal_say: bool  # whether the graphs that attract are scaled to the same total degree, as ``normalize=`` asks for
+    labels_attract: bool  # whether one of the graphs that attract reads labels
+    labels_alone: bool  # whether all graphs that attract read labels
+    of_classes: bool  # whether they read only labels, so that all samples of a class are alike to them
+    repels: bool  # whether a part of ``graph`` repels
+    only_attracts: bool  # whether no part repels, and there is no penalty
+    is_euclidean: bool  # whether all neighbours are searched by Euclidean distances
+    is_sampled: bool  # whether ``graph`` searches for the neighbours of a sample of the rows
+    requests: list  # all that the graphs ask of ``data.nearest``
+    beside: list  # the places of columns of X that graphs read and maps do not
+
+
+def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: bool) -> GraphFacts:
+    """Look at the graphs of n samples. ``normalize="auto"`` changes sums that a user writes, and not a method's own sum."""
+    signed = graph.signed()
+    pull = [leaf for coefficient, leaf in signed if coefficient > 0]
+    reading = [bool(leaf.reads_labels) for leaf in pull]
+    own = graph.requests()
+    requests = own if penalty is None else own + penalty.requests()
+    alone, repels = bool(reading) and all(reading), any(coefficient < 0 for coefficient, _ in signed)
+    is_sum = sum(not leaf.counts_pairs for leaf in pull) > 1
+    return GraphFacts(
+        graph,
+        penalty,
+        equal_say=normalize == "degree" or (normalize == "auto" and is_written and is_sum),
+        labels_attract=any(reading),
+        labels_alone=alone,
+        of_classes=alone and not any(leaf.reads_features or leaf.reads_targets for leaf in pull),
+        repels=repels,
+        only_attracts=penalty is None and not repels,
+        is_euclidean=all(r.metric in ("euclidean", "l2", "sqeuclidean") for r in requests),
+        is_sampled=any(r.queries is not None and r.queries < n for r in own),
+        requests=requests,
+        beside=[*graph.beside_columns, *(() if penalty is None else penalty.beside_columns)],
+    )
+
+
+class Settings(NamedTuple):
+    """What a fit uses: ``n_components=``, ``pca=`` and ``ridge=``, decided; kept as ``settings_``."""
+
+    n_components: int | None  # None is all there are
+    keep: Keep
+    # In units of the constraint's mean eigenvalue; None is chosen by the spread of the constraint, once that is known.
+    ridge: float | None
+    equal_say: bool
+
+
+def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
+    """``n_components=``, ``ridge=`` and ``pca=`` on these rows."""
+    given, rules = check_options(estimator), estimator._rules
+    k, pca, constraint = given.get("n_components"), given.get("pca"), given.get("constraint", "matrix")
+    share = isinstance(k, Real) and not isinstance(k, Integral)
+    # Maps without pca= have other words for n_components=, and ask for them themselves.
+    count = _told_apart(graphs, data) if isinstance(k, str) and "pca" in given else k
+    count = int(count) if isinstance(count, Integral) else None
+    principal, large = constraint == "trace-ratio", data.is_large and not rules.of_kernel
+    # Whether a ridge can take the place of truncation.
+    has_ridge = "ridge" in given and constraint == "matrix"
+    instead = has_ridge and given.get("normalize") != "trace" and graphs.penalty is None
+    by_default = isinstance(given.get("ridge", 0.0), str)
+    ridge: float | None
+    if not by_default or constraint != "matrix":
+        ridge = 0.0 if by_default else float(given.get("ridge", 0.0))
+    elif large:
+        ridge = LARGE_RIDGE if instead and isinstance(pca, str | None) else 0.0
+    elif not (isinstance(pca, str) and graphs.labels_attract and graphs.only_attracts):
+        ridge = rules.ridge
+    else:
+        ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
+    if not isinstance(pca, str):
+        if pca is None and "pca" in given and large and not instead:
+            raise ValueError(
+                f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
+                "directions, such as pca=300"
+            )
+        return Settings(count, Keep(pca, count or 1, principal=principal), ridge, graphs.equal_say)
+    if (ridge is None or ridge > 0) and not (rules.of_kernel and by_default and not graphs.labels_alone):
+        kept: Any = None
+    elif large:
+        kept = None if instead else max(LARGE_DIRECTIONS, 2 * (count or 1))
+    else:
+        # The fewer directions orthogonal ones are taken from, the better, until the method becomes PCA.
+        kept, few = 0.0 if constraint == "orthogonal" else rules.energy, rules.small_energy
+        if rules.neighbor_energy is not None and not graphs.labels_attract:
+            kept = rules.neighbor_energy
+        if k is None or share:  # where all components are asked for, most of the variance is kept
+            kept, few = max(kept, 0.9), 1.0
+        kept = few if graphs.labels_alone and data.class_sizes.mean() < SMALL_CLASSES else kept
+    least = ceil(rules.directions * (count or 1))
+    return Settings(count, Keep(kept, count or 1, least, principal), ridge, graphs.equal_say)
+
+
+def check_options(estimator: Any) -> dict[str, Any]:
+    """The parameters of an estimator by name. Raise where one is wrong for any X."""
+    given = estimator.get_params(deep=False)
+    for name, choices in {**CHOICES, **estimator._choices}.items():
+        value = given.get(name, choices[0])
+        if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+            check_choice(name, value, choices)  # raises
+    k, pca, ridge = given.get("n_components"), given.get("pca"), given.get("ridge", 0.0)
+    if "pca" in given and isinstance(k, Real) and not isinstance(k, Integral):
+        if not 0 < float(k) < 1:
+            raise ValueError(f"n_components={k!r} must be a whole number, 1 or more, or a share between 0 and 1")
+    elif "pca" in given and not (
+        k is None or (isinstance(k, str) and k == "auto") or (isinstance(k, Integral) and int(k) > 1)
+    ):
+        check_count("n_components", k)
+    whole = isinstance(pca, Integral) and not isinstance(pca, bool) and int(pca) >= 1
+    part = isinstance(pca, Real) and not isinstance(pca, Integral) and 0 < float(pca) <= 1
+    if not (pca is None or whole or part or (isinstance(pca, str) and pca == "auto")):
+        raise ValueError(
+            f'pca={pca!r} must be "auto", None (the whole rank), a number of directions, or an energy in (0, 1]'
+        )
+    number = isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= float(ridge) < np.inf
+    if not number and not (isinstance(ridge, str) and ridge == "auto"):
+        raise ValueError(f'ridge={ridge!r} must be "auto" or a finite number, 0 or more')
+    if given.get("constraint") in ("orthogonal", "trace-ratio") and number and ridge != 0:
+        raise ValueError(
+            f'ridge={ridge!r} is added to the matrix of the constraint, and constraint="{given["constraint"]}" has none; use '
+            'ridge="auto" or 0, and pca= to leave directions out'
+        )
+    return given
+
+
+def _told_apart(graphs: GraphFacts, data: Any) -> int:
+    """``n_components="auto"``: the number of classes minus one, which is how many directions a graph of classes determines."""
+    if not graphs.of_classes:
+        raise ValueError(
+            f'n_components="auto" is the number of classes minus one where classes alone say what attracts, and '
+            f'graph={graphs.graph!r} is something else; give a number of components, or graph="supervised"'
+        )
+    return max(1, data.class_sizes.size - 1)
+
+
+def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np.ndarray | None:
+    """``standardize=``: what columns are divided by, 1 for constant ones; None where columns stay as they are.
+
+    ``"auto"`` leaves columns as they are where a graph does not measure Euclidean distances, since angles and given
+    distances have no units, and where the kernel has none. It leaves alone columns whose deviations fall from first to last,
+    as those of a PCA: they share one unit, and their deviations say what matters. It divides them where their deviations
+    differ much, and where a graph of classes with a ridge makes the problem invariant to units except for that ridge.
+    """
+    standardize, kernel = getattr(estimator, "standardize", False), getattr(estimator, "kernel", "linear")
+    if standardize is False or not data.has_features:
+        return None
+    has_units = graphs.is_euclidean and isinstance(kernel, str) and kernel in KERNELS_WITH_UNITS
+    if standardize == "auto" and not has_units:
+        return None
+    always, rules = standardize is True, estimator._rules
+    regular = chosen.ridge is None or chosen.ridge > 0
+    if isinstance(getattr(estimator, "ridge", 0.0), str) and getattr(estimator, "constraint", "matrix") == "matrix":
+        regular = isinstance(getattr(estimator, "pca", None), str) and graphs.labels_attract and graphs.only_attracts
+    invariant = not rules.of_kernel and graphs.of_classes and regular
+    s = data.deviations(few=not (always or invariant))
+    filled = data.filled if data.filled is not None else np.ones(s.size, dtype=bool)
+    varying = s[s > 0]
+    if not varying.size:
+        return None
+    falling = (
+        varying.size >= FALLING_COLUMNS and spearmanr(varying, np.arange(varying.size)).statistic < FALLING_CORRELATION
+    )
+    if not always and falling:
+        return None
+    if not (always or (invariant and filled.all())):
+        ratio = float(s[filled].max(initial=0.0) / np.median(varying))
+        if ratio <= UNITS_RATIO:
+            return None
+        warnings.warn(
+            f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the median "
+            "one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and standardize=True "
+            "divides without this warning",
+            UnitsWarning,
+            stacklevel=caller_stacklevel(),
+        )
+        s = data.deviations()
+    return np.where(s > 0, s, 1.0)
+
+
+def centre(center: Any, problem: Any) -> Centre:
+    """``center=``: what is subtracted. Where the constraint is a diagonal matrix, it is the mean weighted by the degrees."""
+    degrees = problem.degrees
+    if center == "degree" and degrees is None:
+        raise ValueError(
+            'center="degree" needs a constraint of degrees; orthogonal directions and penalty= have none: use "mean"'
+        )
+    weighted = center in ("auto", "degree") and degrees is not None and np.ptp(degrees) > 0
+    return Centre(degrees if weighted else None, center is False, degrees is not None)
+
+
+def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any) -> Any:
+    """``scaling=``: what directions of unit constraint are divided by.
+
+    Where classes alone attract and few directions hold the variance, directions get the length that discriminant analysis
+    gives them. In some data, a few directions hold most of the variance and many directions the rest, as light does in
+    pictures of faces. There neighbours differ along the few directions, which would outweigh all others if every direction
+    had unit length.
+    """
+    V, (A, B), scaling = found.vectors, forms, getattr(estimator, "scaling", "constraint")
+    if B is None or getattr(estimator, "constraint", "matrix") != "matrix":
+        return 1.0  # the directions are orthonormal
+    if scaling == "auto":
+        by_classes = graphs.of_classes and graphs.only_attracts and not estimator._rules.of_kernel
+        scaling = "objective" if by_classes and isinstance(B, np.ndarray) and spread(B) < LITTLE_SPREAD else "unit"
+        if spectrum is not None and not graphs.labels_attract:
+            values, total = spectrum
+            many = 1 + int(np.searchsorted(np.cumsum(values), 0.98 * total)) > MANY_DIRECTIONS
+            scaling = "constraint" if many and values[:DOMINANT].sum() / total > DOMINANT_SHARE else scaling
+    if scaling == "constraint":
+        return 1.0
+    if scaling == "unit":
+        return np.linalg.norm(V, axis=0)
+    if graphs.repels:
+        raise ValueError(
+            f'scaling="objective" takes the length of a direction from what attracts, and graph={graphs.graph!r} repels as '
+            'well; use scaling="unit" or "constraint"'
+        )
+    # Vᵀ(B + ridge)V = I, so that 1 - VᵀBV is the part of the ridge.
+    a, b = (np.sum(V * (M @ V), axis=0) for M in (A, B))
+    return np.sqrt(np.maximum(a + 1 - b, LEAST_OBJECTIVE))
+
+
+def spread(B: np.ndarray) -> float:
+    """How spread the variance of a form is: near 0 where few directions hold it all, 1 where 50 hold it equally.
+
+    (tr B)² / ‖B‖² is how many directions of equal variance would have this trace and norm.
+    """
+    return float(min(1.0, np.trace(B) ** 2 / np.vdot(B, B) / SPREAD_DIRECTIONS)) if B.any() else 1.0
+
+
+def width_share(graphs: GraphFacts, data: Any) -> float:
+    """``gamma="auto"`` as a share of "scale". Where labels alone attract, it is the spread of the variance of X.
+
+    It is at least 1/√p for p columns that vary, since the variance of few columns cannot be spread. In the plane, for
+    example, the arms of a spiral are as near to each other as the rows of one arm.
+    """
+    if not graphs.labels_alone or not data.has_features or data.is_large:
+        return LABEL_WIDTH if graphs.labels_attract else PLAIN_WIDTH
+    variances = data.deviations() ** 2
+    varying = np.count_nonzero(variances > np.finfo(np.float64).eps * variances.max())
+    return max(spread(data.gram(data.mean())), 1 / np.sqrt(varying)) if varying else 1.0
+
+
+public(__name__.partition(".")[0], ["UnitsWarning"], globals())

@@ -1,0 +1,732 @@
+"""Rows, labels and sample weights: the only form of X on the spine.
+
+Every other kind of rows is a Data with the same verbs: sparse rows and kernel matrices (here), sums over rows (summary.py),
+tensors (device.py), rows in blocks (blocks.py). A row may stand for several samples (``weights``). That one idea carries
+sample weights, blocks, clusters and partial_fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
+from math import ceil
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from ._arrays import BLOCK_BYTES, Array, row_blocks
+from ._labels import class_codes
+from ._validation import reword_text_error
+from .neighbors import Edges, Request, bound, find
+from .operators import Structured
+from .search import LEAST_PAIRS as TILED_PAIRS
+from .search import by_tiles, is_worth_tiles
+
+EPS = float(np.finfo(np.float64).eps)
+FLOATS = [np.float64, np.float32]
+LARGE_SIDE = 4000  # sparse rows with more rows and more columns than this are never multiplied out
+GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
+FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
+QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
+ALL = slice(None)
+KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
+
+
+def validated(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
+) -> Data:
+    """X as a Data. This is the one place that asks what X is."""
+    kind = KINDS.get(type(X).__module__.partition(".")[0])
+    if kind:
+        return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting)
+    if isinstance(X, str | PathLike):
+        raise TypeError(f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X")
+    given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
+    if not estimator._takes_sparse:
+        del options["accept_sparse"]
+    try:
+        if fitting:  # names and the number of features are stored when the fit is done
+            X = check_array(X, input_name="X", estimator=estimator, **options)
+        else:
+            X = validate_data(estimator, X, reset=False, **options)
+    except ValueError as error:
+        reword_text_error(error)
+        raise
+    kept = None
+    if sample_weight is not None:
+        X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
+    data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
+    data.given, data.kept = given, kept
+    return data
+
+
+def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:
+    """The rows whose weight is not 0, their labels, their weights and, where some rows are left out, their numbers."""
+    n = X.shape[0]
+    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} samples; pass one weight per sample")
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has {int((weights < 0).sum())} negative weights; a weight says how many samples a row stands for"
+        )
+    there = np.flatnonzero(weights)
+    if not there.size:
+        raise ValueError(
+            "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
+        )
+    if there.size < least:
+        raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
+    if there.size == n:
+        return X, y, weights, None
+    if y is not None:
+        y = column_or_1d(y)
+        y = y[there] if y.size == n else y
+    return X[there], y, weights[there], there
+
+
+def canonical(X: Array) -> Array:
+    """Sparse X as a CSR array with each entry stored once and, where they fit, indices of 32 bits; dense X as it is."""
+    if not sparse.issparse(X):
+        return X
+    rows = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
+    if rows.indices.dtype != np.int32 and max(rows.nnz, rows.shape[1]) < 2**31:
+        rows = sparse.csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+class Data:
+    """Dense rows in memory.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The rows, in float64 or float32. Sums over them are in float64.
+    y : array-like of shape (n,), default=None
+        Their labels, -1 where unknown.
+    weights : ndarray of shape (n,), default=None
+        How many samples each row stands for; None is one.
+    source : Data, default=None
+        The same rows with the features that they were given with, which graphs may still read.
+    """
+
+    has_features = True  # whether X has columns that can be searched, divided and projected
+    is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
+    kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
+    filled: Any = None  # which columns are not mostly zeros; None is all of them
+    is_divided = False  # whether columns were divided by their deviations
+    given: Any = None  # X as the user passed it
+    undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
+    beside: Any = None  # the places of columns that graphs read and maps do not
+    names: Any = None  # the names of the rows, where a column holds them; otherwise the index of a data frame does
+    image_shape: tuple[int, ...] = ()  # the shape of a sample, where a row is an image or a tensor
+
+    def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None, source: Data | None = None):
+        self.X, self.y, self.weights = X, y, weights
+        self.n, self.d = X.shape
+        self.dtype, self.is_wide = X.dtype, X.shape[0] < X.shape[1]
+        self.n_columns = self.d  # of X as it was passed
+        self.size = self.n if weights is None else float(weights.sum())  # how many samples the rows stand for
+        self._step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))  # rows that are computed with at a time
+        self._mean: np.ndarray | None = None
+        self._deviations: np.ndarray | None = None
+        self._gram: np.ndarray | None = None
+        self._found: dict[tuple, tuple[Any, Edges]] = {}
+        # Other rows that graphs are built on, by the id of what makes them.
+        self.views: dict[int, tuple[Any, Data]] = {}
+        if source is not None:
+            self.given, self.names, self.views, self.beside = source.given, source.names, source.views, source.beside
+            self.undivided = source.X if source.undivided is None else source.undivided
+
+    # ---- sums over the rows
+
+    def total(self, values: np.ndarray) -> float:
+        """The sum of values over the samples."""
+        return float(values.sum() if self.weights is None else values @ self.weights)
+
+    def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
+        """Some rows and columns less ``about``, as a dense array in float64."""
+        return np.subtract(self.X[rows, columns], about[columns], dtype=np.float64)
+
+    def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
+        """The mean of the samples, weighed by ``degrees`` where these are given.
+
+        Rows are summed about the first one, since sums about 0 lose half the digits of rows that are far from it. So a
+        constant column has exactly its constant as mean.
+        """
+        if degrees is None and self._mean is not None:
+            return self._mean
+        w = self.weights if degrees is None else degrees if self.weights is None else degrees * self.weights
+        pilot, total = self.X[0].astype(np.float64), np.zeros(self.d)
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            block = self._part(rows, ALL, pilot)
+            # ``sum`` starts no BLAS threads. These would go on spinning, and slow down a search that follows.
+            total += block.sum(axis=0) if w is None else w[rows] @ block
+        mean = pilot + total / (self.n if w is None else w.sum())
+        if degrees is None:
+            self._mean = mean
+        return mean
+
+    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+        """The sum of squares of each column about a point, each sample weighed by its degree."""
+        w, found = degrees if self.weights is None else degrees * self.weights, np.zeros(self.d)
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            found += w[rows] @ np.square(self._part(rows, ALL, about))
+        return found
+
+    def deviations(self, few: bool = False) -> np.ndarray:
+        """The standard deviations of the columns, exactly 0 for constant ones. ``few`` evenly spaced rows show enough of many."""
+        if few and self.n > FEW_ROWS and self.weights is None:
+            return Data(self.X[:: ceil(self.n / FEW_ROWS)]).deviations()
+        if self._deviations is None:
+            mean, squares = self.mean(), np.zeros(self.d)
+            for start in range(0, self.n, self._step):
+                rows = slice(start, start + self._step)
+                block = np.square(self._part(rows, ALL, mean))
+                squares += block.sum(axis=0) if self.weights is None else self.weights[rows] @ block
+            s = np.sqrt(squares / self.size)
+            self._deviations = np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
+        return self._deviations
+
+    def divided(self, scale: np.ndarray) -> Data:
+        """The rows, each column divided by its scale."""
+        divided = type(self)(self.X / scale.astype(self.X.dtype), self.y, self.weights, source=self)
+        divided.is_divided = True
+        return divided
+
+    def without(self, columns: list[int]) -> Data:
+        """The rows with 0 in some columns, which only graphs read."""
+        scale = np.ones(self.d)
+        scale[columns] = np.inf
+        if np.isinf(scale).all():
+            raise ValueError("beside=True leaves no column of X to the map; pass the features as well, or beside=False")
+        rest = self.divided(scale)
+        rest.beside, rest.is_divided = columns, self.is_divided
+        return rest
+
+    def gram(self, about: np.ndarray) -> np.ndarray:
+        """The smaller of the two matrices of products of the samples less ``about``: of the columns, or of the rows.
+
+        The one about the mean is kept: the search among wide rows and the map share it.
+        """
+        if about is self._mean and self._gram is not None:
+            return self._gram
+        total, wide = np.zeros((min(self.n, self.d),) * 2), self.is_wide
+        roots = None if self.weights is None else np.sqrt(self.weights)[:, None]
+        step = max(1, 2 * BLOCK_BYTES // (8 * self.n)) if wide else self._step
+        for start in range(0, self.d if wide else self.n, step):
+            some = slice(start, start + step)
+            block = self._part(ALL, some, about) if wide else self._part(some, ALL, about)
+            block = block if roots is None else (roots if wide else roots[some]) * block
+            total += block @ block.T if wide else block.T @ block
+        if about is self._mean:
+            self._gram = total
+        return total
+
+    def weighted_sums(self, C: np.ndarray, about: np.ndarray) -> np.ndarray:
+        """``(X - about)ᵀ C``: combinations of rows, in columns."""
+        found = np.empty((self.d, C.shape[1]))
+        for columns in row_blocks(self.d, self.n):
+            found[columns] = self._part(ALL, columns, about).T @ C
+        return found
+
+    def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Data:
+        """The rows in the coordinates N, as a Data."""
+        found = np.empty((self.n, N.shape[1]), dtype=self.X.dtype)
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            found[rows] = self._part(rows, ALL, about) @ N
+        return Data(found, self.y, self.weights)
+
+    def form(self, M: Structured, about: np.ndarray) -> Any:
+        """``(X - about)ᵀ M (X - about)`` over the samples. With :meth:`nearest` the only place where rows meet n x n matrices."""
+        total = np.zeros((self.d, self.d))
+        wide = any(2 * U.shape[1] > self.n or isinstance(U, LinearOperator) for U, _ in M.factors)
+        thin = M.sparse is None and M.rest is None and not wide
+        if thin and about is self._mean and self.n >= self.d and M.diag is not None and not np.ptp(M.diag):
+            total, M = M.diag[0] * self.gram(about), replace(M, diag=None)
+        M = M if self.weights is None else M.repeated(self.weights)
+        slices = [slice(start, start + self._step) for start in range(0, self.n, self._step)]
+        if thin:  # one pass over blocks of rows
+            sums = [np.zeros((U.shape[1], self.d)) for U, _ in M.factors]
+            for rows in slices if sums or M.diag is not None else ():
+                block = self._part(rows, ALL, about)
+                if M.diag is not None:
+                    total += block.T @ (M.diag[rows, None] * block)
+                for (U, _), UtF in zip(M.factors, sums, strict=True):
+                    UtF += U[rows].T @ block
+            for (_, c), UtF in zip(M.factors, sums, strict=True):
+                total += UtF.T @ (c[:, None] * UtF)
+            return (total + total.T) / 2
+        # Edges join distant rows, so that some columns of all rows are read at a time.
+        step = max(1, 4 * BLOCK_BYTES // (8 * self.n))
+        for start in range(0, self.d, step):
+            columns = slice(start, start + step)
+            part = self._part(ALL, columns, about)
+            product = M @ part
+            for rows in slices:
+                block = part[rows] if step >= self.d else self._part(rows, ALL, about)
+                total[:, columns] += block.T @ product[rows]
+        return (total + total.T) / 2
+
+    def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
+        """The diagonal of :meth:`form`."""
+        M, found = M if self.weights is None else M.repeated(self.weights), np.empty(self.d)
+        for columns in row_blocks(self.d, self.n):
+            part = self._part(ALL, columns, about)
+            found[columns] = np.einsum("ij,ij->j", part, M @ part)
+        return found
+
+    def explained(self, directions: np.ndarray) -> np.ndarray:
+        """The share of the variance of the samples that each direction, a row, adds to what those before it hold."""
+        Q: np.ndarray = np.zeros(directions.shape)
+        for i, direction in enumerate(directions):
+            rest = direction
+            for _ in range(2):  # orthogonalising twice is enough (Kahan)
+                rest = rest - (Q[:i] @ rest) @ Q[:i]
+            length = np.linalg.norm(rest)
+            if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
+                Q[i] = rest / length
+        Q = Q.T
+        if self._gram is not None and not self.is_wide:
+            return np.einsum("ij,ij->j", Q, self._gram @ Q) / np.trace(self._gram)
+        if sparse.issparse(self.X):
+            roots = 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
+            total = self.spread(self.mean(), np.ones(self.n)).sum()
+            return np.square(roots * (self.centred(self.mean()) @ Q)).sum(axis=0) / total
+        mean, along, total = self.mean(), np.zeros(Q.shape[1]), 0.0
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            block = self._part(rows, ALL, mean)
+            block = block if self.weights is None else np.sqrt(self.weights[rows, None]) * block
+            along, total = along + np.square(block @ Q).sum(axis=0), total + np.vdot(block, block)
+        return along / total
+
+    def centred(self, about: np.ndarray) -> LinearOperator:
+        """``X - 1 aboutᵀ`` as an operator, which is never formed."""
+        slices = [slice(start, start + self._step) for start in range(0, self.n, self._step)]
+        return LinearOperator(
+            self.X.shape,
+            matvec=lambda v: np.concatenate([self._part(rows, ALL, about) @ np.ravel(v) for rows in slices]),
+            rmatvec=lambda u: sum(self._part(rows, ALL, about).T @ np.ravel(u)[rows] for rows in slices),
+            matmat=lambda V: np.concatenate([self._part(rows, ALL, about) @ V for rows in slices]),
+            rmatmat=lambda U: sum(self._part(rows, ALL, about).T @ U[rows] for rows in slices),
+            dtype=np.float64,
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows are equal."""
+        return not np.ptp(self.X, axis=0).any()
+
+    # ---- neighbours
+
+    def with_neighbors(self, requests: list[Request]) -> Data:
+        """Called once per fit, with all that graphs will ask of :meth:`nearest`.
+
+        Rows that are not in memory make their pass here.
+        """
+        return self
+
+    def nearest(self, request: Request) -> Edges:
+        """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once."""
+        k, metric, params, *rest = request = request.checked(int(self.size))
+        key = (k, metric, id(params), *rest)
+        if key not in self._found:  # with the parameters, so that Python gives their id to no others
+            self._found[key] = params, find(self, request)
+        return self._found[key][1]
+
+    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+        """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
+        if self.is_wide and self.n <= GRAM_ROWS:
+            return _by_gram(self.gram(self.mean()), queries, members, m, self.d)
+        if queries.size * members.size >= TILED_PAIRS and is_worth_tiles(self.X, queries.size * members.size, m):
+            return by_tiles(self.X, queries, members, m)
+        Q, found = self._near_origin(queries), []
+        index = NearestNeighbors(n_neighbors=m).fit(Q if queries is members else self._near_origin(members))
+        for start in range(0, queries.size, QUERIES_AT_ONCE):
+            found.append(index.kneighbors(Q[start : start + QUERIES_AT_ONCE]))
+        d, cols = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        eps = float(np.finfo(self.X.dtype).eps)
+        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
+        return members[cols], bound(d[:, -1].astype(np.float64) ** 2 / 2, own / 2, self.d, eps)
+
+    def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
+        """All members within a distance of each query, and perhaps some more."""
+        Q, Y = self._near_origin(queries), self._near_origin(members)
+        index, found = NearestNeighbors().fit(Y), [np.empty(0, np.intp)] * queries.size
+        own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
+        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(self.X.dtype).eps), +1)
+        order = np.argsort(far, kind="stable")
+        for some in np.array_split(order, 1 + order.size // 100):  # rows of about the same radius
+            near = index.radius_neighbors(Q[some], far[some[-1]], return_distance=False) if some.size else ()
+            for i, own in zip(some, near, strict=True):
+                found[i] = members[own]
+        return found
+
+    def _near_origin(self, rows: np.ndarray) -> Array:
+        """Some rows about the mean, since products of far rows lose digits."""
+        return (self.X[rows] - self.mean()).astype(self.X.dtype, copy=False)
+
+    def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
+        width = 1 + self.X.nnz // self.n if sparse.issparse(self.X) else self.d  # entries of a row
+        found, step = np.empty(cols.shape), max(1, BLOCK_BYTES // (8 * cols.shape[1] * width))
+        for start in range(0, len(rows), step):
+            some = slice(start, start + step)
+            own, other = np.repeat(rows[some], cols.shape[1]), cols[some].ravel()
+            found[some] = self.paired_distances(own, other).reshape(cols[some].shape)
+        found[cols == rows[:, None]] = np.inf
+        return found
+
+    def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """The distances of pairs of rows, by differences in float64."""
+        apart = np.subtract(self.X[i], self.X[j], dtype=np.float64)
+        return np.sqrt(np.einsum("ij,ij->i", apart, apart))
+
+    def symmetric_weights(
+        self, rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, symmetry: str = "or"
+    ) -> sparse.csr_array:
+        """The weights of directed edges as a symmetric matrix: the larger of two ("or"), the smaller ("and"), or their mean."""
+        index = np.int32 if self.n < 2**31 else np.int64
+        W = sparse.csr_array((weights, (rows.astype(index), cols.astype(index))), shape=(self.n, self.n))
+        return sparse.csr_array(
+            W.maximum(W.T) if symmetry == "or" else W.minimum(W.T) if symmetry == "and" else (W + W.T) / 2
+        )
+
+    def rows_at(self, index: np.ndarray) -> np.ndarray:
+        """The rows of these numbers, of whatever shape, as a dense array in float64."""
+        return self.X[index].astype(np.float64, copy=False)
+
+    def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """The inner products of pairs of rows as given."""
+        found = np.empty(i.size)
+        for some in row_blocks(i.size, 2 * self.d):
+            found[some] = np.einsum("ij,ij->i", self.X[i[some]], self.X[j[some]], dtype=np.float64)
+        return found
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """The squared lengths of the rows as given."""
+        return squared_lengths(self.X)
+
+    @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        """The squared distances of the rows from their mean."""
+        mean, found = self.mean(), np.empty(self.n)
+        for start in range(0, self.n, self._step):
+            rows = slice(start, start + self._step)
+            part = self._part(rows, ALL, mean)
+            found[rows] = np.einsum("ij,ij->i", part, part)
+        return found
+
+    @cached_property
+    def unit(self) -> Data:
+        """The rows, scaled to unit length; zero rows stay zero."""
+        return type(self)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
+
+    def require_nonzero_rows(self, why: str) -> None:
+        zero = np.flatnonzero(self.squares == 0)
+        if zero.size:
+            raise ValueError(
+                f"{why} is undefined for zero vectors, and X has {zero.size} (the first is row {zero[0]}); "
+                "remove those rows or use another metric and weights"
+            )
+
+    def stacked(self, X: Array) -> Data:
+        """The rows, and then those of X."""
+        return type(self)(np.vstack([self.X, X.astype(self.X.dtype, copy=False)]))
+
+    # ---- labels
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """The labels as numbers 0 ... c - 1, and -1 where unknown. Fewer than two classes raise an error."""
+        return class_codes(self.y, self.n)[0]
+
+    @cached_property
+    def class_sizes(self) -> np.ndarray:
+        """How many samples each class has."""
+        known = self.classes >= 0
+        return np.bincount(self.classes[known], None if self.weights is None else self.weights[known]).astype(
+            np.float64
+        )
+
+    # ---- results
+
+    def project(self, mean: np.ndarray, components: np.ndarray) -> Any:
+        """What ``transform`` of a linear map gives. The mean comes off first: the products of far rows lose digits."""
+        V, mean = components.T.astype(self.X.dtype, copy=False), mean.astype(self.X.dtype, copy=False)
+        found = np.empty((self.n, V.shape[1]), dtype=self.X.dtype)
+        for start in range(0, self.n, self._step):
+            found[start : start + self._step] = (self.X[start : start + self._step] - mean) @ V
+        return found
+
+    def to_caller(self, estimator: Any) -> Any:
+        """The fitted estimator, its arrays in the library that X came from."""
+        return estimator
+
+
+class SparseData(Data):
+    """Rows that stay sparse: the mean would fill their zeros, so it is taken off sums and never off entries.
+
+    Columns that have no zeros may be far from the origin, and are computed with as dense ones.
+    """
+
+    @property
+    def is_large(self) -> bool:  # type: ignore[override]
+        return min(self.n, self.d) > LARGE_SIDE
+
+    @cached_property
+    def _counts(self) -> np.ndarray:
+        return np.bincount(self.X.indices, minlength=self.d)
+
+    @cached_property
+    def _full(self) -> tuple[np.ndarray, Data]:
+        """The columns without zeros, and their entries as dense rows."""
+        full = np.flatnonzero(self._counts == self.n)
+        return full, Data(self.X[:, full].toarray(), weights=self.weights)
+
+    @property
+    def filled(self) -> np.ndarray:
+        return 2 * self._counts > self.n
+
+    def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
+        return np.subtract(self.X[rows, columns].toarray(), about[columns], dtype=np.float64)
+
+    def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
+        if degrees is None and self._mean is not None:
+            return self._mean
+        w = np.ones(self.n) if degrees is None else degrees
+        w = w if self.weights is None else w * self.weights
+        mean = np.asarray(self.X.T.astype(np.float64) @ w).ravel() / w.sum()
+        full, dense = self._full
+        mean[full] = dense.mean(degrees)
+        if degrees is None:
+            self._mean = mean
+        return mean
+
+    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+        X, w = self.X, degrees if self.weights is None else degrees * self.weights
+        each = np.repeat(w, np.diff(X.indptr))
+        stored = np.bincount(X.indices, each * (X.data - about[X.indices]) ** 2, minlength=self.d)
+        zeros = w.sum() - np.bincount(X.indices, each, minlength=self.d)
+        zeros[self._full[0]] = 0.0
+        return stored + np.maximum(zeros, 0.0) * about**2
+
+    def deviations(self, few: bool = False) -> np.ndarray:
+        return np.sqrt(self.spread(self.mean(), np.ones(self.n)) / self.size)
+
+    def divided(self, scale: np.ndarray) -> SparseData:
+        X = sparse.csr_array(
+            ((self.X.data / scale[self.X.indices]).astype(self.X.dtype), self.X.indices, self.X.indptr), self.X.shape
+        )
+        divided = SparseData(X, self.y, self.weights, source=self)
+        divided.is_divided = True
+        return divided
+
+    def gram(self, about: np.ndarray) -> np.ndarray:
+        """As for dense rows. A column that is mostly its mean would lose digits in products, so it is centred as a dense one."""
+        if not self.is_wide or (about is self._mean and self._gram is not None):
+            return super().gram(about)
+        X = self.X.astype(np.float64)
+        flat = self.n * about**2 > 0.5 * np.asarray(X.power(2).sum(axis=0)).ravel()
+        rest, m = X[:, np.flatnonzero(~flat)], about[~flat]
+        cross = np.asarray(rest @ m)
+        dense = np.subtract(X[:, np.flatnonzero(flat)].toarray(), about[flat])
+        total = (rest @ rest.T).toarray() - cross[:, None] - cross + m @ m + dense @ dense.T
+        if self.weights is not None:
+            roots = np.sqrt(self.weights)
+            total = roots[:, None] * total * roots
+        if about is self._mean:
+            self._gram = total
+        return total
+
+    def weighted_sums(self, C: np.ndarray, about: np.ndarray) -> np.ndarray:
+        found = np.asarray(self.X.T @ C) - np.outer(about, C.sum(axis=0))
+        full, dense = self._full
+        found[full] = dense.weighted_sums(C, about[full])
+        return found
+
+    def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Data:
+        return Data((self.X @ N - about @ N).astype(self.X.dtype, copy=False), self.y, self.weights)
+
+    def form(self, M: Structured, about: np.ndarray) -> Any:
+        if not self.is_large:
+            return super().form(M, about)
+        M, F = M if self.weights is None else M.repeated(self.weights), self.centred(about)
+        return F.T @ LinearOperator(M.shape, matvec=M.__matmul__, matmat=M.__matmul__, dtype=np.float64) @ F
+
+    def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
+        """xᵀMx - 2 m xᵀM1 + m² 1ᵀM1 for each column x of mean m. Columns that are mostly their mean lose digits here."""
+        M, X = M if self.weights is None else M.repeated(self.weights), self.X.astype(np.float64, copy=False)
+        squares, M1 = X.power(2), M @ np.ones(self.n)
+        found = about**2 * M1.sum() - 2 * about * (M1 @ X)
+        if M.diag is not None:
+            found += M.diag @ squares
+        if M.sparse is not None:
+            for rows in row_blocks(
+                self.n, 2 + 2 * M.sparse.nnz * X.nnz // self.n**2
+            ):  # entries of a row of the product
+                found += np.asarray(X[rows].multiply(M.sparse[rows] @ X).sum(axis=0)).ravel()
+        for U, c in M.factors:
+            U = sparse.csc_array(U)
+            for columns in row_blocks(c.size, self.d):
+                found += c[columns] @ (U[:, columns].T @ X).power(2)
+        flat = np.flatnonzero(self.n * about**2 > 0.5 * np.asarray(squares.sum(axis=0)).ravel())
+        dense = sparse.csc_array(X[:, flat])
+        for part in row_blocks(flat.size, self.n):
+            found[flat[part]] = Data(dense[:, part].toarray()).form_diagonal(M, about[flat[part]])
+        return found
+
+    def centred(self, about: np.ndarray) -> LinearOperator:
+        X, full = self._moved, self._full[0]
+        about = about.copy()
+        about[full] -= self.mean()[full]
+        return LinearOperator(
+            X.shape,
+            matvec=lambda v: X @ np.ravel(v) - about @ np.ravel(v),
+            rmatvec=lambda u: X.T @ np.ravel(u) - about * np.sum(u),
+            matmat=lambda V: X @ V - about @ V,
+            rmatmat=lambda U: X.T @ U - np.outer(about, U.sum(axis=0)),
+            dtype=np.float64,
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        return not (self.X.max(axis=0) != self.X.min(axis=0)).nnz
+
+    @cached_property
+    def _moved(self) -> sparse.csr_array:
+        """The rows with their full columns about the mean. The other columns reach the origin."""
+        if not self._full[0].size:
+            return self.X
+        full, moved = np.isin(self.X.indices, self._full[0]), self.X.copy()
+        moved.data[full] = (moved.data - self.mean()[moved.indices])[full]
+        return moved
+
+    def _near_origin(self, rows: np.ndarray) -> Array:
+        return self._moved[rows]
+
+    @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        mean = self.mean().copy()
+        mean[self._full[0]] = 0.0  # these columns are about their mean already
+        return squared_lengths(self._moved) - 2 * (self._moved @ mean) + mean @ mean
+
+    def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return np.sqrt(squared_lengths(self.X[i].astype(np.float64) - self.X[j].astype(np.float64)))
+
+    def rows_at(self, index: np.ndarray) -> np.ndarray:
+        return self.X[index.ravel()].toarray().astype(np.float64, copy=False).reshape(*index.shape, self.d)
+
+    def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        found = np.empty(i.size)
+        for some in row_blocks(i.size, 2 * max(1, self.X.nnz // max(1, self.n))):
+            a, b = self.X[i[some]].astype(np.float64), self.X[j[some]]
+            found[some] = np.asarray(a.multiply(b).sum(axis=1)).ravel()
+        return found
+
+    def stacked(self, X: Array) -> SparseData:
+        return SparseData(canonical(sparse.vstack([self.X, X.astype(self.X.dtype)], format="csr")))
+
+    def project(self, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
+        dtype = self.X.dtype
+        return self.X @ components.T.astype(dtype, copy=False) - (mean @ components.T).astype(dtype)
+
+
+class KernelData(Data):
+    """Rows that are known by a kernel matrix alone: it says how far apart they are, and has no features."""
+
+    has_features = False
+
+    def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None):
+        super().__init__(X, y, weights)
+        if sparse.issparse(X) or self.n != self.d:
+            raise ValueError(
+                f'kernel="precomputed" needs X to be a symmetric kernel matrix, a dense square one; it has shape {X.shape}'
+            )
+        apart, eps = float(np.abs(X - X.T).max()), float(np.finfo(X.dtype).eps)
+        if apart > max(1e-8, 100 * eps) * np.abs(X).max():
+            raise ValueError(
+                f'kernel="precomputed" needs X to be a symmetric kernel matrix; it is not symmetric (largest difference '
+                f"{apart:.3g}): pass (K + K.T) / 2"
+            )
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        return np.maximum(np.diagonal(self.X), 0).astype(np.float64)
+
+    @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        K = self.X.astype(np.float64, copy=False)
+        return np.diagonal(K) - 2 * K.mean(axis=0) + K.mean()
+
+    @cached_property
+    def unit(self) -> KernelData:
+        lengths = np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
+        return KernelData(self.X / np.outer(lengths, lengths), self.y, self.weights)
+
+    def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self.X[i, j].astype(np.float64)
+
+    def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(self.squares[i] + self.squares[j] - 2.0 * self.X[i, j], 0))
+
+    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+        return _by_gram(self.X, queries, members, m, 1)
+
+    def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
+        far = radius * (1 + 1e-6) + 1e-7
+        return [
+            members[self.paired_distances(np.full(members.size, q), members) <= r]
+            for q, r in zip(queries, far, strict=True)
+        ]
+
+
+def _by_gram(G: np.ndarray, queries: np.ndarray, members: np.ndarray, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Candidates by a matrix of products of all rows."""
+    squares, cols, beyond = np.diagonal(G).astype(np.float64) / 2, [], []
+    for some in row_blocks(queries.size, members.size):
+        own = squares[queries[some]]
+        half = squares[members] - G[np.ix_(queries[some], members)]
+        near = np.argpartition(half, m - 1, axis=1)[:, :m]
+        cols.append(members[near])
+        beyond.append(bound(np.take_along_axis(half, near, axis=1).max(axis=1) + own, own, d, EPS))
+    return np.concatenate(cols), np.concatenate(beyond)
+
+
+def squared_lengths(X: Array) -> np.ndarray:
+    """The squared lengths of the rows, in float64."""
+    if sparse.issparse(X):
+        return sparse.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape) @ np.ones(
+            X.shape[1]
+        )
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def unit_rows(X: Array, lengths: np.ndarray) -> Array:
+    """Rows scaled to length 1, in the type of X. Zero rows stay zero."""
+    if lengths.size and np.abs(lengths - 1).max() <= 4 * np.finfo(X.dtype).eps:
+        return X
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    if sparse.issparse(X):
+        return sparse.csr_array(
+            ((X.data / np.repeat(lengths, np.diff(X.indptr))).astype(X.dtype), X.indices, X.indptr), X.shape
+        )
+    unit = np.empty(X.shape, X.dtype)
+    for rows in row_blocks(*X.shape):
+        np.divide(X[rows], lengths[rows, None], out=unit[rows], dtype=np.float64, casting="same_kind")
+    return unit

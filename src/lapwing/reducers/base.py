@@ -1,0 +1,376 @@
+"""The only ``fit`` of the library: from rows and graphs to a problem, its map, its solution and what is kept of it."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import validate_data
+
+from .. import auto
+from .._documented import Documented, page_of_a_class
+from .._validation import caller_stacklevel, check_count
+from .._labels import label_array
+from ..data import Data, validated
+from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
+from ..operators import Structured
+from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
+from ..solvers import CertificateWarning, RankError
+from ..summary import ClassSums, Summary
+
+# Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
+# are as those of the whole graph (docs/scaling.md).
+MANY_ROWS, SAMPLED_ROWS = 100_000, 20_000
+NAMES = ("supervised", "semi")  # graphs that a user may give by name
+
+
+class Reducer(Documented, TransformerMixin, BaseEstimator):
+    """Base of all estimators, with the only ``fit`` of the library.
+
+    A method is a subclass of one of the maps (:class:`LinearReducer`, :class:`KernelReducer`, :class:`FreeReducer`,
+    :class:`MultilinearReducer`, :class:`FeatureSelector`).
+
+    It **must** write ``_problem(data, graphs)``, which returns the :class:`~lapwing.problem.Problem`: what is minimised,
+    subject to what. ``self._terms(data, graphs)`` gives the terms of ``graph=``.
+
+    It **may** write ``default_graph(n_neighbors)``, the graph that ``graph=None`` and ``graph=7`` stand for, or name a class
+    of graphs, as in ``default_graph = KNN``. It may also write ``default_penalty``, ``__init__`` where its parameters differ
+    from those of its map, ``_rules``, its own numbers behind ``"auto"`` (``Rules``), and ``_store``, which adds attributes to
+    the map's own.
+
+    It **must not** write ``fit`` or ``transform``: what differs between maps is ``_map`` (F), ``_solve`` and ``_store``.
+
+    Examples
+    --------
+    Every estimator of lapwing is one:
+
+    >>> from lapwing import LPP
+    >>> from lapwing.reducers import Reducer
+    >>> issubclass(LPP, Reducer)
+    True
+    """
+
+    n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
+    default_penalty: ClassVar[Any] = Repulsion  #: The graph that ``penalty=7`` stands for.
+    _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
+    _rules: ClassVar[auto.Rules] = auto.Rules()  # what "auto" stands for
+    _choices: ClassVar[dict[str, tuple]] = {}  # values of parameters, where they are not those of every method
+    _orthogonal: ClassVar[bool] = False
+    _takes_sparse: ClassVar[bool] = True
+    _takes_weights: ClassVar[bool] = False  # whether ``sample_weight`` acts, where graphs are of classes alone
+    _takes_sums: ClassVar[bool] = (
+        False  # whether sums over the rows of each class are enough, where graphs are of classes
+    )
+    _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
+
+    _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
+
+    def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
+        """Learn the map.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples. ``TSA`` takes images or tensors, of shape (n_samples, n1, n2, ...). Most linear methods, and the scores,
+            also take rows on disk or on a cluster: a numpy.memmap larger than scikit-learn's ``working_memory``, a
+            Parquet data set of pyarrow, a Zarr array, or a dask array.
+        y : array-like of shape (n_samples,), default=None
+            Class labels, -1 where unknown. They are used only if the graph uses them: ``SameClass()`` does, ``KNN(5)`` does
+            not. The graph ``Target`` takes numbers, or a matrix of several targets, NaN where unknown. For a Parquet data set
+            it may also be the name of the column of labels.
+        **weights : dict
+            ``sample_weight``, an array of shape (n_samples,): how many samples each row stands for. A weight of 2 is the row
+            twice, a weight of 0 is no such row, and fractions are in between. It acts only where graphs are of classes alone
+            (``SameClass()``, ``OtherClass()``, ``Complete()``), as those of ``MMC`` and ``FisherScore`` are. Graphs of
+            neighbours count rows, and equal rows are each other's neighbours.
+
+        Returns
+        -------
+        self
+        """
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # a fit that fails leaves no attributes behind, nor those of an earlier one
+        return self._fit(validated(self, X, y, **weights))
+
+    def _fit(self, data: Data) -> Any:
+        """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""
+        data, scale, graphs, chosen, problem = self._posed(data)  # A and B
+        F = self._map(data, problem, graphs, chosen)  # F
+        found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
+        self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
+        # Where nothing attracts, the terms that repel are counted.
+        terms = problem.graph_terms or problem.minimise
+        parts = [t.laplacian for t in terms if t.coefficient > 0] or [t.laplacian for t in terms]
+        whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
+        self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
+        self._store(data, F, problem, graphs, found)
+        proof = getattr(self, "certificate_", [])
+        for certificate in proof if isinstance(proof, list) else [proof]:
+            if not max(certificate.residual, certificate.constraint_error) <= certificate.tolerance:
+                warnings.warn(
+                    f"{type(self).__name__} solved its problem less well than to {certificate.tolerance:.1g} ({certificate}); "
+                    "ask for fewer components, or leave out what is near rounding, by pca= or ridge= where there is one",
+                    CertificateWarning,
+                    stacklevel=caller_stacklevel(),
+                )
+        self.n_features_in_ = data.n_columns
+        if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
+            validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
+        return data.to_caller(self)
+
+    def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
+        """The problem, and what was decided on the way to it."""
+        graphs = self._graphs(data)
+        data = self._without(data, graphs) if graphs.beside else data
+        chosen = auto.settings(self, graphs, data)
+        scale = auto.units(self, graphs, chosen, data)
+        data = data if scale is None else data.divided(scale)
+        data = data.with_neighbors(graphs.requests)
+        return data, scale, graphs, chosen, self._problem(data, graphs)
+
+    def _graphs(self, data: Data) -> auto.GraphFacts:
+        """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
+        n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
+        many = self._samples_rows and n > MANY_ROWS
+        graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
+        if graph is given:
+            try:
+                graph = sized(clone(graph), getattr(self, "n_components", None)).fitted(data)
+            except RecursionError as error:
+                raise ValueError(
+                    "graph= has too many graphs inside one another; add up fewer of them, or the matrices of their weights"
+                ) from error
+        if penalty is not None or self._needs_penalty:
+            penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
+        graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
+        given_weights = data.weights is not None and not isinstance(data, Summary)
+        if given_weights and (why := self._why_unweighted(graphs)):
+            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+        return graphs
+
+    def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
+        """The rows without the columns that only graphs read."""
+        return data.without(graphs.beside)
+
+    @available_if(lambda estimator: estimator._takes_sums and estimator._why_unweighted(None) is None)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from more rows: the model is that of :meth:`fit` on all rows so far.
+
+        It is exact. It is there only where all graphs are of classes alone (``SameClass()``, ``OtherClass()``,
+        ``Complete()``). No row is kept, only the number, the mean and the scatter of the rows of each class, as ``moments_``.
+        Batches may be of any size, classes may appear at any time, and a model that was saved goes on where it was.
+        :meth:`fit` forgets all of it.
+
+        Where the rows so far are not enough, for example because they are of one class or fewer than ``n_components``, a
+        warning says so, and the model cannot transform until more rows come.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            A batch of samples.
+        y : array-like of shape (n_samples,), default=None
+            Their class labels, -1 where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many samples each row stands for.
+
+        Returns
+        -------
+        self
+        """
+        so_far = getattr(self, "moments_", None)
+        data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
+        graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
+        given = [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]
+        labelled = any(graph.reads_labels for graph in given)
+        by_class = labelled and any(leaf.weighs_classes for graph in given for _, leaf in graph.signed())
+        sums = ClassSums.none(data.d, by_class, data.dtype) if so_far is None else ClassSums(**so_far)
+        if by_class and not sums.by_class:
+            raise ValueError(
+                "the graph was changed to one that weighs classes, and so far the scatter of all classes together was kept; "
+                "use clone(estimator), and partial_fit from the first batch on"
+            )
+        sums = sums.add(data.X, label_array(data.y, data.n) if labelled else None, data.weights)
+        try:
+            if labelled and np.count_nonzero(sums.counts[:-1]) < 2:
+                raise RankError("y has one class only so far (-1 is none: it marks unknown labels)")
+            summary = sums.summary(labelled)
+            summary.given = data.given
+            self._fit(summary)
+        except RankError as error:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            self.n_features_in_ = data.d
+            warnings.warn(
+                f"{type(self).__name__} is not fitted yet: {error}. It will be when more rows come to partial_fit",
+                UserWarning,
+                stacklevel=caller_stacklevel(),
+            )
+        self.moments_, self.n_samples_seen_ = vars(sums), float(sums.counts.sum())
+        if names is not None:
+            self.feature_names_in_ = names
+        return self
+
+    def problem(self, X: Any, y: Any = None) -> Problem:
+        """The matrices A and B that :meth:`fit` would work with on these samples; the estimator stays as it is.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels, where the graph uses them.
+
+        Returns
+        -------
+        Problem
+            ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
+            ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
+        """
+        return self._posed(validated(self, X, y))[-1]
+
+    def default_graph(self, n_neighbors: int) -> Graph:
+        """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.
+
+        Parameters
+        ----------
+        n_neighbors : int
+            How many neighbours it has: what ``graph=7`` gives, or else ``n_neighbors`` of the class.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no default graph; give graph=")
+
+    def _problem(self, data: Data, graphs: auto.GraphFacts) -> Problem:
+        """What is minimised, subject to what. As here it is LPP's: L over D, or over the Laplacian of ``penalty``."""
+        terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
+        constraint, penalty = getattr(self, "constraint", "matrix"), graphs.penalty
+        if constraint == "orthogonal":
+            if penalty is not None:
+                raise ValueError(
+                    f'penalty={penalty!r} has no part in constraint="orthogonal"; use constraint="trace-ratio", or subtract it '
+                    "from graph="
+                )
+            return Problem(terms, ORTHOGONAL)
+        B = degree_sum(terms) if penalty is None else laplacian_sum(build_terms("penalty", penalty, data))
+        return Problem(terms, B, ratio=constraint == "trace-ratio")
+
+    def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Any:
+        raise NotImplementedError
+
+    def _solve(self, F: Any, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Any:
+        raise NotImplementedError
+
+    def _store(self, data: Data, F: Any, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
+        """Store what the fitted estimator keeps; every map adds its own attributes."""
+        raise NotImplementedError
+
+    def _terms(self, data: Data, graphs: auto.GraphFacts) -> list[Term]:
+        """The terms of ``graph=``, at least one of which links samples."""
+        return build_terms("graph", graphs.graph, data, graphs.equal_say)
+
+    def _why_unweighted(self, graphs: auto.GraphFacts | None) -> str | None:
+        """The reason why ``sample_weight`` and sums over rows cannot act, as a sentence; None where they can."""
+        if not self._takes_weights:
+            return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
+        try:
+            graphs = self._graphs(Data(np.zeros((2, 1)))) if graphs is None else graphs
+        except (ValueError, NotImplementedError) as error:
+            return str(error)
+        for graph in [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]:
+            for _, leaf in graph.signed():
+                if leaf.reads_features or leaf.reads_targets or leaf.indexes_rows or leaf.requests():
+                    return (
+                        f"{type(leaf).__name__} counts rows: rows that are repeated are each other's neighbours, so that no "
+                        'weight equals repetition. Use graph="supervised" or another graph of classes alone, or repeat rows'
+                    )
+        return None
+
+    @property
+    def _doc_link_template(self) -> str:
+        return page_of_a_class()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = self._takes_sparse
+        graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
+        given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
+        by_size = isinstance(penalty, Integral)  # an integer is the size of a Repulsion or a ClosestPairs graph
+        by_name = isinstance(graph, str) and graph in NAMES
+        tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
+        return tags
+
+
+def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: bool = False) -> Graph:
+    """The graph that the user means by None, a size, a name, a graph or a matrix. With ``many`` rows a default is sampled."""
+    if isinstance(graph, Graph):
+        return graph
+    if graph is None:
+        found = default() if size is None else default(size)
+        return _sampled(found) if many else found
+    if isinstance(graph, Integral) and not isinstance(graph, bool):
+        found = default(check_count(name, graph))
+        return _sampled(found) if many else found
+    if isinstance(graph, str) and graph in NAMES and name == "graph":
+        if graph == "supervised":
+            return SameClass()
+        near = default(size)
+        near = KNN(size or 5) if near.reads_labels else near
+        return (_sampled(near) if many else near) + SameClass()
+    if sparse.issparse(graph) or (hasattr(graph, "ndim") and graph.ndim == 2):
+        return Precomputed(graph)
+    given = repr(graph)
+    given = given if len(given) < 100 else given[:97] + "..."
+    raise ValueError(
+        f'{name}={given} must be None, a number of neighbours, "supervised", "semi", a lapwing graph, or a matrix of weights'
+    )
+
+
+def _sampled(graph: Graph) -> Graph:
+    """The graph, with searches for a sample of the rows."""
+    places = [name for name in graph.get_params() if name == "queries" or name.endswith("__queries")]
+    return graph.set_params(**dict.fromkeys(places, SAMPLED_ROWS))
+
+
+def sized(graph: Graph, n_components: Any) -> Graph:
+    """The graph with the ``n_components`` of the estimator, in those parts that leave it to the estimator."""
+    k = int(n_components) if isinstance(n_components, Integral) else None
+    for part in (graph, *graph.get_params().values()):
+        if isinstance(part, Graph) and getattr(part, "n_components", 0) is None:
+            part.set_params(n_components=k)
+    return graph
+
+
+def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) -> list[Term]:
+    """The terms of a graph that link samples. Raise if nothing attracts; warn if the repulsion graph has no edge.
+
+    With ``equal_say``, graphs that attract are scaled to a total degree of n, so that in a sum with coefficients 1 and 1 both
+    count equally.
+    """
+    terms: list[Term] = []
+    for coefficient, leaf in graph.signed():
+        own = leaf.terms(data)
+        if equal_say and coefficient > 0 and not leaf.counts_pairs:
+            total = sum(term.coefficient * data.total(term.degrees.diagonal()) for term in own)
+            coefficient *= data.size / total if total > 0 else 1.0
+        terms += own if coefficient == 1 else [term.scaled(coefficient) for term in own]
+    empty = [not term.laplacian.links_samples(data.weights) for term in terms]
+    pulling = [term.coefficient > 0 for term in terms]
+    if all(e for e, p in zip(empty, pulling, strict=True) if p or not any(pulling)):
+        raise RankError(
+            f"{name} is empty: it links no two samples; use more neighbours, a larger radius, or classes of two samples or more"
+        )
+    if any(e and not p for e, p in zip(empty, pulling, strict=True)):
+        warnings.warn(
+            "the repulsion graph is empty, so nothing is repelled: no sample has one of another class among its nearest; "
+            "use more neighbours",
+            UserWarning,
+            stacklevel=caller_stacklevel(),
+        )
+    # An empty graph may still have degrees, which belong to the constraint. Its Laplacian is set to exactly 0, without
+    # rounding.
+    nothing = Structured(terms[0].laplacian.n)
+    return [term._replace(laplacian=nothing) if e else term for term, e in zip(terms, empty, strict=True)]
