@@ -52,11 +52,11 @@ class Request(NamedTuple):
 
     def is_sampled(self, n: float) -> bool:
         """Whether neighbours are searched for fewer than all n rows."""
-        return self.queries is not None and self.queries < n
+        return self.queries is not None and check_count("queries", self.queries) < n
 
     def rows_per_query(self, n: float) -> float:
         """How many of the n rows each row that is searched for stands for."""
-        return n / self.queries if self.queries is not None and self.queries < n else 1.0
+        return n / self.queries if self.queries is not None and self.is_sampled(n) else 1.0
 
     def checked(self, n: int) -> Request:
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
