@@ -19,10 +19,10 @@ from unittest import mock
 
 import numpy as np
 import speed
+from lapwing.rows import Rows
 
 from lapwing.neighbors import Search, _bounds, _tiled, _tiles, find
 from lapwing.operators import row_blocks
-from lapwing.rows import Rows
 
 PAIRS = 20_000
 N_NEIGHBORS = 10

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
 
 import joblib
 import numpy as np
@@ -140,11 +141,19 @@ def pca(X: np.ndarray, y: np.ndarray) -> None:
     PCA(N_COMPONENTS).fit(X)
 
 
-def lapwing_search(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.neighbors import Search, find
-    from lapwing.rows import Rows
+def as_rows(X: Any, y: np.ndarray | None = None) -> Any:
+    """The rows as graphs look at them."""
+    from scipy import sparse
 
-    find(Rows(X), Search(N_NEIGHBORS))
+    from lapwing.data import Data, SparseData, canonical
+
+    return SparseData(canonical(X), y) if sparse.issparse(X) else Data(X, y)
+
+
+def lapwing_search(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing.neighbors import Request, find
+
+    find(as_rows(X), Request(N_NEIGHBORS))
 
 
 def cosine_by_hand(X: np.ndarray, y: np.ndarray) -> None:
@@ -154,10 +163,9 @@ def cosine_by_hand(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_cosine(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.neighbors import Search, find
-    from lapwing.rows import Rows
+    from lapwing.neighbors import Request, find
 
-    find(Rows(X), Search(N_NEIGHBORS, "cosine"))
+    find(as_rows(X), Request(N_NEIGHBORS, "cosine"))
 
 
 def bare_products(X: np.ndarray, y: np.ndarray) -> None:
@@ -171,10 +179,9 @@ def bare_products(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_sampled_search(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.neighbors import Search, find
-    from lapwing.rows import Rows
+    from lapwing.neighbors import Request, find
 
-    find(Rows(X), Search(N_NEIGHBORS, queries=QUERIES if X.shape[1] == 256 else FEW_QUERIES))
+    find(as_rows(X), Request(N_NEIGHBORS, queries=QUERIES if X.shape[1] == 256 else FEW_QUERIES))
 
 
 def search_and_moments(X: np.ndarray, y: np.ndarray) -> None:
@@ -195,9 +202,8 @@ def lapwing_sampled_fit(X: np.ndarray, y: np.ndarray) -> None:
 
 def lapwing_same_class(X: np.ndarray, y: np.ndarray) -> None:
     from lapwing.graphs import KNN
-    from lapwing.rows import Rows
 
-    KNN(5, among="same_class").adjacency(Rows(X, y))
+    KNN(5, among="same_class").adjacency(as_rows(X, y))
 
 
 def lapwing_mfa(X: np.ndarray, y: np.ndarray) -> None:
@@ -288,10 +294,9 @@ def lapwing_scores(X: np.ndarray, y: np.ndarray) -> None:
 
 def _neighbour_graph(X: np.ndarray) -> object:
     from lapwing.graphs import KNN
-    from lapwing.rows import Rows
 
     if id(X) not in _GRAPHS:
-        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(Rows(X))
+        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(as_rows(X))
     return _GRAPHS[id(X)]
 
 
@@ -365,10 +370,9 @@ def lapwing_maps(X: np.ndarray, y: np.ndarray) -> None:
 
 def _five_nearest(X: np.ndarray) -> object:
     from lapwing.graphs import KNN
-    from lapwing.rows import Rows
 
     if id(X) not in _GRAPHS:
-        _GRAPHS[id(X)] = KNN(5).adjacency(Rows(X))
+        _GRAPHS[id(X)] = KNN(5).adjacency(as_rows(X))
     return _GRAPHS[id(X)]
 
 
