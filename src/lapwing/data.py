@@ -62,9 +62,34 @@ def validated(
     kept = None
     if sample_weight is not None:
         X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
-    data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
+    data = as_data(X, y, sample_weight)
     data.given, data.kept = given, kept
     return data
+
+
+def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
+    """Rows in memory as graphs and maps take them, such as to try a graph of your own: ``graph.terms(as_data(X, y))``.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        The rows, in float64 or float32.
+    y : array-like of shape (n,), default=None
+        Their labels, -1 where unknown.
+    weights : ndarray of shape (n,), default=None
+        How many samples each row stands for; None is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.data import as_data
+    >>> from lapwing.graphs import KNN
+    >>> KNN(1, weights="binary").adjacency(as_data(np.array([[0.0], [1.0], [3.0]]))).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    return SparseData(canonical(X), y, weights) if sparse.issparse(X) else Data(X, y, weights)
 
 
 def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:
