@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 
 from lapwing import LPP
-from lapwing.data import Data
+from lapwing.data import as_data
 from lapwing.graphs import KNN
 
 N_COMPONENTS, QUERIES = 20, 20_000
@@ -63,7 +63,7 @@ def main() -> None:
     for name in sys.argv[1:] or ["MNIST", "FashionMNIST", "GloVe", "synthetic"]:
         X, y, others, labels = data(name)
         (few, few_s), (every, every_s) = fitted(X, QUERIES), fitted(X, None)
-        W = KNN(5).adjacency(Data(X))
+        W = KNN(5).adjacency(as_data(X))
         ratio = objective(few.transform(X), W) / objective(every.transform(X), W)
         scores = (
             ""

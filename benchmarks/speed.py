@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
 
 import joblib
 import numpy as np
@@ -141,19 +140,11 @@ def pca(X: np.ndarray, y: np.ndarray) -> None:
     PCA(N_COMPONENTS).fit(X)
 
 
-def as_rows(X: Any, y: np.ndarray | None = None) -> Any:
-    """The rows as graphs look at them."""
-    from scipy import sparse
-
-    from lapwing.data import Data, SparseData, canonical
-
-    return SparseData(canonical(X), y) if sparse.issparse(X) else Data(X, y)
-
-
 def lapwing_search(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing.data import as_data
     from lapwing.neighbors import Request, find
 
-    find(as_rows(X), Request(N_NEIGHBORS))
+    find(as_data(X), Request(N_NEIGHBORS))
 
 
 def cosine_by_hand(X: np.ndarray, y: np.ndarray) -> None:
@@ -163,9 +154,10 @@ def cosine_by_hand(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_cosine(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing.data import as_data
     from lapwing.neighbors import Request, find
 
-    find(as_rows(X), Request(N_NEIGHBORS, "cosine"))
+    find(as_data(X), Request(N_NEIGHBORS, "cosine"))
 
 
 def bare_products(X: np.ndarray, y: np.ndarray) -> None:
@@ -179,9 +171,10 @@ def bare_products(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_sampled_search(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing.data import as_data
     from lapwing.neighbors import Request, find
 
-    find(as_rows(X), Request(N_NEIGHBORS, queries=QUERIES if X.shape[1] == 256 else FEW_QUERIES))
+    find(as_data(X), Request(N_NEIGHBORS, queries=QUERIES if X.shape[1] == 256 else FEW_QUERIES))
 
 
 def search_and_moments(X: np.ndarray, y: np.ndarray) -> None:
@@ -201,9 +194,10 @@ def lapwing_sampled_fit(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_same_class(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing.data import as_data
     from lapwing.graphs import KNN
 
-    KNN(5, among="same_class").adjacency(as_rows(X, y))
+    KNN(5, among="same_class").adjacency(as_data(X, y))
 
 
 def lapwing_mfa(X: np.ndarray, y: np.ndarray) -> None:
@@ -293,10 +287,11 @@ def lapwing_scores(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def _neighbour_graph(X: np.ndarray) -> object:
+    from lapwing.data import as_data
     from lapwing.graphs import KNN
 
     if id(X) not in _GRAPHS:
-        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(as_rows(X))
+        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(as_data(X))
     return _GRAPHS[id(X)]
 
 
@@ -369,10 +364,11 @@ def lapwing_maps(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def _five_nearest(X: np.ndarray) -> object:
+    from lapwing.data import as_data
     from lapwing.graphs import KNN
 
     if id(X) not in _GRAPHS:
-        _GRAPHS[id(X)] = KNN(5).adjacency(as_rows(X))
+        _GRAPHS[id(X)] = KNN(5).adjacency(as_data(X))
     return _GRAPHS[id(X)]
 
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import check_array
 
 from lapwing import GLPCA, L21PCA, LPP, LaplacianEigenmaps, RobustGLPCA
-from lapwing.data import Data
+from lapwing.data import as_data
 from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy, purity
 
@@ -72,7 +72,7 @@ def _data(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _links(X: np.ndarray) -> Any:
     """The weights of the graph of the paper."""
-    return GRAPH.adjacency(Data(check_array(X, dtype=[np.float64, np.float32])))
+    return GRAPH.adjacency(as_data(check_array(X, dtype=[np.float64, np.float32])))
 
 
 def _needed(names: Any) -> tuple[str, ...]:
