@@ -102,13 +102,16 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         data, scale, graphs, chosen, problem = self._posed(data)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
-        self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
+        normalize = "degree" if graphs.equal_say else "trace" if getattr(self, "normalize", None) == "trace" else None
+        self.settings_: dict[str, Any] = {"normalize": normalize, "standardize": scale is not None}
+        self.scale_, self.graph_ = scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
         terms = problem.graph_terms or problem.minimise
         parts = [t.laplacian for t in terms if t.coefficient > 0] or [t.laplacian for t in terms]
         whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
+        self.settings_ = {name: self.settings_[name] for name in vars(self) if name in self.settings_}
         proof = getattr(self, "certificate_", [])
         for certificate in proof if isinstance(proof, list) else [proof]:
             if not max(certificate.residual, certificate.constraint_error) <= certificate.tolerance:

@@ -169,7 +169,7 @@ class KernelReducer(ProjectingReducer):
             ):  # columns of samples of weight 0 count for nothing
                 self.dual_coef_ = np.zeros((len(dual), data.n_columns), dtype=data.X.dtype)
                 self.dual_coef_[:, data.kept] = signs[:, None] * dual
-        self.gamma_ = kernel.gamma
+        self.gamma_ = self.settings_["gamma"] = kernel.gamma
 
     def transform(self, X: Any) -> Any:
         """The coordinates of samples, one column per component.

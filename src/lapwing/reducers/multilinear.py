@@ -194,7 +194,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _store(self, data: Data, F: Images, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
         del self.scale_  # columns are never divided
         self.n_iter_, self.rank_ = found.n_iter, tuple(solution.rank for solution in found)
-        self.n_components_ = tuple(len(P) for P in found.modes)
+        self.n_components_ = self.settings_["n_components"] = tuple(len(P) for P in found.modes)
         self.eigenvalues_ = [solution.values for solution in found]
         self.certificate_ = [certify(solution, F.X.dtype) for solution in found]
         self.mean_ = F.mean.astype(F.X.dtype)
