@@ -36,6 +36,8 @@ GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found b
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 ALL = slice(None)
+OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
+LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
 KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
 
@@ -61,10 +63,15 @@ def validated(
     except ValueError as error:
         reword_text_error(error)
         raise
+    if (fitting or least) and getattr(estimator, "reads_features", True):
+        entries = X.data if sparse.issparse(X) else X
+        largest = float(max(-entries.min(initial=0), entries.max(initial=0)))
+        if largest and not LEAST_ENTRY[X.dtype.name] < largest < MOST_ENTRY:
+            raise ValueError(OUT_OF_RANGE)
     kept = None
     if sample_weight is not None:
         X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
-    data = as_data(X, y, sample_weight)
+    data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
     data.given, data.kept = given, kept
     return data
 

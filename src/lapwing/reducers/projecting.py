@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from .. import auto
 from .._validation import caller_stacklevel
 from ..data import Data
-from ..maps import Coordinates, rounding
+from ..maps import ROUNDING, Coordinates
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..solvers import RankError, Solution, certify, solve, solve_operators, trace_ratio
@@ -94,7 +94,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             diagonal = F.data.form_diagonal(B, F.mean)
             rho = ridge * diagonal.sum() / min(data.size, data.d)
             return solve_operators(lhs, rhs, k, rho, shift, diagonal)
-        floor = rounding(data.dtype, np.trace(rhs) + total * (F.mean @ F.mean))
+        floor = ROUNDING[data.dtype.name] * (np.trace(rhs) + total * (F.mean @ F.mean))
         if degrees is None:
             floor = max(floor, rounding_of_form(B, F))
         per = data.size if self._rules.of_kernel else None
