@@ -21,6 +21,10 @@ SPARE = 4  # candidates that are asked for beyond the k nearest
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
 DOUBTFUL_ROWS = 1000  # queries in doubt that are settled at a time
 AMONG = ("all", "same_class", "other_class")
+TRANSFORMER = (  # the end of a message about a search that is none
+    'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
+    "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
+)
 KNOWN_METRICS = sorted({*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"]} - {"pyfunc"})
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # directed: from rows, to columns, distances
@@ -53,10 +57,7 @@ class Request(NamedTuple):
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
         check_choice("among", self.among, AMONG)
         if not (self.search is None or is_named(self.search, "torch") or hasattr(self.search, "get_params")):
-            raise ValueError(
-                f'search={self.search!r} must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such '
-                "as sklearn.neighbors.KNeighborsTransformer()"
-            )
+            raise ValueError(f"search={self.search!r} {TRANSFORMER}")
         if not isinstance(self.metric_params, dict | None):
             raise ValueError(
                 f"metric_params={self.metric_params!r} must be a dict of the metric's own parameters, or None"
@@ -254,32 +255,37 @@ def choose_listed(
 
 
 def _by_transformer(data: Any, request: Request) -> Edges:
-    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own neighbour."""
+    """The k nearest of those that a scikit-learn neighbours transformer finds, which may be more than k."""
     if not data.has_features:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
     if request.among != "all":
         raise ValueError(f'search= finds neighbours among all rows; among="{request.among}" must go without it')
-    k = request.n_neighbors
+    k, n = request.n_neighbors, data.n
     try:
-        transformer = clone(request.search).set_params(n_neighbors=k)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"search={request.search!r} must be a neighbours transformer with a parameter n_neighbors, such as "
-            "sklearn.neighbors.KNeighborsTransformer()"
-        ) from error
+        transformer = clone(request.search)
+        transformer.set_params(n_neighbors=min(max(transformer.get_params()["n_neighbors"], k), n - 1))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"search={request.search!r} {TRANSFORMER}") from error
     if "mode" in transformer.get_params():
         transformer.set_params(mode="distance")
-    found = sparse.coo_array(transformer.fit_transform(data.X))
-    require_numbers(found.data, f"search={request.search!r}")
-    rows, cols, d = found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64)
-    other = rows != cols
-    rows, cols, d = rows[other], cols[other], d[other]
-    counts = np.bincount(rows, minlength=data.n)
-    cols, d = choose_listed(rows, cols, d, min(k, counts.max(initial=1)), counts)
-    return _finite(cols, d)
+    rows, cols, d = _transformed(transformer, data.X)
+    counts = np.bincount(rows, minlength=n)
+    if counts.min() < k:
+        row = int(np.argmin(counts))
+        raise ValueError(
+            f"search={transformer!r} found {counts[row]} neighbours of row {row}, and the graph asks for n_neighbors={k}; give "
+            "the transformer more n_neighbors, or leave search out"
+        )
+    cols, d = choose_listed(rows, cols, d, k, counts)
+    return np.repeat(np.arange(n), k), cols.ravel(), d.ravel()
 
 
-def _finite(cols: np.ndarray, d: np.ndarray) -> Edges:
-    """The edges of a table in which some rows have fewer than others."""
-    there = np.isfinite(d)
-    return np.nonzero(there)[0], cols[there], d[there]
+def _transformed(transformer: Any, X: Any) -> Edges:
+    """What a neighbours transformer finds. It may count a row as its own neighbour, and give -1 for one that it did not find."""
+    # Some programs, such as older pynndescent, know sparse matrices and no sparse arrays.
+    found = transformer.fit_transform(sparse.csr_matrix(X) if sparse.issparse(X) else X)
+    found = found.tocsr() if sparse.issparse(found) else sparse.csr_array(found)  # a coo_array has no columns of -1
+    require_numbers(found.data, f"search={transformer!r}")
+    rows, cols = np.repeat(np.arange(X.shape[0]), np.diff(found.indptr)), found.indices.astype(np.intp)
+    kept = (cols >= 0) & (rows != cols)
+    return rows[kept], cols[kept], found.data[kept].astype(np.float64)

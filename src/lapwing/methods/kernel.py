@@ -130,7 +130,7 @@ class KernelLPP(KernelReducer):
         As in :class:`LPP`.
     rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
