@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from .._arrays import Array
 from .._validation import check_count
 from ..auto import UnitsWarning
-from ..data import Data, SparseData
+from ..data import Data, as_data
 from ..graphs import Complete, Graph, Reconstruction, SameClass
 from ..methods import OLPP, KernelLDA
 from ..reducers import LinearReducer, Reducer
@@ -70,10 +70,6 @@ class Candidate(NamedTuple):
 def has_the_usual_fit(estimator: Any) -> bool:
     """Whether it is a linear method of lapwing, and not one that does something to X in a ``fit`` of its own."""
     return isinstance(estimator, LinearReducer) and getattr_static(estimator, "fit") is getattr_static(Reducer, "fit")
-
-
-def as_data(X: Array, y: np.ndarray | None) -> Data:
-    return (SparseData if sparse.issparse(X) else Data)(X, y)
 
 
 def candidates(estimators: dict[str, Any], dimensions: Any, X: Array, folds: list[Fold]) -> dict[str, Candidate]:
