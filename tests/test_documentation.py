@@ -44,7 +44,7 @@ def named(name):
 
 def described(thing, section="Parameters"):
     """``{name: (type and default, description)}`` of a section of the docstring."""
-    return entries(inspect.getdoc(thing), section)
+    return entries(inspect.getdoc(thing) or "", section)
 
 
 def is_record(thing):

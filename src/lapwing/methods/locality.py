@@ -156,6 +156,9 @@ class LPP(LinearReducer):
         How many pieces the graph that attracts falls into; None where only a sample of its links was built.
     graph_ : Graph
         The graph that was used.
+    settings_ : dict
+        What parameters such as ``ridge="auto"`` and ``scaling="auto"`` stood for in this fit, by the name of the parameter.
+        Under ``"pca"`` is how many principal directions were kept, or None where all were.
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate
@@ -268,7 +271,7 @@ class OLPP(LinearReducer):
         The eigenvalue of each direction, in ascending order.
     explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
