@@ -157,8 +157,7 @@ class LPP(LinearReducer):
     graph_ : Graph
         The graph that was used.
     settings_ : dict
-        What parameters such as ``ridge="auto"`` and ``scaling="auto"`` stood for in this fit, by the name of the parameter.
-        Under ``"pca"`` is how many principal directions were kept, or None where all were.
+        What was decided in this fit where a parameter leaves it to the data, as ``"auto"`` does, by the name of the parameter.
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate
