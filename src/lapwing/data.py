@@ -152,6 +152,14 @@ class Data:
         How many samples each row stands for; None is one.
     source : Data, default=None
         The same rows with the features that they were given with, which graphs may still read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.data import Data
+    >>> data = Data(np.array([[0.0, 2.0], [1.0, 4.0], [2.0, 9.0]]), ["a", "a", "b"])
+    >>> data.mean(), data.classes
+    (array([1., 5.]), array([0, 0, 1]))
     """
 
     has_features = True  # whether X has columns that can be searched, divided and projected
@@ -472,6 +480,7 @@ class Data:
         return type(self)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
 
     def require_nonzero_rows(self, why: str) -> None:
+        """Raise where a row is zero, for which ``why`` is undefined."""
         zero = np.flatnonzero(self.squares == 0)
         if zero.size:
             raise ValueError(

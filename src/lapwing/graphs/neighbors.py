@@ -156,18 +156,18 @@ class KNN(NeighborGraph):
         What becomes of a link that only one of its two rows has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
         its weight. ``"auto"`` is ``"or"``, and ``"mean"`` with ``queries``, where the neighbours of the other rows are
         unknown.
-    search : None, "torch", "approximate" or neighbours transformer, default=None
+    search : None, "torch" or neighbours transformer, default=None
         Which program searches. None compares exactly, in memory. ``"torch"`` finds the same neighbours on a GPU, where there
-        is one, for Euclidean distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and
-        Manhattan distances. Up to 16,384 rows it is exact; beyond, it misses few neighbours, and which ones depends on the
-        number of threads. Any object with the interface of :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well:
-        its ``n_neighbors`` is set to k, and it brings its own metric.
+        is one, for Euclidean distances and cosines. Any object with the interface of
+        :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well, such as pynndescent's ``PyNNDescentTransformer()``,
+        which misses a few neighbours. It brings its own metric. It may look for more neighbours than k, of which the nearest
+        are taken; where its ``n_neighbors`` is smaller than k, it is set to k.
     queries : int, default=None
         Search for the neighbours of this many random rows only, exactly and among all rows. The time then grows with the
         number of rows, and not with its square. For linear maps and scores.
 
-        The links of these rows, times n / queries, estimate the sums over all links without bias. A number of n or
-        more takes all rows, as None does.
+        The links of these rows, times n / queries, estimate the sums over all links without bias, and
+        :func:`lapwing.sampling_error` says how certain the result is. A number of n or more takes all rows, as None does.
     random_state : int, default=0
         The seed by which the rows of ``queries`` are drawn.
 

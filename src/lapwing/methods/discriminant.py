@@ -82,7 +82,7 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         differ more than they vary.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
@@ -160,7 +160,7 @@ class LPDP(Supervised, LinearReducer):
         The eigenvalues of (1), in ascending order. They may be negative.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -261,7 +261,7 @@ class MFA(Supervised, LPP):
         As in :class:`LPP`. It is at most the number of linked pairs of ``penalty``.
     n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -314,7 +314,7 @@ class DNE(Supervised, LinearReducer):
     ----------
     components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
@@ -415,7 +415,7 @@ class LFDA(Supervised, LinearReducer):
         The eigenvalues of (2), in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -508,7 +508,7 @@ class LSDA(Supervised, LinearReducer):
         The eigenvalues of (2), in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References

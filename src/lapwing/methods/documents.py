@@ -75,7 +75,7 @@ class LPI(LinearReducer):
         Always None: the columns of documents are taken as they are.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the graph, in ascending order.
-    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    rank_, n_pca_, n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References

@@ -130,7 +130,7 @@ class KernelLPP(KernelReducer):
         As in :class:`LPP`.
     rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -224,7 +224,7 @@ class KernelNPE(KernelReducer):
         The eigenvalues of (1), in ascending order.
     rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
 
     References
@@ -285,7 +285,7 @@ class KernelLDA(Supervised, KernelReducer):
         The share of the variance along each direction that is within classes, in ascending order.
     rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
 
     See Also
@@ -378,7 +378,7 @@ class KernelLFDA(Supervised, KernelReducer):
         The eigenvalues of (1), in ascending order.
     rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
 
     References

@@ -53,8 +53,8 @@ class LPP(LinearReducer):
 
         None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
         ``KNN(5) + SameClass()``, for labels of which some are unknown (-1). With more than 100,000 rows (2,000,000 of a
-        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows; ``KNN(5)``
-        searches for the neighbours of all rows.
+        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows, and
+        :func:`lapwing.sampling_error` says how certain the result is; ``KNN(5)`` searches for the neighbours of all rows.
     penalty : None, int, graph or matrix, default=None
         Which samples are kept apart: the Laplacian of this graph takes the place of D in (1). An integer k is ``Repulsion(k)``.
         None keeps D.
@@ -156,6 +156,8 @@ class LPP(LinearReducer):
         How many pieces the graph that attracts falls into; None where only a sample of its links was built.
     graph_ : Graph
         The graph that was used.
+    settings_ : dict
+        What was decided in this fit where a parameter leaves it to the data, as ``"auto"`` does, by the name of the parameter.
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate
@@ -268,7 +270,7 @@ class OLPP(LinearReducer):
         The eigenvalue of each direction, in ascending order.
     explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.

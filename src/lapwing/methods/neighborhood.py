@@ -49,7 +49,7 @@ class NPE(LinearReducer):
         The eigenvalues of (1), in ascending order.
     explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -119,7 +119,7 @@ class ONPP(LinearReducer):
     ----------
     components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.

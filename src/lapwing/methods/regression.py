@@ -66,7 +66,7 @@ class SpectralRegression(LinearReducer):
         Always None: no matrix of features is decomposed.
     n_pca_ : None
         Always None: there is no projection on principal directions.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     See Also

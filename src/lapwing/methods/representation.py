@@ -123,7 +123,7 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    n_connected_components_, X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, X_fit_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
 
     References
@@ -399,7 +399,7 @@ class RobustGLPCA(_Robust):
         As in :class:`GLPCA`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the matrix of the last step, in ascending order.
-    n_connected_components_, X_fit_, graph_, solver_
+    n_connected_components_, X_fit_, graph_, settings_, solver_
         As in :class:`GLPCA`.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
@@ -569,7 +569,7 @@ class L21PCA(_Robust):
         Always ``Empty()``: there is no graph.
     n_connected_components_ : int
         The number of samples, none of which is linked to another.
-    X_fit_, solver_, certificate_, n_features_in_, feature_names_in_
+    X_fit_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`RobustGLPCA`.
 
     References

@@ -63,7 +63,7 @@ class LaplacianScore(FeatureSelector):
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
         How many features were selected.
-    n_connected_components_, graph_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -145,7 +145,7 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
         class, and 0 for one that is constant.
     support_, n_features_to_select_
         As in :class:`LaplacianScore`.
-    n_connected_components_, graph_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_
         As in :class:`LaplacianScore`.
     n_samples_seen_, moments_
         As in :class:`LaplacianScore`.

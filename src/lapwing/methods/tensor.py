@@ -83,7 +83,7 @@ class TSA(MultilinearReducer):
         How well the last problem of each mode is solved (:class:`lapwing.Certificate`).
     n_connected_components_ : int
         How many pieces the graph that attracts falls into.
-    graph_
+    graph_, settings_
         As in :class:`LPP`.
     n_features_in_ : int
         The number of pixels of an image.

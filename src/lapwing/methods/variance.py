@@ -80,7 +80,7 @@ class GraphPCA(_Variance):
         The eigenvalues of the matrix of (2) with a negative sign, in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
 
     See Also
@@ -175,7 +175,7 @@ class MULTISPATI(_Variance):
         The eigenvalues of the matrix of (1) with a negative sign, in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
 
     References
@@ -236,7 +236,7 @@ class ContrastivePCA(Supervised, _Variance):
         samples of interest vary more than :math:`\alpha` times as much as the background does.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
 
     References
