@@ -21,10 +21,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, Array, row_blocks
+from ._arrays import BLOCK_BYTES, Array, is_foreign, row_blocks
 from ._labels import class_codes
 from ._validation import reword_text_error
-from .neighbors import Edges, Request, bound, find
+from .neighbors import Edges, Request, bound, find, is_named
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
 from .search import by_tiles, is_worth_tiles
@@ -36,16 +36,18 @@ GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found b
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 ALL = slice(None)
-KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
+KINDS = {"dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
 
 def validated(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
 ) -> Data:
     """X as a Data. This is the one place that asks what X is."""
-    kind = KINDS.get(type(X).__module__.partition(".")[0])
+    kind = "device" if is_foreign(X) else KINDS.get(type(X).__module__.partition(".")[0])
+    if kind is None and not fitting and any(map(is_foreign, vars(estimator).values())):
+        kind = "device"  # a model that was fitted on a device takes no rows of NumPy, and says so
     if kind:
-        return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting)
+        return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
     if isinstance(X, str | PathLike):
         raise TypeError(f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X")
     given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
@@ -120,6 +122,9 @@ class Data:
         The same rows with the features that they were given with, which graphs may still read.
     """
 
+    own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
+    exact_rows = 0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
+    is_sparse = False
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
@@ -302,7 +307,7 @@ class Data:
         Q = Q.T
         if self._gram is not None and not self.is_wide:
             return np.einsum("ij,ij->j", Q, self._gram @ Q) / np.trace(self._gram)
-        if sparse.issparse(self.X):
+        if self.is_sparse:
             roots = 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
             total = self.spread(self.mean(), np.ones(self.n)).sum()
             return np.square(roots * (self.centred(self.mean()) @ Q)).sum(axis=0) / total
@@ -340,12 +345,19 @@ class Data:
         """
         return self
 
-    def nearest(self, request: Request) -> Edges:
-        """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once."""
+    def nearest(self, request: Request, on_device: bool = False) -> Edges:
+        """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once.
+
+        With ``on_device`` the edges of tensors stay tensors.
+        """
         k, metric, params, *rest = request = request.checked(int(self.size))
         key = (k, metric, id(params), *rest)
         if key not in self._found:  # with the parameters, so that Python gives their id to no others
-            self._found[key] = params, find(self, request)
+            data: Any = self
+            if is_named(request.search, "torch"):
+                data = import_module(".device", __package__).on_first_device(self, request)
+            edges = find(data, request)
+            self._found[key] = params, edges if data is self else tuple(map(data.host, edges))
         return self._found[key][1]
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -476,6 +488,8 @@ class Data:
 
     def to_caller(self, estimator: Any) -> Any:
         """The fitted estimator, its arrays in the library that X came from."""
+        if is_foreign(self.given):
+            import_module(".device", __package__).to_caller(estimator, self.given)
         return estimator
 
 
@@ -484,6 +498,8 @@ class SparseData(Data):
 
     Columns that have no zeros may be far from the origin, and are computed with as dense ones.
     """
+
+    is_sparse = True
 
     @property
     def is_large(self) -> bool:  # type: ignore[override]

@@ -43,6 +43,7 @@ class _Representing(FreeReducer):
     _crowded: ClassVar[bool] = False
     default_graph: ClassVar[Any] = KNN
 
+    @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
         """``X @ components_ + mean_``; of the fitted coordinates, the denoised data.
 
@@ -141,6 +142,8 @@ class GLPCA(_Representing):
     """
 
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
+
+    _takes_tensors: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import Structured
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, certify, fix_signs, solve
-from .base import Reducer
+from .base import Reducer, takes_tensors
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -144,6 +144,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """
         return self.fit(X, y).transform(X)
 
+    @takes_tensors
     def transform(self, X: Any, links: Any = None) -> np.ndarray:
         """The coordinates of rows. Fitted rows keep theirs, and others are placed among their nearest fitted neighbours.
 

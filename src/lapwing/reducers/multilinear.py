@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from math import prod
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import auto
-from .._arrays import row_blocks
+from .._arrays import is_foreign, row_blocks
 from .._validation import check_choice, check_count, check_not_negative
 from ..data import FLOATS, Data
 from ..graphs import Graph
@@ -22,7 +23,7 @@ from ..maps import rounding
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import RankError, Solution, certify, fix_signs, single_blas_thread, solve
-from .base import Reducer
+from .base import Reducer, takes_tensors
 from .projecting import of_equal_trace, rounding_of_form
 
 AUTO_DIRECTIONS = 2  # n_components="auto" is this many directions per mode, where there are as many
@@ -95,6 +96,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """
 
     _takes_sparse: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = True
     _choices: ClassVar[dict[str, tuple]] = {"scaling": ("unit", "constraint")}
 
     def __init__(
@@ -139,10 +141,12 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         check_count("max_iter", self.max_iter)
         check_choice("flatten", self.flatten, (False, True))
         check_not_negative("tol", self.tol)
+        given, foreign = X, is_foreign(X)
+        X, y = map(import_module("..device", __package__).host, (X, y)) if foreign else (X, y)
         images = self._images(X, fitting=True)
         self._sizes(images.ndim - 1)
         data = Data(images.reshape(len(images), -1), y)
-        data.given, data.image_shape = X if self.image_shape is not None else None, images.shape[1:]
+        data.given, data.image_shape = given if foreign or self.image_shape is not None else None, images.shape[1:]
         return self._fit(data)
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
@@ -201,6 +205,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.components_ = [fix_signs(P).astype(F.X.dtype) for P in found.modes]
         self.n_features_in_ = data.d
 
+    @takes_tensors
     def transform(self, X: Any) -> np.ndarray:
         """``X - mean_``, each mode multiplied by its matrix.
 
@@ -218,6 +223,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Y = projected(X, self.mean_, self.components_).astype(X.dtype, copy=False)
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
 
+    @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The images that have the given coordinates; of several, those nearest to ``mean_``.
 
