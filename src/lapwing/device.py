@@ -22,9 +22,8 @@ from sklearn.base import BaseEstimator
 from . import data as rows_of_numpy
 from ._arrays import is_foreign
 from ._extras import require
-from .data import FEW_ROWS, Data
+from .data import FEW_ROWS, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
 from .device_search import Screen, candidates_on_device, first_device, room, squared_distances, tensor, within
-from .maps import OUT_OF_RANGE
 from .neighbors import Edges, Request, is_named
 from .operators import Structured
 
@@ -33,7 +32,6 @@ EXACT_ROWS = 2_000_000  # up to this many rows on a GPU, default graphs search f
 TREE_COLUMNS = 15  # among up to this many columns, the trees of the CPU are faster than products on a device
 BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
 MANY_ENTRIES = 1 << 25
-LARGEST_ENTRY = 1e150  # the squares of larger entries leave the range of floating point
 FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
 FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
@@ -120,14 +118,14 @@ def validated(
     return data
 
 
-def checked(estimator: Any, X: Any, fitting: bool, least: int = 1, is_image: bool = False) -> Any:
+def checked(estimator: Any, X: Any, fitting: bool, least: int) -> Any:
     """A tensor in the form that is computed with: real, finite, in float32 or float64, with as many features as were fitted."""
     torch = sys.modules["torch"]
     if X.dtype not in (torch.float32, torch.float64):
         if X.dtype.is_complex or X.dtype == torch.bool:
             raise ValueError(f"X holds {X.dtype}, and numbers are needed; convert it to float32 or float64")
         X = X.to(torch.float32 if X.dtype in (torch.float16, torch.bfloat16) else torch.float64)
-    if X.ndim != 2 and not is_image:
+    if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got an array of {X.ndim} dimensions: X has shape {tuple(X.shape)}; reshape it to "
             "(n_samples, n_features)"
@@ -136,15 +134,17 @@ def checked(estimator: Any, X: Any, fitting: bool, least: int = 1, is_image: boo
         raise ValueError(
             f"Found array with {len(X)} sample(s) (shape={tuple(X.shape)}) while a minimum of {least} is required."
         )
-    if not fitting and not is_image and X.shape[1] != estimator.n_features_in_:
+    if not fitting and X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as "
             "input."
         )
     lowest, highest = X.aminmax()
-    if not bool((lowest > -torch.inf) & (highest < torch.inf)):
+    largest = float(torch.maximum(-lowest, highest))
+    if not largest < np.inf:
         raise ValueError("X contains NaN or infinity, or a value too large; remove or replace it")
-    if X.dtype == torch.float64 and float(torch.maximum(-lowest, highest)) > LARGEST_ENTRY:
+    least_entry = LEAST_ENTRY[str(X.dtype).removeprefix("torch.")]
+    if fitting and largest and not least_entry < largest < MOST_ENTRY:
         raise ValueError(OUT_OF_RANGE)
     return X
 

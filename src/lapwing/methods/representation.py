@@ -24,7 +24,7 @@ from ..graphs import KNN, Empty, Graph
 from ..maps import Free
 from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
-from ..reducers import FreeReducer, build_terms
+from ..reducers import FreeReducer, build_terms, takes_tensors
 from ..solvers import Solution, estimate_norm, fix_signs, largest_value, solve
 from .about import About
 
