@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,6 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
 def is_foreign(X: Any) -> bool:
     """Whether X is an array of another library than NumPy, such as a tensor of torch."""
     return hasattr(X, "__dlpack__") and hasattr(X, "shape") and not isinstance(X, np.ndarray | np.generic)
-
-
-def library(array: Any) -> Any:
-    """NumPy, or torch where the array is a tensor: both name the functions of entries alike."""
-    return np if isinstance(array, np.ndarray) else sys.modules["torch"]
 
 
 def spread_rows(n: int, most: int) -> np.ndarray:

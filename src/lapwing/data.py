@@ -21,10 +21,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, Array, is_foreign, row_blocks
+from ._arrays import BLOCK_BYTES, Array, row_blocks
 from ._labels import class_codes
 from ._validation import reword_text_error
-from .neighbors import Edges, Request, bound, find, is_named
+from .neighbors import Edges, Request, bound, find
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
 from .search import by_tiles, is_worth_tiles
@@ -47,9 +47,10 @@ def validated(
     """X as a Data. This is the one place that asks what X is."""
     if isinstance(X, Data):  # what is known of these rows, such as their neighbours, serves several fits
         return X
-    kind = "device" if is_foreign(X) else KINDS.get(type(X).__module__.partition(".")[0])
-    if kind is None and not fitting and any(map(is_foreign, vars(estimator).values())):
-        kind = "device"  # a model that was fitted on a device takes no rows of NumPy, and says so
+    # A model that was fitted on a device takes no rows of NumPy, and says so.
+    arrays = [X] if fitting else [X, *vars(estimator).values()]
+    foreign = any(hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray | np.generic) for a in arrays)
+    kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
     if kind:
         return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
     if isinstance(X, str | PathLike):
@@ -158,7 +159,7 @@ class Data:
 
     own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
     exact_rows = 0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
-    is_sparse = False
+    is_sparse, is_foreign = False, False  # whether X is sparse, or came as an array of another library
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
@@ -388,7 +389,7 @@ class Data:
         key = (k, metric, id(params), *rest)
         if key not in self._found:  # with the parameters, so that Python gives their id to no others
             data: Any = self
-            if is_named(request.search, "torch"):
+            if isinstance(request.search, str):  # "torch"
                 data = import_module(".device", __package__).on_first_device(self, request)
             edges = find(data, request)
             self._found[key] = params, edges if data is self else tuple(map(data.host, edges))
@@ -522,8 +523,6 @@ class Data:
 
     def to_caller(self, estimator: Any) -> Any:
         """The fitted estimator, its arrays in the library that X came from."""
-        if is_foreign(self.given):
-            import_module(".device", __package__).to_caller(estimator, self.given)
         return estimator
 
 

@@ -106,7 +106,9 @@ def validated(
         data = rows_of_numpy.validated(to_numpy(estimator), rows, host(y), host(sample_weight), fitting, least)
         if device is None:
             return data
-        data = data if fitting else ForeignData(data.X)
+        weights, kept = data.weights, data.kept
+        data = ForeignData(data.X, data.y, weights)
+        data.kept = kept
     elif sample_weight is not None:
         raise ValueError(
             f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, sparse arrays or blocks, and X is "
@@ -165,17 +167,17 @@ def shared_device(estimator: Any, X: Any) -> Device | None:
 def computed_on_host(method: Callable, estimator: Any, X: Any, *more: Any, **named: Any) -> Any:
     """What a method of a model gives for an array of another library. It is computed with NumPy arrays."""
     device = shared_device(estimator, X)
-    named = {name: host(value) for name, value in named.items()}
-    found = method(to_numpy(estimator), host(X), *map(host, more), **named)
+    found = method(to_numpy(estimator), host(X), *map(host, more), **{key: host(value) for key, value in named.items()})
     return found if device is None else device.to_caller(found)
 
 
-def to_caller(estimator: Any, X: Any) -> None:
+def to_caller(estimator: Any, X: Any) -> Any:
     """Turn the fitted attributes into arrays of the library and device that X came from."""
     device = Device(X)
     for name, value in list(vars(estimator).items()):
         if is_learnt(name):
             setattr(estimator, name, mapped(value, device.to_caller))
+    return estimator
 
 
 def to_numpy(model: Any) -> Any:
@@ -244,7 +246,7 @@ class TorchData(Data):
         The same rows with the features that they were given with.
     """
 
-    host = staticmethod(host)
+    host, is_foreign = staticmethod(host), True
 
     def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
         super().__init__(tensor, y)
@@ -490,12 +492,26 @@ class TorchData(Data):
                 self.torch.mm(rows[some] - about, V, out=found[some])
         return found if self.given is None else Device(self.given).to_caller(found)
 
+    def to_caller(self, estimator: Any) -> Any:
+        return to_caller(estimator, self.given)
+
+    def computed_on_host(self, method: Callable, estimator: Any, *more: Any) -> Any:
+        return computed_on_host(method, estimator, self.given, *more)
+
 
 class ForeignData(Data):
-    """NumPy rows that came as arrays of another library, to a model with such arrays."""
+    """NumPy rows that came as arrays of another library."""
+
+    is_foreign = True
 
     def project(self, mean: Any, components: Any) -> Any:
         return Device(self.given).to_caller(super().project(host(mean), host(components)))
+
+    def to_caller(self, estimator: Any) -> Any:
+        return to_caller(estimator, self.given)
+
+    def computed_on_host(self, method: Callable, estimator: Any, *more: Any) -> Any:
+        return computed_on_host(method, estimator, self.given, *more)
 
 
 class SearchedInParts(Data):

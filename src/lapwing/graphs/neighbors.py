@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from copy import copy
 from inspect import Parameter, signature
@@ -13,7 +14,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_non_negative
 
-from .._arrays import library
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data
 from ..neighbors import Edges, NoPlaceError, Request, is_named, metric_distances, search
@@ -57,7 +57,7 @@ class NeighborGraph(Graph):
             assert reach is not None
             values = np.exp(-(d**2) / (reach[rows] * reach[cols]))
         else:
-            values = library(d).ones_like(d) if self.weights == "binary" else self._products(data, edges)
+            values = d**0 if self.weights == "binary" else self._products(data, edges)
         if len(values) and values.min() < 0:
             refuse_negative(self.weights, float((values < 0).mean()), 'weights="heat" or "binary"')
         return values
@@ -532,11 +532,11 @@ def heat_weights(exponents: Any, rows: Any, n: int) -> Any:
     Such a row hardly counts, and it is still placed beside its neighbours. Free maps divide by the roots of degrees, so that
     rounding would decide where a row of degree 1e-40 is placed.
     """
-    xp = library(exponents)
-    if xp is np:
-        nearest = np.full(n, np.inf)
+    if isinstance(exponents, np.ndarray):
+        xp, nearest = np, np.full(n, np.inf)
         np.minimum.at(nearest, rows, exponents)
-    else:
+    else:  # tensors; torch names the functions of entries as NumPy does
+        xp = sys.modules["torch"]
         nearest = exponents.new_full((n,), np.inf).scatter_reduce(0, rows, exponents, "amin")
     linked = xp.isfinite(nearest)
     if (linked & (nearest > VANISHED)).sum() > OUTLIERS * linked.sum():

@@ -196,7 +196,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        if is_foreign(X):
+        if hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray):
             raise TypeError(
                 "partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit, or convert X"
             )

@@ -22,7 +22,7 @@ from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import Structured
 from ..problem import Problem, laplacian_sum
 from ..solvers import Solution, certify, fix_signs, solve
-from .base import Reducer, takes_tensors
+from .base import Reducer
 
 
 class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -139,7 +139,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         """
         return self.fit(X, y).transform(X)
 
-    @takes_tensors
     def transform(self, X: Any, links: Any = None) -> np.ndarray:
         """The coordinates of rows. Fitted rows keep theirs, and others are placed among their nearest fitted neighbours.
 
@@ -156,7 +155,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validated(self, X, fitting=False).X
+        data = validated(self, X, fitting=False)
+        if data.is_foreign:
+            return data.computed_on_host(FreeReducer.transform, self, links)  # type: ignore[attr-defined]
+        X = data.X
         if sparse.issparse(X) != sparse.issparse(self.X_fit_):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
         if links is not None:

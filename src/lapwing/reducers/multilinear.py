@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
-from .._arrays import is_foreign, row_blocks
+from .._arrays import row_blocks
 from .._validation import check_choice, check_count, check_not_negative
 from ..data import FLOATS, Data, validated
 from ..graphs import Graph
@@ -253,7 +253,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _images(self, X: Any) -> np.ndarray:
         """X as a validated array of images."""
-        if not is_foreign(X):
+        if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):  # tensors are checked as rows
             X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, input_name="X", estimator=self)
         if X.ndim < 3 or 0 in X.shape:
             raise ValueError(
