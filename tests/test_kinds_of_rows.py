@@ -26,7 +26,7 @@ def test_every_verb(kind):
 def test_every_verb_of_tensors(few, there, monkeypatch):
     from lapwing.device import TorchData
 
-    monkeypatch.setattr("lapwing.device_search.FEW_ROWS", few)
+    monkeypatch.setattr("lapwing.device.FEW_ROWS", few)
     monkeypatch.setattr("lapwing.device.TREE_COLUMNS", 0)
     check_data(lambda X, y: TorchData(there(X), y))
 

@@ -166,6 +166,7 @@ class Data:
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
     given: Any = None  # X as the user passed it
+    device: Any = None  # where results go: the library and the device that X came from; None is NumPy's
     undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
     beside: Any = None  # the places of columns that graphs read and maps do not
     names: Any = None  # the names of the rows, where a column holds them; otherwise the index of a data frame does
@@ -340,8 +341,9 @@ class Data:
             if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
                 Q[i] = rest / length
         Q = Q.T
-        if self._gram is not None and not self.is_wide:
-            return np.einsum("ij,ij->j", Q, self._gram @ Q) / np.trace(self._gram)
+        if not self.is_wide and (self._gram is not None or self.is_foreign):
+            G = self.gram(self.mean())
+            return np.einsum("ij,ij->j", Q, G @ Q) / np.trace(G)
         if self.is_sparse:
             roots = 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
             total = self.spread(self.mean(), np.ones(self.n)).sum()
@@ -393,7 +395,8 @@ class Data:
                 data = import_module(".device", __package__).on_first_device(self, request)
             edges = find(data, request)
             self._found[key] = params, edges if data is self else tuple(map(data.host, edges))
-        return self._found[key][1]
+        edges = self._found[key][1]
+        return edges if on_device else tuple(map(self.host, edges))  # type: ignore[return-value]
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""

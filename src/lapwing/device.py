@@ -7,24 +7,23 @@ device, such as CuPy's, become tensors of torch. Fitted attributes are arrays of
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
+from importlib import import_module
 from math import ceil
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator
 
 from . import data as rows_of_numpy
 from ._arrays import is_foreign
 from ._extras import require
-from .data import FEW_ROWS, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
-from .device_search import Screen, candidates_on_device, first_device, room, squared_distances, tensor, within
-from .neighbors import Edges, Request, is_named
+from .data import EPS, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
+from .neighbors import Request, bound, is_named
 from .operators import Structured
 
 CPU = 1  # the number by which DLPack calls the CPU
@@ -32,6 +31,8 @@ EXACT_ROWS = 2_000_000  # up to this many rows on a GPU, default graphs search f
 TREE_COLUMNS = 15  # among up to this many columns, the trees of the CPU are faster than products on a device
 BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
 MANY_ENTRIES = 1 << 25
+FEW_ROWS = 4096  # among up to this many rows, neighbours are found by products in float64, and among more by a screen
+DEVICE_SHARE = 0.25  # rows may take this share of the free memory of a device; the search needs as much for its own copy
 FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
 FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
@@ -63,17 +64,14 @@ class Device:
 
     def from_caller(self, X: Any) -> Any:
         """X in the form that computations take: a tensor, or a NumPy array."""
-        if self.library == "torch":
-            return X.detach()
         return host(X) if self.is_cpu else require("torch", "gpu").from_dlpack(X)
 
     def to_caller(self, array: Any) -> Any:
         """A result, which is a NumPy array or a tensor, as an array of this library and device."""
-        torch = require("torch", "gpu") if self.library == "torch" or not self.is_cpu else None
-        if torch is not None and isinstance(array, np.ndarray):
-            array = torch.from_numpy(np.ascontiguousarray(array))
-        if torch is not None:
-            array = array.to(torch.from_dlpack(self._like).device)
+        if self.library == "torch" or not self.is_cpu:
+            torch = require("torch", "gpu") if self.library != "torch" else sys.modules["torch"]
+            where = self._like.device if self.library == "torch" else torch.from_dlpack(self._like).device
+            array = torch.as_tensor(np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array, device=where)
         if self.library == "torch":
             return array
         named = hasattr(self._like, "__array_namespace__")
@@ -82,10 +80,10 @@ class Device:
 
 def host(array: Any) -> Any:
     """An array of any library as a NumPy array on the CPU; what is no such array stays as it is."""
-    if not is_foreign(array):
-        return array
     if type(array).__module__.partition(".")[0] == "torch":
         return array.detach().cpu().numpy()
+    if isinstance(array, np.ndarray | np.generic) or not hasattr(array, "__dlpack__"):
+        return array
     if int(array.__dlpack_device__()[0]) == CPU:
         return np.array(np.from_dlpack(array))
     return require("torch", "gpu").from_dlpack(array).cpu().numpy()
@@ -96,19 +94,18 @@ def validated(
 ) -> Data:
     """Arrays of another library as a Data."""
     device = Device(X) if fitting else shared_device(estimator, X)
-    if fitting and isinstance(estimator, BaseEstimator) and not estimator.__sklearn_tags__().array_api_support:
+    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:  # type: ignore[attr-defined]
         raise TypeError(
-            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "
+            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "  # type: ignore[attr-defined]
             "X.cpu().numpy() or the like"
         )
-    rows = host(X) if device is None else device.from_caller(X)
+    if device is None:
+        return rows_of_numpy.validated(estimator, host(X), host(y), host(sample_weight), fitting, least)
+    rows = X.detach() if device.library == "torch" else device.from_caller(X)
+    data: Any
     if isinstance(rows, np.ndarray):
         data = rows_of_numpy.validated(to_numpy(estimator), rows, host(y), host(sample_weight), fitting, least)
-        if device is None:
-            return data
-        weights, kept = data.weights, data.kept
-        data = ForeignData(data.X, data.y, weights)
-        data.kept = kept
+        data, data.kept = ForeignData(data.X, data.y, data.weights), data.kept
     elif sample_weight is not None:
         raise ValueError(
             f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, sparse arrays or blocks, and X is "
@@ -116,7 +113,7 @@ def validated(
         )
     else:
         data = TorchData(checked(estimator, rows, fitting, least or (2 if fitting else 1)), host(y))
-    data.given = X
+    data.given, data.device = X, device
     return data
 
 
@@ -171,12 +168,15 @@ def computed_on_host(method: Callable, estimator: Any, X: Any, *more: Any, **nam
     return found if device is None else device.to_caller(found)
 
 
-def to_caller(estimator: Any, X: Any) -> Any:
-    """Turn the fitted attributes into arrays of the library and device that X came from."""
-    device = Device(X)
+def to_caller(data: Any, estimator: Any) -> Any:
+    """The fitted estimator, its attributes turned into arrays of the library and device that X came from."""
     for name, value in list(vars(estimator).items()):
-        if is_learnt(name):
-            setattr(estimator, name, mapped(value, device.to_caller))
+        if not (name.endswith("_") or name.startswith("_")):
+            continue
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            setattr(estimator, name, data.device.to_caller(value))
+        elif isinstance(value, list | tuple | BaseEstimator):
+            setattr(estimator, name, mapped(value, data.device.to_caller))
     return estimator
 
 
@@ -246,15 +246,18 @@ class TorchData(Data):
         The same rows with the features that they were given with.
     """
 
-    host, is_foreign = staticmethod(host), True
+    host, is_foreign, to_caller = staticmethod(host), True, to_caller
 
     def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
         super().__init__(tensor, y)
         self.tensor, self.torch, self.source = self.__dict__.pop("X"), sys.modules["torch"], source
         self.dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
         self.exact_rows = 0 if tensor.device.type == "cpu" else EXACT_ROWS
+        self.entries = BLOCK_ENTRIES.get(tensor.device.type, MANY_ENTRIES)  # numbers in float64 that are held at a time
+        step = max(1, self.entries // max(1, self.d))
+        self.blocks = [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
         if source is not None:
-            self.given, self.names, self.views = source.given, source.names, source.views
+            self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
 
     @cached_property
     def X(self) -> np.ndarray:  # type: ignore[override]  # noqa: N802
@@ -266,49 +269,41 @@ class TorchData(Data):
 
     def own(self, array: Any) -> Any:  # type: ignore[override]
         """An array of NumPy on the device; tensors as they are."""
-        return tensor(array, self.tensor.device) if isinstance(array, np.ndarray) else array
-
-    def _slices(self, n: int, width: int) -> list[slice]:
-        step = max(1, BLOCK_ENTRIES.get(self.tensor.device.type, MANY_ENTRIES) // max(1, width))
-        return [slice(start, min(start + step, n)) for start in range(0, n, step)]
-
-    def _blocks(self, about: np.ndarray) -> Iterator[tuple[slice, Any]]:
-        """All rows less ``about``, some at a time, in float64 on the device."""
-        shift = self.own(np.asarray(about, dtype=np.float64))
-        for rows in self._slices(self.n, self.d):
-            yield rows, self.tensor[rows].double() - shift
+        if not isinstance(array, np.ndarray):
+            return array
+        return self.torch.from_numpy(np.ascontiguousarray(array)).to(self.tensor.device)
 
     def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
         return np.subtract(host(self.tensor[rows, columns]), about[columns], dtype=np.float64)
 
-    def _zeros(self, *shape: int) -> Any:
-        return self.tensor.new_zeros(shape, dtype=self.torch.float64)
-
     def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
         if degrees is None and self._mean is not None:
             return self._mean
-        first, total = host(self.tensor[0].double()), self._zeros(self.d)
-        w = None if degrees is None else self.own(degrees)
-        for rows, block in self._blocks(first):
+        first, w = self.tensor[0].double(), None if degrees is None else self.own(degrees)
+        total = self.torch.zeros_like(first)
+        for rows in self.blocks:
+            block = self.tensor[rows].double() - first
             total += block.sum(0) if w is None else w[rows] @ block
-        mean = first + host(total) / (self.n if degrees is None else degrees.sum())
+        mean = host(first + total / (self.n if w is None else w.sum()))
         if degrees is None:
             self._mean = mean
         return mean
 
     def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-        w, total = self.own(degrees), self._zeros(self.d)
-        for rows, block in self._blocks(about):
-            total += w[rows] @ block.square_()
+        w, shift = self.own(degrees), self.own(about)
+        total = self.torch.zeros_like(shift)
+        for rows in self.blocks:
+            total += w[rows] @ (self.tensor[rows].double() - shift).square_()
         return host(total)
 
     def deviations(self, few: bool = False) -> np.ndarray:
-        if few and self.n > FEW_ROWS:
-            return TorchData(self.tensor[:: ceil(self.n / FEW_ROWS)]).deviations()
+        if few and self.n > rows_of_numpy.FEW_ROWS:
+            return TorchData(self.tensor[:: ceil(self.n / rows_of_numpy.FEW_ROWS)]).deviations()
         if self._deviations is None:
-            mean = self.mean()
-            s = np.sqrt(self.spread(mean, np.ones(self.n)) / self.n)
-            self._deviations = np.where(s <= 100 * rows_of_numpy.EPS * np.abs(mean), 0.0, s)
+            mean = self.own(self.mean())
+            squares = sum((self.tensor[rows].double() - mean).square_().sum(0) for rows in self.blocks)
+            s = (squares / self.n).sqrt_()
+            self._deviations = host(s.masked_fill_(s <= 100 * EPS * mean.abs(), 0.0))
         return self._deviations
 
     def divided(self, scale: np.ndarray) -> TorchData:
@@ -322,13 +317,16 @@ class TorchData(Data):
     def gram(self, about: np.ndarray) -> np.ndarray:
         if about is self._mean and self._gram is not None:
             return self._gram
-        total = self._zeros(*(min(self.n, self.d),) * 2)
+        total, shift = self.torch.zeros((min(self.n, self.d),) * 2, dtype=self.torch.float64), self.own(about)
+        total = total.to(self.tensor.device)
         if self.is_wide:
-            for columns in self._slices(self.d, self.n):
-                block = self.tensor[:, columns].double() - self.own(about[columns])
+            step = max(1, self.entries // self.n)
+            for columns in (slice(start, start + step) for start in range(0, self.d, step)):
+                block = self.tensor[:, columns].double() - shift[columns]
                 total.addmm_(block, block.T)
         else:
-            for _, block in self._blocks(about):
+            for rows in self.blocks:
+                block = self.tensor[rows].double() - shift
                 total.addmm_(block.T, block)
         gram = host(total)
         if about is self._mean:
@@ -336,57 +334,58 @@ class TorchData(Data):
         return gram
 
     def weighted_sums(self, C: np.ndarray, about: np.ndarray) -> np.ndarray:
-        combinations, total = self.own(C), self._zeros(self.d, C.shape[1])
-        for rows, block in self._blocks(about):
-            total.addmm_(block.T, combinations[rows])
-        return host(total)
+        combinations, shift = self.own(C), self.own(about)
+        return host(sum((self.tensor[rows].double() - shift).T @ combinations[rows] for rows in self.blocks))
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> TorchData:
-        found, directions = self.tensor.new_empty((self.n, N.shape[1])), self.own(N)
-        for rows, block in self._blocks(about):
-            found[rows] = (block @ directions).to(found.dtype)
+        found, directions, shift = self.tensor.new_empty((self.n, N.shape[1])), self.own(N), self.own(about)
+        for rows in self.blocks:
+            found[rows] = ((self.tensor[rows].double() - shift) @ directions).to(found.dtype)
         return TorchData(found, self.y)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
-        """The form of row sums, which for a Laplacian are 0, and that of edges by differences, which lose no digits."""
+        """The form of the row sums, which for a Laplacian are 0, and that of edges by differences, which lose no digits."""
         if M.rest is not None or any(isinstance(U, LinearOperator) for U, _ in M.factors):
             return super().form(M, about)
-        total, sums = self._zeros(self.d, self.d), row_sums(M)
-        if sums is not None and not np.ptp(sums) and self.n >= self.d:
+        S, sums, shift = M.sparse, M.diag, self.own(about)
+        if S is not None:
+            across = np.asarray(S.sum(axis=1)).ravel()
+            sums = across if sums is None else across + sums
+            sums = None if M.diag is not None and (np.abs(sums) <= NEGLIGIBLE * np.abs(M.diag)).all() else sums
+        total = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
+        if sums is not None and not np.ptp(sums) and not self.is_wide:
             total += sums[0] * self.own(self.gram(about))
         elif sums is not None:
             w = self.own(sums)
-            for rows, block in self._blocks(about):
+            for rows in self.blocks:
+                block = self.tensor[rows].double() - shift
                 total.addmm_(block.T, w[rows, None] * block)
-        if M.sparse is not None:
-            self._add_edges(total, M.sparse)
         for U, c in M.factors:
-            UtF = self._zeros(U.shape[1], self.d)
-            for rows, block in self._blocks(about):
-                part = U[rows]
-                UtF.addmm_(self.own(part.toarray() if sparse.issparse(part) else part).T.double(), block)
+            parts = ((rows, U[rows].toarray() if sparse.issparse(U) else U[rows]) for rows in self.blocks)
+            UtF = sum(self.own(part.T).double() @ (self.tensor[rows].double() - shift) for rows, part in parts)
             total.addmm_(UtF.T, self.own(c)[:, None] * UtF)
+        if S is not None:
+            edges = S if isinstance(S, DeviceMatrix) else self._edges_of(S)
+            step = max(1, self.entries // self.d)
+            for some in (slice(start, start + step) for start in range(0, len(edges.weights), step)):
+                apart = self.tensor[edges.first[some]].double()
+                apart -= self.tensor[edges.second[some]]
+                total.addmm_(apart.T, edges.weights[some, None] * apart, alpha=-1)
         form = host(total)
         return (form + form.T) / 2
 
-    def _add_edges(self, total: Any, S: Any) -> None:
-        """Add ``-Σ S_ij (f_i - f_j)(f_i - f_j)ᵀ`` over pairs."""
-        if not isinstance(S, DeviceMatrix):
-            above = sparse.triu(S, k=1, format="coo")
-            i, j = (self.own(index.astype(np.int64)) for index in (above.row, above.col))
-            S = DeviceMatrix(self.n, i, j, self.own(above.data))
-        for part in self._slices(len(S.weights), self.d):
-            apart = self.tensor[S.first[part]].double()
-            apart -= self.tensor[S.second[part]]
-            total.addmm_(apart.T, S.weights[part, None] * apart, alpha=-1)
+    def _edges_of(self, S: Any) -> DeviceMatrix:
+        above = sparse.triu(S, k=1, format="coo")
+        i, j = (self.own(index.astype(np.int64)) for index in (above.row, above.col))
+        return DeviceMatrix(self.n, i, j, self.own(above.data))
 
     def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
         return np.diagonal(self.form(M, about)).copy()
 
     def centred(self, about: np.ndarray) -> LinearOperator:
         def times(V: np.ndarray) -> np.ndarray:
-            columns = self.own(np.asarray(V.reshape(self.d, -1), dtype=np.float64))
-            found = self.torch.cat([block @ columns for _, block in self._blocks(about)])
+            columns, shift = self.own(np.asarray(V.reshape(self.d, -1), dtype=np.float64)), self.own(about)
+            found = self.torch.cat([(self.tensor[rows].double() - shift) @ columns for rows in self.blocks])
             return host(found).reshape(self.n, *V.shape[1:])
 
         def transposed(U: np.ndarray) -> np.ndarray:
@@ -396,52 +395,72 @@ class TorchData(Data):
             (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
         )
 
-    def explained(self, directions: np.ndarray) -> np.ndarray:
-        if not self.is_wide:
-            self.gram(self.mean())  # of which the answer is made
-        return super().explained(directions)
-
     @property
     def is_constant(self) -> bool:
         return bool((self.tensor[:1] == self.tensor).all())
 
     # ---- neighbours
 
-    def nearest(self, request: Request, on_device: bool = False) -> Edges:
-        edges = super().nearest(request)
-        return edges if on_device else tuple(map(host, edges))  # type: ignore[return-value]
-
     @cached_property
-    def screen(self) -> Screen:
+    def screen(self) -> Any:
+        from .device_search import Screen
+
         return Screen(self.tensor)
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
         if self.d <= TREE_COLUMNS:
             cols, beyond = super().candidates(queries, members, m)
             return self.own(cols), self.own(beyond)
-        numbers, everyone = self.own(queries), members.size == self.n
-        screen = self.screen if everyone else Screen(self.tensor[self.own(members)])
-        places, beyond = screen.candidates(self.tensor[numbers], m)
-        cols = places if everyone else self.own(members)[places]
-        return self.torch.where(places < 0, numbers[:, None], cols), beyond  # no row is its own neighbour
+        numbers, others, everyone = self.own(queries), self.own(members), members.size == self.n
+        Q, X = self.tensor[numbers], self.tensor if everyone else self.tensor[others]
+        if len(X) > max(FEW_ROWS, 8 * m):
+            screen = self.screen if everyone else TorchData(X).screen
+            places, beyond = screen.candidates(Q, m)
+            # Where there is no candidate stands the query, which is not its own neighbour.
+            return self.torch.where(places < 0, numbers[:, None], others[places]), beyond
+        centre = X.double().median(dim=0).values  # products of far rows lose digits
+        X, found = X.double() - centre, []
+        half, step = X.square().sum(1) / 2, max(1, self.entries // len(X))
+        for some in (slice(start, start + step) for start in range(0, len(Q), step)):
+            rows = Q[some].double() - centre
+            own = rows.square().sum(1) / 2
+            near, places = self.torch.addmm(half, rows, X.T, alpha=-1).topk(m, dim=1, largest=False)
+            found.append((others[places], bound(near[:, -1] + own, own, self.d, EPS)))
+        cols, beyond = (self.torch.cat(parts) for parts in zip(*found, strict=True))
+        return cols, beyond
 
     def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
-        i, j = within(self.tensor[self.own(queries)], self.tensor[self.own(members)], self.own(radius))
-        counts = np.bincount(host(i), minlength=queries.size)
-        return np.split(members[host(j)], np.cumsum(counts)[:-1])
+        Q, X = self.tensor[self.own(queries)].double(), self.tensor[self.own(members)]
+        centre, found = X[:: max(1, len(X) // 1000)].double().median(dim=0).values, []
+        Q = Q - centre
+        own, step = Q.square().sum(1) / 2, max(1, self.entries // max(len(Q), self.d))
+        far = bound(self.own(radius) ** 2 / 2, own, self.d, EPS, +1) ** 2 / 2
+        for start in range(0, len(X), step):
+            rows = X[start : start + step].double() - centre
+            half = self.torch.addmm(rows.square().sum(1) / 2, Q, rows.T, alpha=-1).add_(own[:, None])
+            i, j = self.torch.nonzero(half <= far[:, None], as_tuple=True)
+            found.append((host(i), host(j) + start))
+        i, j = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        near = members[j[np.argsort(i, kind="stable")]]
+        return np.split(near, np.cumsum(np.bincount(i, minlength=queries.size))[:-1])
 
     def distances(self, rows: np.ndarray, cols: Any) -> Any:
-        numbers = self.own(rows)
-        found = squared_distances(self.tensor[numbers], self.tensor.contiguous(), cols).sqrt_()
-        return found.masked_fill_(cols == numbers[:, None], self.torch.inf)
+        numbers, found = self.own(rows), self.torch.empty(cols.shape, dtype=self.torch.float64, device=cols.device)
+        if self.tensor.device.type == "cuda" and import_module(".device_search", __package__).triton is not None:
+            import_module(".device_search", __package__).differences(self.tensor, numbers, cols, found)
+        else:
+            step = max(1, self.entries // (cols.shape[1] * self.d))
+            for some in (slice(start, start + step) for start in range(0, len(rows), step)):
+                apart = self.tensor[cols[some]].double() - self.tensor[numbers[some], None].double()
+                found[some] = apart.square_().sum(2)
+        return found.sqrt_().masked_fill_(cols == numbers[:, None], self.torch.inf)
 
     def _of_pairs(self, i: np.ndarray, j: np.ndarray, measure: Callable) -> np.ndarray:
-        first, second = self.own(i), self.own(j)
-        parts = [
-            measure(self.tensor[first[some]].double(), self.tensor[second[some]].double())
-            for some in self._slices(len(i), 2 * self.d)
-        ]
-        return host(self.torch.cat(parts)) if parts else np.empty(0)
+        step, found = max(1, self.entries // (2 * self.d)), [np.empty(0)]
+        for some in (slice(start, start + step) for start in range(0, len(i), step)):
+            a, b = (self.tensor[self.own(index[some])].double() for index in (i, j))
+            found.append(host(measure(a, b)))
+        return np.concatenate(found)
 
     def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self._of_pairs(i, j, lambda a, b: (a - b).norm(dim=1))
@@ -452,28 +471,39 @@ class TorchData(Data):
     def symmetric_weights(self, rows: Any, cols: Any, weights: Any, symmetry: str = "or") -> Any:
         if isinstance(rows, np.ndarray):
             return super().symmetric_weights(rows, cols, weights, symmetry)
-        return DeviceMatrix.joined(self.n, rows, cols, weights, symmetry)
+        torch, n = self.torch, self.n
+        keys, order = (torch.minimum(rows, cols) * n + torch.maximum(rows, cols)).sort()
+        weights = weights[order]
+        twice = torch.zeros(len(keys), dtype=torch.bool, device=keys.device)
+        twice[:-1] = keys[1:] == keys[:-1]
+        kept = ~torch.roll(twice, 1)  # of two equal pairs the first; the first entry is never a second
+        other = torch.where(twice, torch.roll(weights, -1), 0.0)
+        if symmetry == "mean":
+            weights = (weights + other) / 2
+        else:
+            weights = torch.maximum(weights, other) if symmetry == "or" else torch.minimum(weights, other)
+        kept = kept & (weights > 0) if symmetry == "and" else kept
+        keys = keys[kept]
+        return DeviceMatrix(n, keys // n, keys % n, weights[kept])
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         return host(self.tensor[self.own(index)].double())
 
     @cached_property
     def squares(self) -> np.ndarray:
-        return self._of_rows(np.zeros(self.d))
+        return host(self.torch.cat([self.tensor[rows].double().square().sum(1) for rows in self.blocks]))
 
     @cached_property
     def squares_about_mean(self) -> np.ndarray:
-        return self._of_rows(self.mean())
-
-    def _of_rows(self, about: np.ndarray) -> np.ndarray:
-        return host(self.torch.cat([block.square_().sum(1) for _, block in self._blocks(about)]))
+        mean = self.own(self.mean())
+        return host(self.torch.cat([(self.tensor[rows].double() - mean).square_().sum(1) for rows in self.blocks]))
 
     @cached_property
     def unit(self) -> TorchData:
-        lengths, unit = self.own(np.sqrt(self.squares)), self.torch.empty_like(self.tensor)
-        for rows, block in self._blocks(np.zeros(self.d)):
-            unit[rows] = (block / lengths[rows, None].where(lengths[rows, None] > 0, 1.0)).to(unit.dtype)
-        return TorchData(unit, self.y)
+        lengths, unit = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0))), []
+        for rows in self.blocks:
+            unit.append((self.tensor[rows].double() / lengths[rows, None]).to(self.tensor.dtype))
+        return TorchData(self.torch.cat(unit), self.y)
 
     def stacked(self, X: Any) -> TorchData:
         return TorchData(self.torch.cat([self.tensor, self.own(X).to(self.tensor.dtype)]))
@@ -488,12 +518,9 @@ class TorchData(Data):
         apart = rows[:: max(1, self.n // FEW_LOOKED_AT)].double() - about
         if bool(about.square().sum() > FAR_MEAN**2 * apart.square_().sum(1).mean()):
             about = about.to(rows.dtype)
-            for some in self._slices(self.n, self.d):
+            for some in self.blocks:
                 self.torch.mm(rows[some] - about, V, out=found[some])
-        return found if self.given is None else Device(self.given).to_caller(found)
-
-    def to_caller(self, estimator: Any) -> Any:
-        return to_caller(estimator, self.given)
+        return found if self.device is None or self.device.library == "torch" else self.device.to_caller(found)
 
     def computed_on_host(self, method: Callable, estimator: Any, *more: Any) -> Any:
         return computed_on_host(method, estimator, self.given, *more)
@@ -502,29 +529,48 @@ class TorchData(Data):
 class ForeignData(Data):
     """NumPy rows that came as arrays of another library."""
 
-    is_foreign = True
+    is_foreign, to_caller, computed_on_host = True, to_caller, TorchData.computed_on_host
+
+    def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None, source: Any = None):
+        super().__init__(X, y, weights, source)
+        self.device = None if source is None else source.device
 
     def project(self, mean: Any, components: Any) -> Any:
-        return Device(self.given).to_caller(super().project(host(mean), host(components)))
-
-    def to_caller(self, estimator: Any) -> Any:
-        return to_caller(estimator, self.given)
-
-    def computed_on_host(self, method: Callable, estimator: Any, *more: Any) -> Any:
-        return computed_on_host(method, estimator, self.given, *more)
+        return self.device.to_caller(super().project(host(mean), host(components)))
 
 
 class SearchedInParts(Data):
-    """NumPy rows that are too many for the device: candidates are found there, and the rest is done here."""
+    """NumPy rows that are too many for the device: candidates are found there, part by part, and the rest is done here."""
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        places, beyond = candidates_on_device(self.X[members], self.X[queries], m)
-        return np.where(places < 0, queries[:, None], members[places]), beyond
+        device, cols, beyond = first_device(), [], []
+        for some in np.array_split(members, 1 + members.size * self.X[0].nbytes // room(device)):
+            found = []
+            for own in np.array_split(queries, 1 + queries.size // some.size):
+                rows = sys.modules["torch"].from_numpy(np.concatenate([self.X[own], self.X[some]])).to(device)
+                places = np.arange(own.size), np.arange(own.size, len(rows))
+                near, least = map(host, TorchData(rows).candidates(*places, min(m, some.size)))
+                found.append((np.concatenate([own, some])[near], least))
+            near, least = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            cols.append(near)
+            beyond.append(least)
+        return np.concatenate(cols, axis=1), np.min(beyond, axis=0)
+
+
+def first_device() -> Any:
+    """Where ``search="torch"`` searches: the first GPU, or the CPU where there is none."""
+    torch = require("torch", "gpu")
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def room(device: Any) -> int:
+    """How many bytes of rows may be on the device at the same time."""
+    return sys.maxsize if device.type == "cpu" else int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
 
 
 def on_first_device(data: Any, request: Request) -> Data:
     """NumPy rows as ``search="torch"`` searches them: on the first GPU, or on the CPU where there is none."""
-    require("torch", "gpu")
+    torch = require("torch", "gpu")
     if request.metric_params or not is_named(request.metric, "euclidean", "l2", "cosine"):
         raise ValueError(
             f'search="torch" does not go with metric={request.metric!r}; use "euclidean" or "cosine", or leave search out'
@@ -537,16 +583,7 @@ def on_first_device(data: Any, request: Request) -> Data:
     device = first_device()
     if data.X.nbytes > room(device):
         return SearchedInParts(data.X, data.y)
-    return TorchData(tensor(data.X, device), data.y)
-
-
-def row_sums(M: Structured) -> np.ndarray | None:
-    """The row sums of the sparse part and the diagonal of a matrix; None where there are none, or all are 0."""
-    if M.sparse is None:
-        return M.diag
-    sums = np.asarray(M.sparse.sum(axis=1)).ravel()
-    total = sums if M.diag is None else sums + M.diag
-    return None if M.diag is not None and (np.abs(total) <= NEGLIGIBLE * np.abs(M.diag)).all() else total
+    return TorchData(torch.from_numpy(np.ascontiguousarray(data.X)).to(device), data.y)
 
 
 class DeviceMatrix:
@@ -565,26 +602,7 @@ class DeviceMatrix:
     def __init__(self, n: int, first: Any, second: Any, weights: Any):
         self.n, self.first, self.second, self.weights = n, first, second, weights
         self.shape, self.nnz = (n, n), 2 * len(weights)
-
-    @classmethod
-    def joined(cls, n: int, rows: Any, cols: Any, weights: Any, symmetry: str) -> DeviceMatrix:
-        """The matrix from directed edges, as :meth:`Data.symmetric_weights` makes it."""
-        torch = sys.modules["torch"]
-        keys, order = (torch.minimum(rows, cols) * n + torch.maximum(rows, cols)).sort()
-        weights = weights[order]
-        twice = torch.zeros(len(keys), dtype=torch.bool, device=keys.device)
-        twice[:-1] = keys[1:] == keys[:-1]
-        again = torch.roll(twice, 1)  # marks the second of two equal pairs; the first entry is never a second
-        other = torch.where(twice, torch.roll(weights, -1), 0.0)
-        if symmetry == "mean":
-            weights = (weights + other) / 2
-        elif symmetry == "or":
-            weights = torch.maximum(weights, other)
-        else:
-            weights = torch.where(twice, torch.minimum(weights, other), 0.0)
-        kept = ~again & (weights > 0) if symmetry == "and" else ~again
-        keys = keys[kept]
-        return cls(n, keys // n, keys % n, weights[kept])
+        self._sums: np.ndarray | None = None
 
     def __neg__(self) -> DeviceMatrix:
         return DeviceMatrix(self.n, self.first, self.second, -self.weights)
@@ -602,18 +620,15 @@ class DeviceMatrix:
     def __matmul__(self, columns: np.ndarray) -> np.ndarray:
         return self.tocsr() @ columns
 
-    @cached_property
-    def degrees(self) -> np.ndarray:
-        """The sums of the rows. They are sums of sorted segments, which do not depend on the order of threads."""
-        torch = sys.modules["torch"]
-        rows, order = torch.cat([self.first, self.second]).sort(stable=True)
-        weights = torch.cat([self.weights, self.weights])[order]
-        counts = torch.bincount(rows, minlength=self.n)
-        return host(torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0))
-
     def sum(self, axis: int) -> np.ndarray:
-        """The sums of the rows, which equal those of the columns."""
-        return self.degrees
+        """The sums of the rows. They are sums of sorted segments, which do not depend on the order of threads."""
+        if self._sums is None:
+            torch = sys.modules["torch"]
+            rows, order = torch.cat([self.first, self.second]).sort(stable=True)
+            weights = torch.cat([self.weights, self.weights])[order]
+            counts = torch.bincount(rows, minlength=self.n)
+            self._sums = host(torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0))
+        return self._sums
 
     def diagonal(self) -> np.ndarray:
         return np.zeros(self.n)
@@ -629,15 +644,9 @@ class DeviceMatrix:
         return sparse.csr_array((np.concatenate([w, w]), (rows, cols)), shape=self.shape)
 
     def n_connected_components(self) -> int:
-        """How many connected components there are.
-
-        On the CPU SciPy counts them. On a device, labels spread along edges and jump to the label of their label.
-        """
-        torch = sys.modules["torch"]
-        linked = self.weights != 0
+        """How many connected components there are. Labels spread along edges, and jump to the label of their label."""
+        torch, linked = sys.modules["torch"], self.weights != 0
         i, j = self.first[linked], self.second[linked]
-        if i.device.type == "cpu":
-            return int(connected_components(abs(self.tocsr()), directed=False)[0])
         everyone = labels = torch.arange(self.n, device=i.device)
         while True:
             a, b = labels[i], labels[j]

@@ -16,16 +16,14 @@ element by element while tiles of columns come. Where there is no Triton, plain 
 # mypy: disallow-untyped-defs=False
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ._extras import require
-from .neighbors import SPARE, bound
+from .neighbors import SPARE
 
 try:
     import triton
@@ -33,88 +31,24 @@ try:
 except ImportError:
     triton = tl = None
 
-FEW_ROWS = 4096  # among up to this many rows, candidates are found by products in float64
 MORE_CANDIDATES = 8  # candidates beyond those that are asked for, since half precision puts rows in the wrong order
 TRIED_QUERIES = 512  # searched for first; the others are screened up to 1.5 times the k-th distance of these
 MOST_QUERIES = 1 << 15  # at most this many queries are searched for at a time
 CHUNK_BYTES = 1 << 29  # at most this many bytes of minima over groups are held at a time
 BLOCK_ENTRIES = 1 << 24  # at most this many numbers in float64 are held at a time
-PAIRS = 1 << 26  # at most this many products in float64 are held at a time
 GROUP_ROWS = ((200_000, 32), (1 << 62, 64))  # pairs of (up to this many rows, rows per group)
 PLAIN_LANES = 128  # how far apart the rows of a group lie where there is no Triton
 SUPER_GROUPS = 32  # where there are many groups, the minimum of this many is looked at first
 UNIT = 2.0**-22  # relative error of one addition in float32 on a device that truncates and does not round
-EPS = 2.0**-52
 MEDIAN_ROWS = 1024  # the median of this many rows is subtracted
 # Rows are scaled so that a usual row has this as its largest entry; float16 holds numbers 128 times as large.
 LARGEST_ENTRY = 512.0
 RESIDENT_COLUMNS = 256  # up to this many columns, a tile of queries stays on the chip while tiles of rows pass
-DEVICE_SHARE = 0.25  # rows may take this share of the free memory of a device; the search needs as much for its own copy
 # Tiles of the two kernels of minima, chosen by timings on an H200 (benchmarks/gpu.py --parts tiles).
 TILES: dict[str, dict[str, int]] = {
     "resident": {"BM": 128, "BN": 64, "BK": 64, "num_warps": 8, "num_stages": 3},
     "looped": {"BM": 128, "BN": 128, "BK": 64, "num_warps": 8, "num_stages": 4},
 }
-
-
-def candidates_on_device(block: np.ndarray, Q: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of a block near each query, -1 for none, and a distance that all other rows of the block exceed.
-
-    The search runs on the first GPU, or on the CPU where there is none. A block that does not fit there is searched part by
-    part.
-    """
-    where, found, beyond = first_device(), [], []
-    n_parts = -(-block.nbytes // room(where))
-    for start, stop in pairwise(np.linspace(0, len(block), n_parts + 1).astype(int).tolist()):
-        screen = Screen(tensor(block[start:stop], where))
-        parts = [screen.candidates(tensor(Q[some], where), m) for some in _blocks(len(Q), Q.shape[1], PAIRS)]
-        places, least = (np.concatenate([part.cpu().numpy() for part in both]) for both in zip(*parts, strict=True))
-        found.append(np.where(places < 0, -1, places + start))
-        beyond.append(least)
-    return np.concatenate(found, axis=1), np.min(beyond, axis=0)
-
-
-def first_device() -> Any:
-    """Where ``search="torch"`` searches: the first GPU, or the CPU where there is none."""
-    torch = require("torch", "gpu")
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def room(device: Any) -> int:
-    """How many bytes of rows may be on the device at the same time."""
-    return sys.maxsize if device.type == "cpu" else int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
-
-
-def tensor(array: np.ndarray, device: Any) -> Any:
-    return require("torch", "gpu").from_numpy(np.ascontiguousarray(array)).to(device)
-
-
-def squared_distances(Q: Any, X: Any, cols: Any) -> Any:
-    """The squared distances of each query from its listed rows, by differences in float64."""
-    squares = Q.new_empty(cols.shape, dtype=sys.modules["torch"].float64)
-    if _has_kernels(X):
-        differences(Q.contiguous(), X, cols.contiguous(), squares)
-        return squares
-    for rows in _blocks(len(Q), cols.shape[1] * X.shape[1]):
-        squares[rows] = (X[cols[rows]].double() - Q[rows, None].double()).square_().sum(2)
-    return squares
-
-
-def within(Q: Any, X: Any, radius: Any) -> tuple[Any, Any]:
-    """Pairs of places of all rows within a distance of each query, and perhaps some more, by products in float64."""
-    torch, found = sys.modules["torch"], []
-    centre = X[:: -(-len(X) // MEDIAN_ROWS)].double().median(dim=0).values
-    queries = Q.double() - centre
-    own = queries.square().sum(1) / 2
-    far = bound(radius**2 / 2, own, X.shape[1], EPS, +1) ** 2 / 2
-    for rows in _blocks(len(X), max(len(Q), X.shape[1]), PAIRS):
-        others = X[rows].double() - centre
-        half = torch.addmm(others.square().sum(1) / 2, queries, others.T, alpha=-1).add_(own[:, None])
-        i, j = torch.nonzero(half <= far[:, None], as_tuple=True)
-        found.append((i, j + rows.start))
-    i, j = (torch.cat(parts) for parts in zip(*found, strict=True))
-    order = i.argsort(stable=True)
-    return i[order], j[order]
 
 
 class Screen:
@@ -140,8 +74,8 @@ class Screen:
         usual = float((sample - self.centre).abs().amax(1).median()) or float((self.X - self.centre).abs().max())
         powers = np.log2([LARGEST_ENTRY, usual]) if usual > 0 else np.zeros(2)
         self.scale = 2.0 ** np.floor(powers[0] - powers[1] + 0.5)
-        self.is_rounded = False
         self._products: Any = None
+        self._round_rows()
 
     def _round_rows(self) -> None:
         torch, n = self.torch, self.n
@@ -154,7 +88,7 @@ class Screen:
         self.Y = torch.zeros((size, self.width), dtype=torch.float16, device=self.X.device)
         self.bounds = torch.full((size,), torch.inf, dtype=torch.float32, device=self.X.device)
         self._squares, self._e = (torch.empty(n, dtype=torch.float64, device=self.X.device) for _ in range(2))
-        self.outside, self.is_rounded = torch.inf, True
+        self.outside = torch.inf
         for rows in _blocks(n, self.d):
             exact = self._read(self.X[rows])
             self.Y[rows, : self.d], self._squares[rows], self._e[rows], fits = self._rounded(exact)
@@ -182,32 +116,17 @@ class Screen:
     def candidates(self, Q: Any, m: int) -> tuple[Any, Any]:
         """Places of rows near each query, -1 for none, and a distance that all other rows exceed."""
         torch, k = self.torch, max(1, m - 1 - SPARE)
-        if self.n <= max(FEW_ROWS, 8 * m):
-            return self._by_doubles(Q, min(m, self.n))
-        if not self.is_rounded:
-            self._round_rows()
         self.narrow(self.widest)
         if len(Q) > 8 * TRIED_QUERIES:
             some = Q[:: len(Q) // TRIED_QUERIES]
             places, _ = self._screened(some, m)
-            squares = squared_distances(some, self.X, places.clamp(min=0)).masked_fill_(places < 0, torch.inf)
+            apart = (self.X[places.clamp(min=0)].double() - some[:, None].double()).square_().sum(2)
+            squares = apart.masked_fill_(places < 0, torch.inf)
             self.narrow(1.5 * float(squares.kthvalue(k + 1, dim=1).values.max()) ** 0.5 * self.scale)
         width = self.n_groups if self.fused else len(self.Y)
         step = max(1, min(MOST_QUERIES, CHUNK_BYTES // (4 * width)))
         found = [self._screened(Q[start : start + step], m) for start in range(0, len(Q), step)]
         self._products = None
-        places, beyond = (torch.cat(parts) for parts in zip(*found, strict=True))
-        return places, beyond
-
-    def _by_doubles(self, Q: Any, m: int) -> tuple[Any, Any]:
-        """The same by products in float64, for few rows."""
-        torch, found, rows = self.torch, [], self._read(self.X)
-        half = rows.square().sum(1) / 2
-        for some in _blocks(len(Q), max(self.n, self.d), PAIRS):
-            queries = self._read(Q[some])
-            own = queries.square().sum(1) / 2
-            near, places = torch.addmm(half, queries, rows.T, alpha=-1).topk(m, dim=1, largest=False)
-            found.append((places, bound(near[:, -1] + own, own, self.d, EPS) / self.scale))
         places, beyond = (torch.cat(parts) for parts in zip(*found, strict=True))
         return places, beyond
 
@@ -366,15 +285,16 @@ def _listed_bounds(
 
 
 @_jit
-def _listed_differences(Q, X, COLS, OUT, n_cols, D: tl.constexpr, BC: tl.constexpr, BK: tl.constexpr):
-    """Sums of squared differences of each query and its listed rows, in float64."""
+def _listed_differences(X, ROWS, COLS, OUT, n_cols, D: tl.constexpr, BC: tl.constexpr, BK: tl.constexpr):
+    """Sums of squared differences of some rows and the rows that are listed for each, in float64."""
     row = tl.program_id(0).to(tl.int64)
+    first = X + tl.load(ROWS + row) * D
     which, ks = tl.arange(0, BC), tl.arange(0, BK)
     cols = tl.load(COLS + row * n_cols + which, mask=which < n_cols, other=0)
     total = tl.zeros([BC], tl.float64)
     for k in range(0, D, BK):
         inside = k + ks < D
-        query = tl.load(Q + row * D + k + ks, mask=inside, other=0).to(tl.float64)
+        query = tl.load(first + k + ks, mask=inside, other=0).to(tl.float64)
         others = tl.load(X + cols[:, None] * D + (k + ks)[None, :], mask=inside[None, :], other=0).to(tl.float64)
         apart = others - query[None, :]
         total += tl.sum(apart * apart, axis=1)
@@ -409,8 +329,8 @@ def member_bounds(Q: Any, B: Any, H: Any, groups: Any, out: Any, steps: int, lan
     _listed_bounds[(n * m,)](Q, B, H, groups, out, m, D=d, STEPS=steps, LANES=lanes, BK=width, num_warps=4)
 
 
-def differences(Q: Any, X: Any, cols: Any, out: Any) -> None:
-    """Sums of squared differences of queries and their listed rows."""
+def differences(X: Any, rows: Any, cols: Any, out: Any) -> None:
+    """The squared distances of some rows from the rows that are listed for each, in float64."""
     n, m = cols.shape
     options = {"BC": max(2, 1 << (m - 1).bit_length()), "BK": 64, "num_warps": 4}
-    _listed_differences[(n,)](Q, X, cols, out, m, D=X.shape[1], **options)
+    _listed_differences[(n,)](X.contiguous(), rows, cols.contiguous(), out, m, D=X.shape[1], **options)

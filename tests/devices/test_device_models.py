@@ -166,7 +166,7 @@ def test_what_tensors_do_not_do(there):
     X, y = there(DIGITS), there(LABELS)
     with pytest.raises(TypeError, match="partial_fit takes NumPy and SciPy arrays"):
         MMC(2).partial_fit(X, y)
-    with pytest.raises(ValueError, match="sample_weight does not act on .*rows in NumPy arrays"):
+    with pytest.raises(ValueError, match=r"sample_weight does not act on .*rows in NumPy arrays"):
         MMC(2).fit(X, y, sample_weight=np.ones(len(DIGITS)))
 
 

@@ -208,12 +208,15 @@ class KernelReducer(ProjectingReducer):
     def _n_features_out(self) -> int:
         return len(self.components_ if self.landmarks is not None else self.dual_coef_)
 
+    @property
+    def _takes_tensors(self) -> bool:  # type: ignore[override]
+        named = isinstance(self.kernel, str) and self.kernel in KERNELS_OF_TENSORS
+        return self.landmarks is not None and named
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_") or hasattr(self, "components_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        named = isinstance(self.kernel, str) and self.kernel in KERNELS_OF_TENSORS
-        tags.array_api_support = self.landmarks is not None and named
         return tags
