@@ -16,6 +16,11 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
+def is_foreign(X: Any) -> bool:
+    """Whether X is an array of another library than NumPy, such as a tensor of torch."""
+    return hasattr(X, "__dlpack__") and hasattr(X, "shape") and not isinstance(X, np.ndarray | np.generic)
+
+
 def spread_rows(n: int, most: int) -> np.ndarray:
     """At most so many row numbers, evenly spaced."""
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(int)
