@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import rankdata
 
 from ._public import public
 from ._validation import caller_stacklevel, check_choice, check_count
@@ -257,10 +257,7 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     varying = s[s > 0]
     if not varying.size:
         return None
-    falling = (
-        varying.size >= FALLING_COLUMNS and spearmanr(varying, np.arange(varying.size)).statistic < FALLING_CORRELATION
-    )
-    if not always and falling:
+    if not always and varying.size >= FALLING_COLUMNS and is_falling(varying):
         return None
     if not (always or (invariant and filled.all())):
         ratio = float(s[filled].max(initial=0.0) / np.median(varying))
@@ -275,6 +272,12 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
         )
         s = data.deviations()
     return np.where(s > 0, s, 1.0)
+
+
+def is_falling(values: np.ndarray) -> bool:
+    """Whether the rank correlation of values with their places is near -1."""
+    ranks, places = rankdata(values) - (values.size + 1) / 2, np.arange(values.size) - (values.size - 1) / 2
+    return bool(ranks @ places < FALLING_CORRELATION * np.linalg.norm(ranks) * np.linalg.norm(places))
 
 
 def centre(center: Any, problem: Any) -> Centre:

@@ -35,6 +35,9 @@ LARGE_SIDE = 4000  # sparse rows with more rows and more columns than this are n
 GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
+PAIR_BYTES = (
+    1 << 19
+)  # bytes of differences of rows that are computed at a time: few enough to stay in the cache (measured)
 ALL = slice(None)
 KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
@@ -383,7 +386,7 @@ class Data:
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
         width = 1 + self.X.nnz // self.n if sparse.issparse(self.X) else self.d  # entries of a row
-        found, step = np.empty(cols.shape), max(1, BLOCK_BYTES // (8 * cols.shape[1] * width))
+        found, step = np.empty(cols.shape), max(1, PAIR_BYTES // (8 * cols.shape[1] * width))
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
             own, other = np.repeat(rows[some], cols.shape[1]), cols[some].ravel()
