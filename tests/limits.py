@@ -1,17 +1,21 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
-from lapwing.maps import SparseMap
-
 
 def large_from(monkeypatch, side):
     """Sparse rows with more rows and columns than this are never multiplied out."""
-    monkeypatch.setattr(SparseMap, "limit", side)
+    monkeypatch.setattr("lapwing.data.LARGE_SIDE", side)
+    monkeypatch.setattr("lapwing.maps.LANCZOS_ROWS", min(side, 500))
 
 
 def sampled_from(monkeypatch, many, sampled):
     """Default graphs of more than ``many`` rows search for the neighbours of ``sampled`` rows."""
-    monkeypatch.setattr("lapwing.reducers._base.MANY_ROWS", many)
-    monkeypatch.setattr("lapwing.reducers._graphs.QUERIES", sampled)
+    monkeypatch.setattr("lapwing.reducers.base.MANY_ROWS", many)
+    monkeypatch.setattr("lapwing.reducers.base.SAMPLED_ROWS", sampled)
+
+
+def listed_up_to(monkeypatch, links):
+    """Graphs of rows that share places or targets list up to so many links per row."""
+    monkeypatch.setattr("lapwing.graphs.space.LISTED_LINKS", links)
 
 
 def small_blocks(monkeypatch, size=4096):

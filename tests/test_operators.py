@@ -13,7 +13,9 @@ from scipy.sparse.linalg import aslinearoperator
 
 from lapwing import operators
 from lapwing.graphs import KNN
-from lapwing.operators import Structured, canonical, diagonal, identity, laplacian, row_blocks
+from lapwing._arrays import row_blocks
+from lapwing.data import canonical
+from lapwing.operators import Structured, diagonal, identity, laplacian
 from lapwing.problem import ORTHOGONAL, Problem, Term, attraction, degree_sum, laplacian_sum
 
 N = 23

@@ -39,6 +39,8 @@ PAIR_BYTES = (
     1 << 19
 )  # bytes of differences of rows that are computed at a time: few enough to stay in the cache (measured)
 ALL = slice(None)
+OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
+LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
 KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
 
@@ -46,6 +48,8 @@ def validated(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
 ) -> Data:
     """X as a Data. This is the one place that asks what X is."""
+    if isinstance(X, Data):  # what is known of these rows, such as their neighbours, serves several fits
+        return X
     kind = KINDS.get(type(X).__module__.partition(".")[0])
     if kind:
         return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting)
@@ -62,12 +66,42 @@ def validated(
     except ValueError as error:
         reword_text_error(error)
         raise
+    if (fitting or least) and getattr(estimator, "reads_features", True):
+        entries = X.data if sparse.issparse(X) else X
+        largest = float(max(-entries.min(initial=0), entries.max(initial=0)))
+        if largest and not LEAST_ENTRY[X.dtype.name] < largest < MOST_ENTRY:
+            raise ValueError(OUT_OF_RANGE)
     kept = None
     if sample_weight is not None:
         X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
     data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
     data.given, data.kept = given, kept
     return data
+
+
+def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
+    """Rows in memory as graphs and maps take them, such as to try a graph of your own: ``graph.terms(as_data(X, y))``.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        The rows, in float64 or float32.
+    y : array-like of shape (n,), default=None
+        Their labels, -1 where unknown.
+    weights : ndarray of shape (n,), default=None
+        How many samples each row stands for; None is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.data import as_data
+    >>> from lapwing.graphs import KNN
+    >>> KNN(1, weights="binary").adjacency(as_data(np.array([[0.0], [1.0], [3.0]]))).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    return SparseData(canonical(X), y, weights) if sparse.issparse(X) else Data(X, y, weights)
 
 
 def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:

@@ -16,6 +16,7 @@ from sklearn.utils import estimator_html_repr
 from sparse_kinds import random_csr
 
 from lapwing import LPP, KernelLPP, LaplacianEigenmaps, graphs
+from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
     Alignment,
@@ -41,7 +42,6 @@ from lapwing.graphs import (
     TangentAlignment,
     Target,
 )
-from lapwing.rows import Rows
 
 X, Y = toy(4)
 N = len(X)
@@ -255,7 +255,7 @@ def test_free_maps_of_given_graphs_need_no_features():
 @pytest.mark.parametrize("nest", [KNN(5) + Radius(0.5), KNN(5) & SameClass(), SameClass() + 2 * (KNN(5) & Radius(0.5))])
 def test_what_is_taken_from_the_data_is_written_out(nest):
     before = repr(nest)
-    resolved = nest.resolved(Rows(X, Y))
+    resolved = nest.resolved(as_data(X, Y))
     assert "t=" in repr(resolved)
     assert repr(nest) == before
     for a, b in zip(nest.build(X, Y), resolved.build(X, Y), strict=True):
@@ -369,7 +369,7 @@ def test_a_single_precision_kernel():
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])
 def test_weights_of_any_dtype(dtype):
-    near = KNN(4, weights="binary").adjacency(Rows(X)).toarray()
+    near = KNN(4, weights="binary").adjacency(as_data(X)).toarray()
     (term,) = Precomputed(near.astype(dtype)).build(X)
     np.testing.assert_array_equal(term.laplacian.toarray(), np.diag(near.sum(axis=1)) - near)
     assert term.laplacian.sparse.dtype == np.float64

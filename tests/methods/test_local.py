@@ -15,6 +15,7 @@ from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
 from lapwing import LPCA, LPP, NPE, OLPP, KernelLPP, TangentialMaps
+from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
     Alignment,
@@ -27,7 +28,6 @@ from lapwing.graphs import (
     align,
 )
 from lapwing.metrics import procrustes_error
-from lapwing.rows import Rows
 
 RNG = np.random.RandomState(0)
 X, Y = o.blobs(60, 5)
@@ -35,7 +35,7 @@ PLANE = RNG.standard_normal((500, 2)) @ RNG.standard_normal((2, 6)) + 3
 
 
 def sample(X):
-    return Rows.validated(X)
+    return as_data(X)
 
 
 def roll(n, seed=0):

@@ -141,7 +141,7 @@ class SpectralRegression(LinearReducer):
             V = _elastic_net(F, d, graph.vectors, rho, float(self.lasso))
         else:
             V = ridge_regression(F, d, graph.vectors, rho)
-        return Found(F._replace(back=lambda _: V.T), (None, None), graph)
+        return Found(F._replace(back=lambda _: V.T), (None, None), graph, chosen)
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
         super()._store(data, F, problem, graphs, found)

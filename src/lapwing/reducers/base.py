@@ -14,8 +14,8 @@ from sklearn.utils.validation import validate_data
 
 from .. import auto
 from .._documented import Documented, page_of_a_class
-from .._validation import caller_stacklevel, check_count
 from .._labels import label_array
+from .._validation import caller_stacklevel, check_count
 from ..data import Data, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
@@ -68,6 +68,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     )
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
+    _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
     _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
@@ -93,22 +94,29 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # a fit that fails leaves no attributes behind, nor those of an earlier one
-        return self._fit(validated(self, X, y, **weights))
+        parameters = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = dict(parameters)
+        try:
+            return self._fit(self._data(X, y, **weights))
+        except BaseException:
+            self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
+            raise
 
     def _fit(self, data: Data) -> Any:
         """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""
         data, scale, graphs, chosen, problem = self._posed(data)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
-        self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
+        normalize = "degree" if graphs.equal_say else "trace" if getattr(self, "normalize", None) == "trace" else None
+        self.settings_: dict[str, Any] = {"normalize": normalize, "standardize": scale is not None}
+        self.scale_, self.graph_ = scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
         terms = problem.graph_terms or problem.minimise
         parts = [t.laplacian for t in terms if t.coefficient > 0] or [t.laplacian for t in terms]
         whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
+        self.settings_ = {name: self.settings_[name] for name in vars(self) if name in self.settings_}
         proof = getattr(self, "certificate_", [])
         for certificate in proof if isinstance(proof, list) else [proof]:
             if not max(certificate.residual, certificate.constraint_error) <= certificate.tolerance:
@@ -231,7 +239,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
             ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
         """
-        return self._posed(validated(self, X, y))[-1]
+        return self._posed(self._data(X, y))[-1]
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.

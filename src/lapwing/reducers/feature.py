@@ -95,7 +95,8 @@ class FeatureSelector(SelectorMixin, Reducer):
         scores, varying, k = found
         mantissa, exponent = np.frexp(-scores if self._largest else scores)
         best_first = np.lexsort((np.ldexp(np.round(mantissa, DIGITS), exponent), ~varying))
-        self.n_features_to_select_, self.scores_ = k, scores
+        self.n_features_to_select_ = self.settings_["n_features_to_select"] = k
+        self.scores_ = scores
         self.support_ = np.isin(np.arange(scores.size), best_first[:k])
         del self.scale_  # columns are never divided
 
