@@ -257,8 +257,10 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     varying = s[s > 0]
     if not varying.size:
         return None
-    if not always and varying.size >= FALLING_COLUMNS and is_falling(varying):
-        return None
+    if not always and varying.size >= FALLING_COLUMNS:
+        (of_ranks, common), (_, of_places) = np.cov(rankdata(varying), np.arange(varying.size))
+        if common < FALLING_CORRELATION * np.sqrt(of_ranks * of_places):
+            return None
     if not (always or (invariant and filled.all())):
         ratio = float(s[filled].max(initial=0.0) / np.median(varying))
         if ratio <= UNITS_RATIO:
@@ -274,12 +276,6 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     return np.where(s > 0, s, 1.0)
 
 
-def is_falling(values: np.ndarray) -> bool:
-    """Whether the rank correlation of values with their places is near -1."""
-    ranks, places = rankdata(values) - (values.size + 1) / 2, np.arange(values.size) - (values.size - 1) / 2
-    return bool(ranks @ places < FALLING_CORRELATION * np.linalg.norm(ranks) * np.linalg.norm(places))
-
-
 def centre(center: Any, problem: Any) -> Centre:
     """``center=``: what is subtracted. Where the constraint is a diagonal matrix, it is the mean weighted by the degrees."""
     degrees = problem.degrees
@@ -291,9 +287,7 @@ def centre(center: Any, problem: Any) -> Centre:
     return Centre(degrees if weighted else None, center is False, degrees is not None)
 
 
-def lengths(
-    estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any
-) -> tuple[str, Any]:
+def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any) -> tuple[str, Any]:
     """``scaling=``, decided, and what directions of unit constraint are divided by.
 
     Where classes alone attract and few directions hold the variance, directions get the length that discriminant analysis
