@@ -23,6 +23,11 @@ def sampled_from(monkeypatch, many, sampled):
     monkeypatch.setattr("lapwing.reducers.base.SAMPLED_ROWS", sampled)
 
 
+def copies_from(monkeypatch, rows):
+    """Among so many rows or more, equal rows are searched for once."""
+    monkeypatch.setattr("lapwing.neighbors.COPIES_ROWS", rows)
+
+
 def nothing_said(monkeypatch):
     """The warning about units was not given yet in this process."""
     monkeypatch.setattr("lapwing.auto.UNITS_WARNED", [])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 Array = Any  # a dense ndarray or a SciPy sparse array
-BLOCK_BYTES = 1 << 23  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
+BLOCK_BYTES = 1 << 22  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:

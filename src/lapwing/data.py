@@ -35,6 +35,7 @@ LARGE_SIDE = 4000  # sparse rows with more rows and more columns than this are n
 GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
+PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
 LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
@@ -440,19 +441,36 @@ class Data:
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
-        width = 1 + self.X.nnz // self.n if sparse.issparse(self.X) else self.d  # entries of a row
-        found, step = np.empty(cols.shape), max(1, BLOCK_BYTES // (8 * cols.shape[1] * width))
-        for start in range(0, len(rows), step):
-            some = slice(start, start + step)
-            own, other = np.repeat(rows[some], cols.shape[1]), cols[some].ravel()
-            found[some] = self.paired_distances(own, other).reshape(cols[some].shape)
+        found = self.paired_distances(np.repeat(rows, cols.shape[1]), cols.ravel()).reshape(cols.shape)
         found[cols == rows[:, None]] = np.inf
         return found
 
     def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The distances of pairs of rows, by differences in float64."""
-        apart = np.subtract(self.X[i], self.X[j], dtype=np.float64)
-        return np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        found, step = np.empty(i.size), max(1, PAIR_BYTES // (8 * max(1, self.d)))
+        for start in range(0, i.size, step):
+            some = slice(start, start + step)
+            apart = np.subtract(self.X[i[some]], self.X[j[some]], dtype=np.float64)
+            found[some] = np.einsum("ij,ij->i", apart, apart)
+        return np.sqrt(found)
+
+    def copies(self, rows: np.ndarray) -> np.ndarray | None:
+        """For each of some rows the number of its group, in which all rows are equal; None where no two rows are equal.
+
+        Equal rows have the same product with a random vector, and other rows hardly ever have.
+        """
+        random = np.random.RandomState(0).standard_normal(self.d)
+        products = (
+            self.X @ random if sparse.issparse(self.X) else np.einsum("ij,j->i", self.X, random, dtype=np.float64)
+        )
+        order = np.argsort(products[rows], kind="stable")
+        keys = products[rows[order]]
+        starts = np.append(True, keys[1:] != keys[:-1])
+        again = np.flatnonzero(~starts)
+        starts[again] = self.paired_distances(rows[order[again]], rows[order[again - 1]]) > 0
+        groups = np.empty(rows.size, np.intp)
+        groups[order] = np.cumsum(starts) - 1
+        return None if starts.all() else groups
 
     def symmetric_weights(
         self, rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, symmetry: str = "or"
@@ -688,7 +706,10 @@ class SparseData(Data):
         return squared_lengths(self._moved) - 2 * (self._moved @ mean) + mean @ mean
 
     def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return np.sqrt(squared_lengths(self.X[i].astype(np.float64) - self.X[j].astype(np.float64)))
+        found = np.empty(i.size)
+        for some in row_blocks(i.size, 1 + self.X.nnz // self.n):
+            found[some] = squared_lengths(self.X[i[some]].astype(np.float64) - self.X[j[some]].astype(np.float64))
+        return np.sqrt(found)
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         return self.X[index.ravel()].toarray().astype(np.float64, copy=False).reshape(*index.shape, self.d)

@@ -198,17 +198,17 @@ class Structured:
             return self.sparse.n_connected_components()  # of a matrix on a device
         counts = np.ones(self.n) if counts is None else np.ceil(counts)
         often = np.flatnonzero(counts > 1)
-        factors = [U[:, np.flatnonzero(c)] for U, c in self.factors if c.any()]
+        factors = [U if c.all() else U[:, np.flatnonzero(c)] for U, c in self.factors if c.any()]
         joined = np.zeros(often.size, dtype=bool)
-        for U in factors:
+        for U in factors if often.size else ():
             joined |= np.asarray(abs(U[often]).sum(axis=1) > 0).ravel()
         alone = int((counts[often] - 1)[~joined].sum())
         if any(not sparse.issparse(U) and U.all(axis=0).any() for U in factors):
             return 1 + alone
-        both = sparse.hstack([sparse.csr_array(U) for U in factors]) if factors else None
-        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.tocsr(copy=True)
-        top.eliminate_zeros()  # a stored zero is not an edge
-        graph = top if both is None else sparse.block_array([[top, both], [both.T, None]], format="csr")
+        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse
+        graph = sparse.hstack([top, *factors], format="csr")
+        graph.eliminate_zeros()  # a stored zero is not an edge
+        graph.resize(graph.shape[1], graph.shape[1])
         labels = connected_components(graph, directed=False)[1]
         return alone + int(np.count_nonzero(np.bincount(labels[: self.n])))
 
