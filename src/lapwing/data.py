@@ -37,7 +37,10 @@ FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether 
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
-LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
+LEAST_ENTRY, MOST_ENTRY = (
+    {"float64": 1e-140, "float32": 1e-31},
+    1e145,
+)  # of the largest entries, whose squares are summed
 KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
 
