@@ -12,6 +12,7 @@ from lapwing.methods import METHODS
 X, Y = load_wine(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 SUPERVISED = [name for name, method in METHODS.items() if get_tags(method()).target_tags.required]
+REFUSING = ("DNE", "MFA", "LFDA", "KernelLFDA")  # a graph of neighbours that reads no labels
 SPELLINGS = {"default": {}, "number": {"graph": 6}, "graph": {"graph": KNN(6, weights="binary")}}
 
 
@@ -28,18 +29,15 @@ def directions(name, spelling, y):
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("name", SUPERVISED)
 def test_shuffled_labels_give_another_answer(name, spelling):
-    try:
-        true = directions(name, spelling, Y)
-    except ValueError as error:
-        assert spelling == "graph", name
-        assert "graph=6" in str(error) or "reads" in str(error)
+    if spelling == "graph" and name in REFUSING:
         return
+    true = directions(name, spelling, Y)
     if true is not None:
         shuffled = directions(name, spelling, np.random.RandomState(0).permutation(Y))
         assert subspace_angles(true, shuffled).max() > 0.1
 
 
-@pytest.mark.parametrize("name", ["DNE", "MFA", "LFDA", "KernelLFDA"])
+@pytest.mark.parametrize("name", REFUSING)
 def test_neighbours_without_classes_are_refused_with_the_spelling_that_works(name):
     with pytest.raises(ValueError, match=r"graph=KNN\(7\) reads no labels.* use graph=7, which is "):
         METHODS[name](2, graph=KNN(7)).fit(X, Y)
