@@ -26,6 +26,19 @@ class Supervised:
         tags.target_tags.required = True
         return tags
 
+    def _graphs(self, data: Data) -> GraphFacts:
+        """Refuse neighbours that read no labels where the method's own graph does: they would make it another method."""
+        graphs = super()._graphs(data)  # type: ignore[misc]
+        searches = graphs.graph.requests()
+        if searches and not graphs.graph.reads_labels:
+            own = self.default_graph(searches[0].n_neighbors)  # type: ignore[attr-defined]
+            if own.reads_labels:
+                raise ValueError(
+                    f"graph={graphs.graph!r} reads no labels, and {type(self).__name__} takes its links from classes; use "
+                    f"graph={searches[0].n_neighbors}, which is {own!r}"
+                )
+        return graphs
+
 
 class OfClasses(Supervised):
     """Methods whose graphs are always of classes, so that ``sample_weight`` always acts, and stands in the signature."""
