@@ -1,29 +1,43 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
-from lapwing.maps import SparseMap
+from lapwing._arrays import BLOCK_BYTES
+
+__all__ = ["BLOCK_BYTES"]  # bytes of a block of rows that is computed with at a time
+
+
+def block_bytes(monkeypatch, size):
+    """Blocks of rows that are computed with at a time have so many bytes."""
+    for module in ("_arrays", "data", "summary"):
+        monkeypatch.setattr(f"lapwing.{module}.BLOCK_BYTES", size)
 
 
 def large_from(monkeypatch, side):
     """Sparse rows with more rows and columns than this are never multiplied out."""
-    monkeypatch.setattr(SparseMap, "limit", side)
+    monkeypatch.setattr("lapwing.data.LARGE_SIDE", side)
+    monkeypatch.setattr("lapwing.maps.LANCZOS_ROWS", min(side, 500))
 
 
 def sampled_from(monkeypatch, many, sampled):
     """Default graphs of more than ``many`` rows search for the neighbours of ``sampled`` rows."""
-    monkeypatch.setattr("lapwing.reducers._base.MANY_ROWS", many)
-    monkeypatch.setattr("lapwing.reducers._graphs.QUERIES", sampled)
+    monkeypatch.setattr("lapwing.reducers.base.MANY_ROWS", many)
+    monkeypatch.setattr("lapwing.reducers.base.SAMPLED_ROWS", sampled)
+
+
+def listed_up_to(monkeypatch, links):
+    """Graphs of rows that share places or targets list up to so many links per row."""
+    monkeypatch.setattr("lapwing.graphs.space.LISTED_LINKS", links)
 
 
 def small_blocks(monkeypatch, size=4096):
     """Rows in blocks are read in blocks of so many bytes."""
-    monkeypatch.setattr("lapwing.blocks._blocks.BLOCK_BYTES", size)
+    monkeypatch.setattr("lapwing.blocks._sources.BLOCK_BYTES", size)
 
 
 def little_memory(monkeypatch, size):
     """Rows on disk that take more bytes than this are not loaded."""
-    monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: size)
+    monkeypatch.setattr("lapwing.blocks._sources.working_memory", lambda: size)
     monkeypatch.setattr("lapwing.blocks.working_memory", lambda: size)
-    monkeypatch.setattr("lapwing.neighbors._blocks.working_memory", lambda: max(size, 1 << 30))
+    monkeypatch.setattr("lapwing.blocks.HELD_SHARE", 1e9)
 
 
 def screened(monkeypatch):

@@ -7,11 +7,11 @@ sample weights, blocks, clusters and partial_fit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from math import ceil
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._arrays import BLOCK_BYTES, Array, row_blocks
 from ._labels import class_codes
-from ._validation import reword_text_error
+from ._validation import check_rows, reword_text_error
 from .neighbors import Edges, Request, bound, find
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
@@ -36,7 +36,8 @@ GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found b
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 ALL = slice(None)
-KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
+# Modules that take arrays of other libraries, and rows in blocks, imported when such X comes.
+KINDS = {"torch": "device", "dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.partition(".")[0]: "blocks"}
 
 
 def validated(
@@ -44,10 +45,14 @@ def validated(
 ) -> Data:
     """X as a Data. This is the one place that asks what X is."""
     kind = KINDS.get(type(X).__module__.partition(".")[0])
+    if isinstance(X, np.memmap) or (sparse.issparse(X) and getattr(X.data, "base", None) is not None):
+        kind = "blocks"  # X may be on disk
     if kind:
-        return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting)
-    if isinstance(X, str | PathLike):
-        raise TypeError(f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X")
+        data = import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
+        if data is not None:
+            return data
+    if not hasattr(X, "shape"):
+        check_rows(X)
     given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
     if not estimator._takes_sparse:
         del options["accept_sparse"]
@@ -70,18 +75,8 @@ def validated(
 def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:
     """The rows whose weight is not 0, their labels, their weights and, where some rows are left out, their numbers."""
     n = X.shape[0]
-    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} samples; pass one weight per sample")
-    if (weights < 0).any():
-        raise ValueError(
-            f"sample_weight has {int((weights < 0).sum())} negative weights; a weight says how many samples a row stands for"
-        )
+    weights = checked_weights(weights, n)
     there = np.flatnonzero(weights)
-    if not there.size:
-        raise ValueError(
-            "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
-        )
     if there.size < least:
         raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
     if there.size == n:
@@ -90,6 +85,22 @@ def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any
         y = column_or_1d(y)
         y = y[there] if y.size == n else y
     return X[there], y, weights[there], there
+
+
+def checked_weights(weights: Any, n: int) -> np.ndarray:
+    """The weights of n samples, which are 0 or more, and not all 0."""
+    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} samples; pass one weight per sample")
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has {int((weights < 0).sum())} negative weights; a weight says how many samples a row stands for"
+        )
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
+        )
+    return weights
 
 
 def canonical(X: Array) -> Array:
@@ -125,6 +136,7 @@ class Data:
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
+    many_rows: int | None = None  # default graphs of more rows search for a sample of them; None is the usual number
     given: Any = None  # X as the user passed it
     undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
     beside: Any = None  # the places of columns that graphs read and maps do not
@@ -449,6 +461,13 @@ class Data:
         """The rows, and then those of X."""
         return type(self)(np.vstack([self.X, X.astype(self.X.dtype, copy=False)]))
 
+    def some(self, kept: np.ndarray) -> Data:
+        """The rows of a mask."""
+        labelled = self.y is not None and np.ndim(self.y) > 0 and len(self.y) == self.n
+        rest = type(self)(self.X[np.flatnonzero(kept)], np.asarray(self.y)[kept] if labelled else self.y)
+        rest.given = self.given
+        return rest
+
     # ---- labels
 
     @cached_property
@@ -473,6 +492,10 @@ class Data:
         for start in range(0, self.n, self._step):
             found[start : start + self._step] = (self.X[start : start + self._step] - mean) @ V
         return found
+
+    def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
+        """What a function of rows, which gives ``n_out`` columns, gives for all of them. Rows in blocks come to it in parts."""
+        return function(self)
 
     def to_caller(self, estimator: Any) -> Any:
         """The fitted estimator, its arrays in the library that X came from."""

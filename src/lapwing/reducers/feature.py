@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
 from .._validation import check_count
-from ..data import Data
+from ..data import KINDS, Data, validated
 from ..problem import Problem
 from ..solvers import RankError
 from .base import Reducer
@@ -99,9 +100,31 @@ class FeatureSelector(SelectorMixin, Reducer):
         self.support_ = np.isin(np.arange(scores.size), best_first[:k])
         del self.scale_  # columns are never divided
 
+    def transform(self, X: Any) -> Any:
+        """The selected features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or whatever :meth:`fit` takes.
+
+        Returns
+        -------
+        array of shape (n_samples, n_selected)
+        """
+        check_is_fitted(self)
+        if type(X).__module__.partition(".")[0] not in KINDS:
+            return super().transform(X)
+        chosen = np.flatnonzero(self.support_)
+        return validated(self, X, fitting=False).mapped(partial(_columns, chosen), chosen.size)
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         return self.support_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scores_")
+
+
+def _columns(chosen: np.ndarray, data: Data) -> Any:
+    return data.X[:, chosen]
