@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import auto
 from .._arrays import row_blocks
-from .._validation import check_choice, check_count, check_not_negative
+from .._validation import check_choice, check_count, check_in_memory, check_not_negative
 from ..data import FLOATS, Data
 from ..graphs import Graph
 from ..maps import rounding
@@ -256,6 +256,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _images(self, X: Any, *, fitting: bool) -> np.ndarray:
         """X as a validated array of images."""
+        if not isinstance(X, np.ndarray):
+            check_in_memory(X, type(self).__name__)
         least: Any = {"dtype": FLOATS, "ensure_min_samples": 2 if fitting else 1}
         if self.image_shape is not None:
             X = (
