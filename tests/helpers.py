@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from lapwing import L21PCA, LPI, RobustGLPCA
+from lapwing.data import as_data
 from lapwing.graphs import Graph
-from lapwing.maps import as_map
 from lapwing.problem import degree_sum, laplacian_sum
 
 # What the papers use where the defaults may differ: columns as they are, directions of unit length, no ridge, graphs added as
@@ -29,7 +29,7 @@ OWN = {LPI: {"ridge": 10.0}, L21PCA: {"center": "mean"}, RobustGLPCA: {"center":
 
 def form(M, F, shift=None):
     """``(F - shift)ᵀ M (F - shift)``, in float64; F is (n, p), dense or sparse."""
-    return as_map(F).forms([M], shift)[0]
+    return as_data(F).form(M, np.zeros(F.shape[1]) if shift is None else shift)
 
 
 def published(method, *args, **params):

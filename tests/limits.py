@@ -42,6 +42,6 @@ def little_memory(monkeypatch, size):
 
 def screened(monkeypatch):
     """Few rows on a device are screened as many are."""
-    monkeypatch.setattr("lapwing.neighbors._device.FEW", 10)
-    monkeypatch.setattr("lapwing.neighbors._device.TRIED", 16)
-    monkeypatch.setattr("lapwing.neighbors._screen.GROUP", ((1 << 60, 2),))
+    monkeypatch.setattr("lapwing.device_search.FEW_ROWS", 10)
+    monkeypatch.setattr("lapwing.device_search.TRIED_QUERIES", 16)
+    monkeypatch.setattr("lapwing.device_search.GROUP_ROWS", ((1 << 60, 2),))

@@ -17,8 +17,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from lapwing.clustering import NormalizedCut
+from lapwing.data import as_data
 from lapwing.graphs import KNN, Precomputed, SameClass
-from lapwing.rows import Rows
 
 X, Y = make_blobs(60, 6, centers=3, random_state=0)
 
@@ -58,7 +58,7 @@ def test_bad_parameters(options, message):
 
 
 def weights(S, k=8):
-    return KNN(k).adjacency(Rows.validated(S))
+    return KNN(k).adjacency(as_data(S))
 
 
 @pytest.mark.filterwarnings("ignore:Graph is not fully connected")
@@ -113,7 +113,7 @@ def test_new_rows():
     given = NormalizedCut(2, graph=weights(S[:300]), random_state=0).fit(S[:300])
     with pytest.raises(ValueError, match="links"):
         given.predict(S[300:])
-    links = fitted.maps_.graph_.links(Rows(S, n_fitted=300))
+    links = fitted.maps_.graph_.links(as_data(S), 300)
     np.testing.assert_array_equal(given.predict(S[300:], links=links), fitted.predict(S[300:]))
 
 

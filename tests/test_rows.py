@@ -1,11 +1,10 @@
-"""The rows a graph is built on: their lengths, the one form of sparse ones, and what is computed once."""
+"""The one form that sparse rows have behind fit."""
 
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from lapwing.operators import canonical
-from lapwing.rows import Rows
+from lapwing.data import canonical
 
 RNG = np.random.RandomState(0)
 X = np.where(RNG.rand(30, 12) < 0.5, RNG.rand(30, 12) - 0.3, 0)
@@ -24,9 +23,3 @@ def test_canonical(sparse_kind):
     assert type(given) is type(before)
     assert given.data.tobytes() == before.data.tobytes()
     assert canonical(X) is X
-
-
-def test_once():
-    sample, made = Rows(X), []
-    assert [sample.once("a", lambda: made.append(1) or 7) for _ in range(3)] == [7, 7, 7]
-    assert made == [1]

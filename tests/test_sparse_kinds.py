@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from lapwing import LPDP, LPP, NPE, OLPP, LaplacianScore
+from lapwing.data import as_data
 from lapwing.graphs import KNN, ClosestPairs, CodingLength, Reconstruction, Repulsion, SameClass
-from lapwing.rows import Rows
 
 RNG = np.random.RandomState(0)
 TIED = (RNG.rand(90, 30) < 0.15).astype(float)  # many equal distances
@@ -52,7 +52,7 @@ def given(sparse_kind):
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=repr)
 def test_graphs(graph, given):
-    found, expected = (graph.adjacency(Rows.validated(X, Y)) for X in (given, TIED))
+    found, expected = (graph.adjacency(as_data(X, Y)) for X in (given, TIED))
     assert_allclose(found.toarray(), expected.toarray(), rtol=1e-9, atol=1e-9)
 
 

@@ -22,6 +22,7 @@ from lapwing import (
     graphs,
     testing,
 )
+from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
     Alignment,
@@ -48,7 +49,6 @@ from lapwing.graphs import (
 )
 from lapwing.operators import identity, laplacian
 from lapwing.problem import Problem, Term
-from lapwing.rows import Rows
 from lapwing.testing import check_graph, check_map
 
 
@@ -159,7 +159,7 @@ def test_data_of_ones_own():
 
 
 def edges(sample):
-    return KNN(3, weights="binary").adjacency(Rows(sample.X, sample.y))
+    return KNN(3, weights="binary").adjacency(as_data(sample.X, sample.y))
 
 
 class Own(Graph):
@@ -246,7 +246,7 @@ class WritesY(Own):
     reads_labels = True
 
     def adjacency(self, sample):
-        W = KNN(3, among="same_class").adjacency(Rows(sample.X, sample.y.copy()))
+        W = KNN(3, among="same_class").adjacency(as_data(sample.X, sample.y.copy()))
         sample.y[:] = sample.y[::-1]
         return W
 
@@ -293,7 +293,7 @@ class NoSparse(Own):
 
 class OtherSparse(Own):
     def adjacency(self, sample):
-        return edges(Rows(sample.X[:, ::-1] ** 2)) if sparse.issparse(sample.X) else edges(Rows(sample.X[:, :2]))
+        return edges(as_data(sample.X[:, ::-1] ** 2)) if sparse.issparse(sample.X) else edges(as_data(sample.X[:, :2]))
 
 
 class ReadsSecretly(Own):

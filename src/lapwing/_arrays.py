@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,16 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     """Slices over rows such that one block in float64 takes about ``BLOCK_BYTES``."""
     step = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def is_foreign(X: Any) -> bool:
+    """Whether X is an array of another library than NumPy, such as a tensor of torch."""
+    return hasattr(X, "__dlpack__") and hasattr(X, "shape") and not isinstance(X, np.ndarray | np.generic)
+
+
+def library(array: Any) -> Any:
+    """NumPy, or torch where the array is a tensor: both name the functions of entries alike."""
+    return np if isinstance(array, np.ndarray) else sys.modules["torch"]
 
 
 def spread_rows(n: int, most: int) -> np.ndarray:

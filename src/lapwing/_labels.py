@@ -73,7 +73,7 @@ def class_codes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         )
     classes = np.full(n, -1, dtype=np.intp)
     classes[known] = codes
-    return classes, names
+    return classes, np.array(names.tolist()) if names.dtype == object else names
 
 
 def coded_labels(y: np.ndarray, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -137,7 +137,7 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
 
 
 class Settings(NamedTuple):
-    """What a fit uses: ``n_components=``, ``pca=`` and ``ridge=``, decided; kept as ``settings_``."""
+    """What a fit uses: ``n_components=``, ``pca=`` and ``ridge=``, decided."""
 
     n_components: int | None  # None is all there are
     keep: Keep
@@ -288,8 +288,10 @@ def centre(center: Any, problem: Any) -> Centre:
     return Centre(degrees if weighted else None, center is False, degrees is not None)
 
 
-def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any) -> Any:
-    """``scaling=``: what directions of unit constraint are divided by.
+def lengths(
+    estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any
+) -> tuple[str, Any]:
+    """``scaling=``, decided, and what directions of unit constraint are divided by.
 
     Where classes alone attract and few directions hold the variance, directions get the length that discriminant analysis
     gives them. In some data, a few directions hold most of the variance and many directions the rest, as light does in
@@ -298,7 +300,7 @@ def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, An
     """
     V, (A, B), scaling = found.vectors, forms, getattr(estimator, "scaling", "constraint")
     if B is None or getattr(estimator, "constraint", "matrix") != "matrix":
-        return 1.0  # the directions are orthonormal
+        return "unit" if scaling == "auto" else scaling, 1.0  # directions have their length already
     if scaling == "auto":
         by_classes = graphs.of_classes and graphs.only_attracts and not estimator._rules.of_kernel
         scaling = "objective" if by_classes and isinstance(B, np.ndarray) and spread(B) < LITTLE_SPREAD else "unit"
@@ -307,9 +309,9 @@ def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, An
             many = 1 + int(np.searchsorted(np.cumsum(values), 0.98 * total)) > MANY_DIRECTIONS
             scaling = "constraint" if many and values[:DOMINANT].sum() / total > DOMINANT_SHARE else scaling
     if scaling == "constraint":
-        return 1.0
+        return scaling, 1.0
     if scaling == "unit":
-        return np.linalg.norm(V, axis=0)
+        return scaling, np.linalg.norm(V, axis=0)
     if graphs.repels:
         raise ValueError(
             f'scaling="objective" takes the length of a direction from what attracts, and graph={graphs.graph!r} repels as '
@@ -317,7 +319,7 @@ def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, An
         )
     # Vᵀ(B + ridge)V = I, so that 1 - VᵀBV is the part of the ridge.
     a, b = (np.sum(V * (M @ V), axis=0) for M in (A, B))
-    return np.sqrt(np.maximum(a + 1 - b, LEAST_OBJECTIVE))
+    return scaling, np.sqrt(np.maximum(a + 1 - b, LEAST_OBJECTIVE))
 
 
 def spread(B: np.ndarray) -> float:

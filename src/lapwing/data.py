@@ -21,10 +21,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, Array, row_blocks
+from ._arrays import BLOCK_BYTES, Array, is_foreign, row_blocks
 from ._labels import class_codes
 from ._validation import check_rows, reword_text_error
-from .neighbors import Edges, Request, bound, find
+from .neighbors import Edges, Request, bound, find, is_named
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
 from .search import by_tiles, is_worth_tiles
@@ -36,17 +36,23 @@ GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found b
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 ALL = slice(None)
+OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
+LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
 # Modules that take arrays of other libraries, and rows in blocks, imported when such X comes.
-KINDS = {"torch": "device", "dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.partition(".")[0]: "blocks"}
+KINDS = {"dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.partition(".")[0]: "blocks"}
 
 
 def validated(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
 ) -> Data:
     """X as a Data. This is the one place that asks what X is."""
-    kind = KINDS.get(type(X).__module__.partition(".")[0])
+    if isinstance(X, Data):  # what is known of these rows, such as their neighbours, serves several fits
+        return X
+    kind = "device" if is_foreign(X) else KINDS.get(type(X).__module__.partition(".")[0])
     if isinstance(X, np.memmap) or (sparse.issparse(X) and getattr(X.data, "base", None) is not None):
         kind = "blocks"  # X may be on disk
+    if kind is None and not fitting and any(map(is_foreign, vars(estimator).values())):
+        kind = "device"  # a model that was fitted on a device takes no rows of NumPy, and says so
     if kind:
         data = import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
         if data is not None:
@@ -64,12 +70,42 @@ def validated(
     except ValueError as error:
         reword_text_error(error)
         raise
+    if (fitting or least) and getattr(estimator, "reads_features", True):
+        entries = X.data if sparse.issparse(X) else X
+        largest = float(max(-entries.min(initial=0), entries.max(initial=0)))
+        if largest and not LEAST_ENTRY[X.dtype.name] < largest < MOST_ENTRY:
+            raise ValueError(OUT_OF_RANGE)
     kept = None
     if sample_weight is not None:
         X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
     data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
     data.given, data.kept = given, kept
     return data
+
+
+def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
+    """Rows in memory as graphs and maps take them, such as to try a graph of your own: ``graph.terms(as_data(X, y))``.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        The rows, in float64 or float32.
+    y : array-like of shape (n,), default=None
+        Their labels, -1 where unknown.
+    weights : ndarray of shape (n,), default=None
+        How many samples each row stands for; None is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.data import as_data
+    >>> from lapwing.graphs import KNN
+    >>> KNN(1, weights="binary").adjacency(as_data(np.array([[0.0], [1.0], [3.0]]))).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    return SparseData(canonical(X), y, weights) if sparse.issparse(X) else Data(X, y, weights)
 
 
 def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:
@@ -131,12 +167,15 @@ class Data:
         The same rows with the features that they were given with, which graphs may still read.
     """
 
+    own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
+    exact_rows = 0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
+    is_sparse = False
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
-    many_rows: int | None = None  # default graphs of more rows search for a sample of them; None is the usual number
+    in_blocks = False  # whether rows are not in memory, so that default graphs search for a sample of them
     given: Any = None  # X as the user passed it
     undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
     beside: Any = None  # the places of columns that graphs read and maps do not
@@ -314,7 +353,7 @@ class Data:
         Q = Q.T
         if self._gram is not None and not self.is_wide:
             return np.einsum("ij,ij->j", Q, self._gram @ Q) / np.trace(self._gram)
-        if sparse.issparse(self.X):
+        if self.is_sparse:
             roots = 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
             total = self.spread(self.mean(), np.ones(self.n)).sum()
             return np.square(roots * (self.centred(self.mean()) @ Q)).sum(axis=0) / total
@@ -352,12 +391,19 @@ class Data:
         """
         return self
 
-    def nearest(self, request: Request) -> Edges:
-        """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once."""
+    def nearest(self, request: Request, on_device: bool = False) -> Edges:
+        """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once.
+
+        With ``on_device`` the edges of tensors stay tensors.
+        """
         k, metric, params, *rest = request = request.checked(int(self.size))
         key = (k, metric, id(params), *rest)
         if key not in self._found:  # with the parameters, so that Python gives their id to no others
-            self._found[key] = params, find(self, request)
+            data: Any = self
+            if is_named(request.search, "torch"):
+                data = import_module(".device", __package__).on_first_device(self, request)
+            edges = find(data, request)
+            self._found[key] = params, edges if data is self else tuple(map(data.host, edges))
         return self._found[key][1]
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -499,6 +545,8 @@ class Data:
 
     def to_caller(self, estimator: Any) -> Any:
         """The fitted estimator, its arrays in the library that X came from."""
+        if is_foreign(self.given):
+            import_module(".device", __package__).to_caller(estimator, self.given)
         return estimator
 
 
@@ -507,6 +555,8 @@ class SparseData(Data):
 
     Columns that have no zeros may be far from the origin, and are computed with as dense ones.
     """
+
+    is_sparse = True
 
     @property
     def is_large(self) -> bool:  # type: ignore[override]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ class Problem:
     ratio: bool = field(default=False, kw_only=True)
     graph_terms: Sequence[Term] = field(default=(), kw_only=True)
 
-    @property
+    @cached_property
     def degrees(self) -> np.ndarray | None:
         """The weights of the mean that the constraint uses, where the constraint is a diagonal matrix."""
         B = self.subject_to

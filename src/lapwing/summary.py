@@ -50,7 +50,7 @@ class Summary(Data):
         self.scatter, self.dtype, self.filled, self._found = scatter, np.dtype(dtype), filled, found or {}
         self.is_wide = False  # the scatter is known and the samples are not, so that there is no Gram matrix of samples
 
-    def nearest(self, request: Any) -> Any:
+    def nearest(self, request: Any, on_device: bool = False) -> Any:
         k, metric, params, *rest = request.checked(int(self.size))
         found = self._found.get((k, metric, id(params), *rest))
         if found is None:

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from lapwing import LPCA
+from lapwing.data import as_data
 from lapwing.graphs import CodingLength
-from lapwing.rows import Rows
 
 DIGITS = 80
 SCALES = [10.0**e for e in range(-12, 13, 2)]
@@ -62,7 +62,7 @@ def exact_weights(X, rows, squared_distortion):
 
 
 def found_and_exact(X, k, given=np.asarray, **options):
-    rows, weights = CodingLength(k, **options).patches(Rows.validated(given(X)))
+    rows, weights = CodingLength(k, **options).patches(as_data(given(X)))
     for i in (0, 5):
         yield weights[i], exact_weights(X, rows[i], 10 * X.shape[1] / k)
 

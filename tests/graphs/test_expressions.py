@@ -16,6 +16,7 @@ from sklearn.utils import estimator_html_repr
 from sparse_kinds import random_csr
 
 from lapwing import LPP, KernelLPP, LaplacianEigenmaps, graphs
+from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
     Alignment,
@@ -41,7 +42,6 @@ from lapwing.graphs import (
     TangentAlignment,
     Target,
 )
-from lapwing.rows import Rows
 
 X, Y = toy(4)
 N = len(X)
@@ -214,15 +214,11 @@ def test_no_attribute_of_a_leaf_is_forgotten(name, place):
 
 
 @pytest.mark.parametrize("place", range(len(OPERATIONS)))
-def test_searches_and_blocks_are_those_of_the_leaves(place):
+def test_searches_are_those_of_the_leaves(place):
     n, operation = OPERATIONS[place]
     leaves = [KNN(3 + i, queries=9) for i in range(n)]
     graph = operation(*leaves)
-    assert {search.n_neighbors for search in graph.searches()} == {3 + i for i in range(n)}
-    graph.require_blocks(N)
-    for i in range(n):
-        with pytest.raises(ValueError, match="Radius needs all rows of X in memory"):
-            operation(*leaves[:i], Radius(), *leaves[i + 1 :]).require_blocks(N)
+    assert {request.n_neighbors for request in graph.requests()} == {3 + i for i in range(n)}
 
 
 def test_repulsion_is_not_semidefinite():
@@ -255,7 +251,7 @@ def test_free_maps_of_given_graphs_need_no_features():
 @pytest.mark.parametrize("nest", [KNN(5) + Radius(0.5), KNN(5) & SameClass(), SameClass() + 2 * (KNN(5) & Radius(0.5))])
 def test_what_is_taken_from_the_data_is_written_out(nest):
     before = repr(nest)
-    resolved = nest.resolved(Rows(X, Y))
+    resolved = nest.resolved(as_data(X, Y))
     assert "t=" in repr(resolved)
     assert repr(nest) == before
     for a, b in zip(nest.build(X, Y), resolved.build(X, Y), strict=True):
@@ -269,7 +265,7 @@ def test_long_sums():
     """Of a hundred graphs, built, printed, copied and fitted."""
     graph = sum(KNN(1 + i % 9, t=1.0 + i) for i in range(100))
     assert repr(graph).count("KNN(") == 100
-    assert len(graph.build(X)) == len(graph.searches()) == 100
+    assert len(graph.build(X)) == len(graph.requests()) == 100
     assert repr(clone(graph)) == repr(graph)
     assert (graph.reads_labels, graph.is_semidefinite) == (False, True)
     assert LPP(1, graph=graph & SameClass()).fit(X, Y).graph_ is not graph
@@ -369,7 +365,7 @@ def test_a_single_precision_kernel():
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])
 def test_weights_of_any_dtype(dtype):
-    near = KNN(4, weights="binary").adjacency(Rows(X)).toarray()
+    near = KNN(4, weights="binary").adjacency(as_data(X)).toarray()
     (term,) = Precomputed(near.astype(dtype)).build(X)
     np.testing.assert_array_equal(term.laplacian.toarray(), np.diag(near.sum(axis=1)) - near)
     assert term.laplacian.sparse.dtype == np.float64

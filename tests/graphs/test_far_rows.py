@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
 from lapwing import GLPCA, LPP, OLPP, KernelLPP, LaplacianEigenmaps, LaplacianScore
+from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
     CodingLength,
@@ -16,7 +17,6 @@ from lapwing.graphs import (
     SameClass,
     TangentAlignment,
 )
-from lapwing.rows import Rows
 
 ROW = 5
 DIGITS, LABELS = (values[:900] for values in load_digits(return_X_y=True))  # exp(-900) is 0
@@ -30,7 +30,7 @@ def with_a_far_row(factor):
 
 
 def weights(graph, X):
-    return graph.adjacency(Rows(X, LABELS)).toarray()
+    return graph.adjacency(as_data(X, LABELS)).toarray()
 
 
 @pytest.mark.parametrize("factor", [5.0, 1e2, 1e6])
@@ -129,7 +129,7 @@ def test_code_lengths_of_patches_far_from_the_mean(d):
     """A far row moves the mean of all rows: code lengths depend on the distances from it, and lose no digits by that."""
     one = np.floor(np.random.RandomState(0).standard_normal((14, d)) * 2**12) / 2**12
     X = np.concatenate([one, np.full((1, d), 2.0**32)])
-    weights, moved = (CodingLength(4).patches(Rows(rows)).weights[:14] for rows in (X, X + 2.0**30))
+    weights, moved = (CodingLength(4).patches(as_data(rows)).weights[:14] for rows in (X, X + 2.0**30))
     assert np.ptp(weights, axis=1).min() > 0.1
     np.testing.assert_allclose(moved, weights, rtol=0, atol=1e-6)
 

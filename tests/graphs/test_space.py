@@ -7,10 +7,11 @@ import oracles as o
 import pandas as pd
 import pytest
 from helpers import check_term
+from limits import listed_up_to
 from scipy import sparse
 
 from lapwing import LPP, LaplacianEigenmaps, load, save
-from lapwing.graphs import Delaunay, Grid, On, _repeated
+from lapwing.graphs import Delaunay, Grid, On
 from lapwing.testing import check_graph
 
 rng = np.random.RandomState(0)
@@ -52,9 +53,9 @@ def test_triangulation(P, make):
 
 
 def _rows(P):
-    from lapwing.rows import Rows
+    from lapwing.data import as_data
 
-    return Rows(P)
+    return as_data(P)
 
 
 def test_rows_at_one_place():
@@ -68,7 +69,7 @@ def test_rows_at_one_place():
 def test_many_rows_at_few_places(monkeypatch):
     place = rng.randint(25, size=60)
     (listed,) = Delaunay().build(PLACES[place])
-    monkeypatch.setattr(_repeated, "LISTED", 0)
+    listed_up_to(monkeypatch, 0)
     (factored,) = Delaunay().build(PLACES[place])
     check_term(factored, (listed.laplacian.toarray(), listed.degrees.toarray()))
 

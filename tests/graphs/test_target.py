@@ -5,6 +5,7 @@ import oracles as o
 import pandas as pd
 import pytest
 from helpers import check_term, literal
+from limits import listed_up_to
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -14,7 +15,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 from lapwing import LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore, load, save
-from lapwing.graphs import KNN, SameClass, Target, _repeated
+from lapwing.graphs import KNN, SameClass, Target
 
 rng = np.random.RandomState(0)
 N = 36
@@ -82,7 +83,7 @@ def test_factors_are_the_listed_links(kind, monkeypatch):
     """Many rows of equal target: the same matrix, and the same components, without listing the links."""
     y = TARGETS[kind]
     (listed,) = Target(2).build(X, y)
-    monkeypatch.setattr(_repeated, "LISTED", 0)
+    listed_up_to(monkeypatch, 0)
     (factored,) = Target(2).build(X, y)
     assert factored.laplacian.sparse is None
     check_term(factored, (listed.laplacian.toarray(), listed.degrees.toarray()))

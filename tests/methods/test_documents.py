@@ -20,8 +20,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lapwing import LPI, LPP
+from lapwing.data import as_data
 from lapwing.graphs import KNN, SameClass
-from lapwing.rows import Rows
 
 
 def documents(n=90, d=60, seed=0):
@@ -70,7 +70,7 @@ def test_agrees_with_its_definition(shape, ridge, as_sparse):
 def test_is_lpp_where_documents_are_independent():
     """Thesis, Prop. 2: the smaller the ridge, the nearer."""
     A, _ = documents(40, 300)
-    W = KNN(5, metric="cosine", weights="dot").adjacency(Rows.validated(normalize(A)))
+    W = KNN(5, metric="cosine", weights="dot").adjacency(as_data(normalize(A)))
     exact = literal(LPP, 3, graph=W, pca=None).fit(normalize(A))
     assert exact.rank_ == 39
     angles = [

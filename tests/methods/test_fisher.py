@@ -15,8 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from lapwing import LFDA, LSDA, KernelLDA, KernelLFDA
+from lapwing.data import as_data
 from lapwing.graphs import KNN, Complete, LocalClass, OtherClass, Reconstruction, SameClass
-from lapwing.rows import Rows
 
 X, Y = o.blobs(60, 7)
 Y = np.where((Y == 2) & (np.arange(60) % 3 > 0), 0, Y)  # classes of unequal size
@@ -70,7 +70,7 @@ def test_local_fisher_keeps_the_clusters_of_a_class():
 def test_copies_of_rows_have_no_scale():
     """More copies of a row than k: they are linked to one another alone, as in the limit of rows that come together."""
     rows = np.repeat([[0.0, 1.0], [4.0, 0.0], [9.0, 9.0]], 3, axis=0)
-    W = LocalClass(2).adjacency(Rows.validated(rows, [0] * 6 + [1] * 3)).toarray()
+    W = LocalClass(2).adjacency(as_data(rows, [0] * 6 + [1] * 3)).toarray()
     expected = np.kron(np.eye(3), np.ones((3, 3)) - np.eye(3)) / np.repeat([6, 6, 3], 3)[:, None]
     assert_allclose(W, expected, atol=1e-12)
 

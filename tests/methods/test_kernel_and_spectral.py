@@ -28,6 +28,7 @@ from lapwing import (
     load,
     save,
 )
+from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
     ClosestPairs,
@@ -42,7 +43,6 @@ from lapwing.graphs import (
     TangentAlignment,
     Target,
 )
-from lapwing.rows import Rows
 
 X, Y = o.blobs(60, 7)
 NEW = X[:20] + 0.3
@@ -229,7 +229,7 @@ def test_a_kernel_map_has_no_inverse():
 def test_eigenmaps_solve_their_problem(n, constraint, weights):
     S, _ = o.blobs(n, 5)
     maps = LaplacianEigenmaps(4, graph=KNN(8, weights=weights), constraint=constraint).fit(S)
-    W = KNN(8, weights=weights).adjacency(Rows.validated(S)).toarray()
+    W = KNN(8, weights=weights).adjacency(as_data(S)).toarray()
     D = np.diag(W.sum(axis=1))
     B = D if constraint == "degree" else np.eye(n)
     values, V = eigh(D - W, B)
@@ -242,7 +242,7 @@ def test_eigenmaps_solve_their_problem(n, constraint, weights):
 
 def test_equals_spectral_embedding():
     S = load_digits().data
-    W = KNN(10).adjacency(Rows.validated(S))
+    W = KNN(10).adjacency(as_data(S))
     maps = LaplacianEigenmaps(6, graph=W).fit(S)
     reference = SpectralEmbedding(6, affinity="precomputed", eigen_solver="arpack", random_state=0).fit(W)
     for ours, theirs in zip(maps.embedding_.T, reference.embedding_.T, strict=True):
@@ -272,7 +272,7 @@ def test_solver_follows_the_graph():
 )
 def test_nystrom_satisfies_the_equation_of_the_new_row(graph, constraint):
     maps = LaplacianEigenmaps(2, graph=graph, constraint=constraint).fit(X)
-    links = maps.graph_.links(Rows(np.vstack([X, NEW]), n_fitted=60)).toarray()
+    links = maps.graph_.links(as_data(np.vstack([X, NEW])), 60).toarray()
     Z = maps.transform(NEW)
     degrees = links.sum(axis=1, keepdims=True)
     right = (degrees if constraint == "degree" else 1.0) * maps.eigenvalues_ * Z
@@ -282,7 +282,7 @@ def test_nystrom_satisfies_the_equation_of_the_new_row(graph, constraint):
 @pytest.mark.parametrize("constraint", ["degree", "identity"])
 def test_links_of_fitted_rows_give_their_coordinates_back(constraint):
     """Where a new row has the very links of a fitted one, Nyström gives that one's coordinates."""
-    W = Radius(3.5).adjacency(Rows.validated(X))
+    W = Radius(3.5).adjacency(as_data(X))
     maps = LaplacianEigenmaps(3, graph=Radius(3.5), constraint=constraint).fit(X)
     safe = np.asarray(W.sum(axis=1)).ravel() > 1.5 * maps.eigenvalues_.max()  # elsewhere the equation has a pole
     assert safe.sum() > 40
@@ -400,12 +400,12 @@ NEAR = KNN(20, t=9.0)  # so many that each row has some of its class
 @pytest.mark.parametrize("graph", [NEAR + 0.1 * SameClass(), NEAR & SameClass(), NEAR - 0.05 * KNN(9, t=9.0)], ids=repr)
 def test_new_rows_are_linked_by_what_attracts_and_reads_no_labels(graph):
     maps = LaplacianEigenmaps(3, graph=graph, constraint="identity", normalize=None).fit(X, Y)
-    W = NEAR.links(Rows(np.vstack([X, NEW]), n_fitted=60))
+    W = NEAR.links(as_data(np.vstack([X, NEW])), 60)
     np.testing.assert_allclose(maps.transform(NEW), maps.transform(NEW, links=W), atol=1e-10)
 
 
 def test_a_network_needs_no_features():
-    W = KNN(5).adjacency(Rows.validated(X))
+    W = KNN(5).adjacency(as_data(X))
     bare = LaplacianEigenmaps(2, graph=W).fit(np.zeros((60, 1)))
     np.testing.assert_allclose(bare.embedding_, LaplacianEigenmaps(2, graph=W).fit(X).embedding_)
 
@@ -435,7 +435,7 @@ def test_bad_eigenmaps(options, message):
 
 
 def test_new_rows_need_links():
-    maps = LaplacianEigenmaps(2, graph=Precomputed(KNN(5).adjacency(Rows.validated(X)))).fit(X)
+    maps = LaplacianEigenmaps(2, graph=Precomputed(KNN(5).adjacency(as_data(X)))).fit(X)
     np.testing.assert_array_equal(maps.transform(X), maps.embedding_)
     with pytest.raises(ValueError, match="no links for new rows"):
         maps.transform(NEW)

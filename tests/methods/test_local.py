@@ -4,6 +4,7 @@ import numpy as np
 import oracles as o
 import pytest
 from helpers import literal
+from limits import block_bytes
 from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
@@ -15,6 +16,7 @@ from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
 from lapwing import LPCA, LPP, NPE, OLPP, KernelLPP, TangentialMaps
+from lapwing.data import as_data
 from lapwing.graphs import (
     KNN,
     Alignment,
@@ -27,7 +29,6 @@ from lapwing.graphs import (
     align,
 )
 from lapwing.metrics import procrustes_error
-from lapwing.rows import Rows
 
 RNG = np.random.RandomState(0)
 X, Y = o.blobs(60, 5)
@@ -35,7 +36,7 @@ PLANE = RNG.standard_normal((500, 2)) @ RNG.standard_normal((2, 6)) + 3
 
 
 def sample(X):
-    return Rows.validated(X)
+    return as_data(X)
 
 
 def roll(n, seed=0):
@@ -125,10 +126,8 @@ def test_align_adds_local_matrices():
 
 
 def test_alignment_in_parts(monkeypatch):
-    from lapwing.graphs import _patches
-
     whole = TangentAlignment(7, n_components=2).build(X)[0].laplacian.toarray()
-    monkeypatch.setattr(_patches, "ENTRIES", 200)
+    block_bytes(monkeypatch, 1600)
     np.testing.assert_allclose(TangentAlignment(7, n_components=2).build(X)[0].laplacian.toarray(), whole, atol=1e-12)
 
 

@@ -16,16 +16,16 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from lapwing import GLPCA, L21PCA, LaplacianEigenmaps, RobustGLPCA
+from lapwing.data import as_data
 from lapwing.graphs import KNN, Precomputed, Repulsion, SameClass
 from lapwing.problem import laplacian_sum
-from lapwing.rows import Rows
 
 X, Y = o.blobs(100, 8)
 SHAPES = {"tall": (100, 8), "wide": (100, 150), "many": (600, 30)}
 
 
 def weights(S, k=5):
-    return KNN(k).adjacency(Rows.validated(S))
+    return KNN(k).adjacency(as_data(S))
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -80,7 +80,7 @@ def test_beta_1_with_repulsion_is_laplacian_eigenmaps():
     """Of a graph that is not semidefinite, and on what would be a surface."""
     S = np.random.RandomState(0).standard_normal((700, 3))
     y, graph = (S[:, 0] > 0).astype(int), KNN(5) - 0.5 * Repulsion(20)
-    L = laplacian_sum(graph.terms(Rows(S, y))).tosparse().toarray()
+    L = laplacian_sum(graph.terms(as_data(S, y))).tosparse().toarray()
     V = np.linalg.eigh(L + 1e3 * np.ones((700, 700)) / 700)[1][:, :3]
     for model in (GLPCA(3, beta=1, graph=graph), LaplacianEigenmaps(3, constraint="identity", graph=graph)):
         assert subspace_angles(model.fit(S, y).embedding_, V).max() < 1e-7

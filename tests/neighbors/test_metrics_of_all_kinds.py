@@ -7,8 +7,8 @@ from scipy import sparse
 from sklearn.neighbors import VALID_METRICS, KNeighborsTransformer
 
 from lapwing import LPP, LaplacianEigenmaps
+from lapwing.data import as_data
 from lapwing.graphs import KNN, ClosestPairs, CodingLength, Radius, Reconstruction, Repulsion, SameClass
-from lapwing.rows import Rows
 
 X, Y = o.blobs(50, 4)
 FLAT = X.copy()
@@ -50,7 +50,7 @@ def test_distances_that_are_no_numbers(graph):
 @pytest.mark.parametrize("width", [1, 10])  # by a tree, and by all pairs
 def test_two_empty_rows_are_equal(width):
     """SciPy divides 0 by 0 for their distance."""
-    W = KNN(1, metric="braycurtis", weights="binary").adjacency(Rows.validated(np.tile(EMPTY, width)))
+    W = KNN(1, metric="braycurtis", weights="binary").adjacency(as_data(np.tile(EMPTY, width)))
     assert W[4, 9] == W[9, 4] == 1
 
 
@@ -89,7 +89,7 @@ def test_few_stored_distances(entries):
     D = sparse.dok_array((5, 5))
     for i, j, d in entries:
         D[i, j] = d
-    W = Radius(1.0, metric="precomputed", weights="binary").adjacency(Rows.validated(D.tocsr()))
+    W = Radius(1.0, metric="precomputed", weights="binary").adjacency(as_data(D.tocsr()))
     expected = np.zeros((5, 5))
     expected[0, 1] = expected[1, 0] = 1
     np.testing.assert_array_equal(W.toarray(), expected)

@@ -3,8 +3,8 @@
 import numpy as np
 import rule
 
+from lapwing.data import as_data
 from lapwing.graphs import ClosestPairs
-from lapwing.rows import Rows
 
 
 def test_closest_pairs_of_each_class():
@@ -16,5 +16,5 @@ def test_closest_pairs_of_each_class():
     for label in range(5):
         pairs = [(D[i, j], i, j) for i in np.flatnonzero(y == label) for j in np.flatnonzero(y != label)]
         expected |= {frozenset((i, j)) for _, i, j in sorted(pairs)[:4]}
-    W = ClosestPairs(4).adjacency(Rows(X, y)).tocoo()
+    W = ClosestPairs(4).adjacency(as_data(X, y)).tocoo()
     assert {frozenset(pair) for pair in zip(W.row.tolist(), W.col.tolist(), strict=True)} == expected

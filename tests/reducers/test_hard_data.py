@@ -10,8 +10,8 @@ from sklearn.neighbors import KNeighborsTransformer
 from threadpoolctl import threadpool_limits
 
 from lapwing import DNE, LPDP, LPP, MFA, MMC, NPE, OLPP, ONPP
+from lapwing.data import as_data
 from lapwing.graphs import KNN, ClosestPairs, Complete, Repulsion, SameClass
-from lapwing.rows import Rows
 
 RNG = np.random.RandomState(0)
 DIGITS = load_digits()
@@ -27,7 +27,7 @@ TIED["all equal but one"] = np.vstack([np.ones((400, 3)), np.eye(3)])
 
 
 def edges(graph, X, y=None):
-    return graph.adjacency(Rows.validated(X, y))
+    return graph.adjacency(as_data(X, y))
 
 
 @pytest.mark.parametrize("name", TIED)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from importlib import import_module
 from operator import methodcaller
 from typing import Any, NamedTuple
 
@@ -268,7 +269,7 @@ class BlockData(Data):
     def __init__(self, blocks: Blocks, codes: Any = None, weights: Any = None, requests: Sequence[Request] = ()):
         super().__init__(blocks, None, weights)
         self.codes, self.requests, self.given = codes, requests, blocks
-        self.many_rows = None if blocks.is_array else 0  # a memory map is an array to default graphs
+        self.in_blocks = not blocks.is_array  # a memory map is an array to default graphs
         self.is_wide = False
         if codes is not None:
             self.classes = codes  # type: ignore[misc]
@@ -349,8 +350,8 @@ class BlockData(Data):
         if others.size:
             Q = stacked([Q, self.X.take(others)])[np.argsort(np.concatenate([numbers, others]))]
         edges = {}
-        for (key, request), search, (i, j, d) in zip(wanted.items(), searches, found, strict=True):
-            own = np.searchsorted(held, search.own)[i]
+        for (key, request), one, (i, j, d) in zip(wanted.items(), searches, found, strict=True):
+            own = np.searchsorted(held, one.own)[i]
             edges[key] = request.metric_params, (own, np.searchsorted(held, j), d)
         codes = None if self.codes is None else self.codes[held].astype(np.intp)
         data = LinkedData(Q, codes, self.n, sums.mean, edges) if self.is_large else self._summary(Q, codes, edges)
@@ -539,7 +540,9 @@ def _nearest_in_block(request: Request, Q: Block, own: Any, codes: Any, first: i
             groups.append((asked[of_queries == c], members[inside]))
     # One more than is asked for, since a row may find itself.
     more = request._replace(n_neighbors=request.n_neighbors + 1)
-    found = [search(both, more, *group) for group in groups]
+    if is_named(request.search, "torch"):
+        both = import_module("..device", __package__).on_first_device(both, request)
+    found = [map(both.host, search(both, more, *group)) for group in groups]
     i, j, d = (np.concatenate(parts) for parts in zip(*found, strict=True))
     numbers = j - q + first
     other = numbers != own[i]

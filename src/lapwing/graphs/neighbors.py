@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_non_negative
 
+from .._arrays import library
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data
 from ..neighbors import Edges, NoPlaceError, Request, is_named, metric_distances, search
@@ -56,8 +57,8 @@ class NeighborGraph(Graph):
             assert reach is not None
             values = np.exp(-(d**2) / (reach[rows] * reach[cols]))
         else:
-            values = np.ones(rows.size) if self.weights == "binary" else self._products(data, edges)
-        if values.size and values.min() < 0:
+            values = library(d).ones_like(d) if self.weights == "binary" else self._products(data, edges)
+        if len(values) and values.min() < 0:
             refuse_negative(self.weights, float((values < 0).mean()), 'weights="heat" or "binary"')
         return values
 
@@ -94,7 +95,7 @@ class NeighborGraph(Graph):
         if not isinstance(self.t, str):
             return self.t if isinstance(self.t, float) and 0 < self.t < np.inf else check_positive("t", self.t)
         rows, _, d = edges
-        mean = float(np.mean(d.astype(np.float64) ** 2)) if d.size else 0.0
+        mean = float((d**2).mean()) if len(d) else 0.0
         if self.t != "auto" and check_choice("t", self.t, T_RULES) == "half-median":
             some = np.arange(data.n) if getattr(self, "queries", None) is None else np.unique(rows)
             some = some[np.sort(np.random.RandomState(0).permutation(some.size)[:MEDIAN_ROWS])]
@@ -231,7 +232,8 @@ class KNN(NeighborGraph):
         return data.nearest(self.requests()[0])
 
     def adjacency(self, data: Data) -> sparse.csr_array:
-        symmetry, edges = check_choice("symmetry", self.symmetry, SYMMETRY), data.nearest(self.requests()[0])
+        symmetry, (request,) = check_choice("symmetry", self.symmetry, SYMMETRY), self.requests()
+        edges = data.nearest(request, on_device=self.weights in ("heat", "binary") and self.t != "half-median")
         if self.queries is not None and self.queries < data.size:  # a sample, whose links are scaled up to all rows
             require_mean(symmetry, self.queries)
             return data.size / self.queries * data.symmetric_weights(*edges[:2], self._weights(data, edges), "mean")
@@ -239,7 +241,7 @@ class KNN(NeighborGraph):
         weights = self._weights(data, edges, reach_of(edges, data.n) if local else None)
         W = data.symmetric_weights(*edges[:2], weights, "or" if symmetry == "auto" else symmetry)
         if symmetry != "and" and W.sum(axis=1).min() <= 0:  # "and" leaves rows without links on purpose
-            require_positive_degrees(self.weights, edges[0], W)
+            require_positive_degrees(self.weights, data.nearest(request)[0], W)
         return W
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
@@ -527,21 +529,25 @@ def distances_among(data: Data, rows: np.ndarray, request: Request) -> np.ndarra
                 f'{wanted - d.size} of {wanted}; use t="auto" or a number, or a dense matrix'
             )
         return d
-    return search(data, request._replace(n_neighbors=rows.size - 1, among="all", search=None), rows, rows)[2]
+    return data.host(search(data, request._replace(n_neighbors=rows.size - 1, among="all", search=None), rows, rows)[2])
 
 
-def heat_weights(exponents: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+def heat_weights(exponents: Any, rows: Any, n: int) -> Any:
     """``exp(-exponents)`` of directed edges. A row far away from all others keeps faint edges, in proportion to each other.
 
     Such a row hardly counts, and it is still placed beside its neighbours. Free maps divide by the roots of degrees, so that
     rounding would decide where a row of degree 1e-40 is placed.
     """
-    nearest = np.full(n, np.inf)
-    np.minimum.at(nearest, rows, exponents)
-    linked = np.isfinite(nearest)
-    if np.sum(linked & (nearest > VANISHED)) > OUTLIERS * linked.sum():
-        return np.exp(-exponents)  # the width is wrong, and the graph says so
-    return np.exp(np.maximum(nearest - FAINT, 0.0)[rows] - exponents)
+    xp = library(exponents)
+    if xp is np:
+        nearest = np.full(n, np.inf)
+        np.minimum.at(nearest, rows, exponents)
+    else:
+        nearest = exponents.new_full((n,), np.inf).scatter_reduce(0, rows, exponents, "amin")
+    linked = xp.isfinite(nearest)
+    if (linked & (nearest > VANISHED)).sum() > OUTLIERS * linked.sum():
+        return xp.exp(-exponents)  # the width is wrong, and the graph says so
+    return xp.exp((nearest - FAINT).clip(0.0)[rows] - exponents)
 
 
 def sees_reach(weights: Any) -> bool:

@@ -94,6 +94,8 @@ class LPI(LinearReducer):
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     _reads_links_alone: ClassVar[bool] = True
     n_neighbors: ClassVar[int] = 15
+    _takes_tensors: ClassVar[bool] = False
+    _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
     _takes_weights: ClassVar[bool] = False  # the regression reads documents one by one
     _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE)
     _choices: ClassVar[dict[str, tuple]] = {
@@ -174,10 +176,11 @@ class LPI(LinearReducer):
             raise ValueError(
                 f"all documents are the same up to their length (n_features={data.d}), so there is nothing to tell apart"
             )
-        rho = (RIDGE if isinstance(self.ridge, str) else float(self.ridge)) * trace / min(data.n, data.d)
+        ridge = RIDGE if isinstance(self.ridge, str) else float(self.ridge)
+        rho = ridge * trace / min(data.n, data.d)
         a = ridge_regression(F, D, graph.vectors, rho)  # the second of (1)
         a = a / np.linalg.norm(a, axis=0) if self.scaling == "unit" else a
-        return Found(F._replace(back=lambda _: a.T), (None, None), graph)
+        return Found(F._replace(back=lambda _: a.T), (None, None), graph, chosen._replace(ridge=ridge))
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
         super()._store(data, F, problem, graphs, found)

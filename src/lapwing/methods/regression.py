@@ -92,6 +92,7 @@ class SpectralRegression(LinearReducer):
 
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
+    _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
     _samples_rows: ClassVar[bool] = False
 
@@ -143,7 +144,7 @@ class SpectralRegression(LinearReducer):
             V = _elastic_net(F, d, _turned(graph.vectors, graph.values), rho, float(self.lasso))
         else:
             V = ridge_regression(F, d, graph.vectors, rho)
-        return Found(F._replace(back=lambda _: V.T), (None, None), graph)
+        return Found(F._replace(back=lambda _: V.T), (None, None), graph, chosen)
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: GraphFacts, found: Found) -> None:
         super()._store(data, F, problem, graphs, found)

@@ -24,7 +24,7 @@ from ..graphs import KNN, Empty, Graph
 from ..maps import Free
 from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
-from ..reducers import FreeReducer, build_terms
+from ..reducers import FreeReducer, build_terms, takes_tensors
 from ..solvers import Solution, estimate_norm, fix_signs, largest_value, solve
 from .about import About
 
@@ -43,6 +43,7 @@ class _Representing(FreeReducer):
     _crowded: ClassVar[bool] = False
     default_graph: ClassVar[Any] = KNN
 
+    @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
         """``X @ components_ + mean_``; of the fitted coordinates, the denoised data.
 
@@ -141,6 +142,8 @@ class GLPCA(_Representing):
     """
 
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
+
+    _takes_tensors: ClassVar[bool] = True
 
     def __init__(
         self,

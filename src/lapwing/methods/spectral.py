@@ -88,6 +88,7 @@ class LaplacianEigenmaps(FreeReducer):
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
     _crowded: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = True
 
     def __init__(
         self,

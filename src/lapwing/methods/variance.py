@@ -26,6 +26,7 @@ class _Variance(LinearReducer):
 
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0)
+    _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
     _samples_rows: ClassVar[bool] = False
 

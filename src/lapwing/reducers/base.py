@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,12 +13,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import auto
+from .._arrays import is_foreign
 from .._documented import Documented, page_of_a_class
-from .._validation import caller_stacklevel, check_count
 from .._labels import label_array
+from .._validation import caller_stacklevel, check_count
 from ..data import Data, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
@@ -67,8 +71,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         False  # whether sums over the rows of each class are enough, where graphs are of classes
     )
     _reads_links_alone: ClassVar[bool] = False  # whether rows without links matter only through their mean
+    _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
+    _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
+    _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
     _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
@@ -94,22 +101,29 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # a fit that fails leaves no attributes behind, nor those of an earlier one
-        return self._fit(validated(self, X, y, **weights))
+        parameters = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = dict(parameters)
+        try:
+            return self._fit(self._data(X, y, **weights))
+        except BaseException:
+            self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
+            raise
 
     def _fit(self, data: Data) -> Any:
         """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""
         data, scale, graphs, chosen, problem = self._posed(data)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
-        self.settings_, self.scale_, self.graph_ = chosen, scale, graphs.graph
+        normalize = "degree" if graphs.equal_say else "trace" if getattr(self, "normalize", None) == "trace" else None
+        self.settings_: dict[str, Any] = {"normalize": normalize, "standardize": scale is not None}
+        self.scale_, self.graph_ = scale, graphs.graph
         # Where nothing attracts, the terms that repel are counted.
         terms = problem.graph_terms or problem.minimise
         parts = [t.laplacian for t in terms if t.coefficient > 0] or [t.laplacian for t in terms]
         whole = None if graphs.is_sampled else sum(parts[1:], start=parts[0])
         self.n_connected_components_ = whole and whole.n_connected_components(data.weights)
         self._store(data, F, problem, graphs, found)
+        self.settings_ = {name: self.settings_[name] for name in vars(self) if name in self.settings_}
         proof = getattr(self, "certificate_", [])
         for certificate in proof if isinstance(proof, list) else [proof]:
             if not max(certificate.residual, certificate.constraint_error) <= certificate.tolerance:
@@ -139,7 +153,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _graphs(self, data: Data) -> auto.GraphFacts:
         """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = self._samples_rows and n > (MANY_ROWS if data.many_rows is None else data.many_rows)
+        many = self._samples_rows and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
             try:
@@ -185,6 +199,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        if is_foreign(X):
+            raise TypeError(
+                "partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit, or convert X"
+            )
         so_far = getattr(self, "moments_", None)
         data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
         graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
@@ -234,7 +252,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
             ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
         """
-        return self._posed(validated(self, X, y))[-1]
+        return self._posed(self._data(X, y))[-1]
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.
@@ -299,12 +317,26 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self._takes_sparse
+        tags.array_api_support = self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
         by_size = isinstance(penalty, Integral)  # an integer is the size of a Repulsion or a ClosestPairs graph
         by_name = isinstance(graph, str) and graph in NAMES
         tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
         return tags
+
+
+def takes_tensors(method: Callable) -> Callable:
+    """Let a method of a fitted model take arrays of other libraries, which it computes with as NumPy arrays."""
+
+    @wraps(method)
+    def call(self: Any, X: Any, *more: Any, **named: Any) -> Any:
+        if is_foreign(X) or any(map(is_foreign, vars(self).values())):
+            check_is_fitted(self)
+            return import_module("..device", __package__).computed_on_host(method, self, X, *more, **named)
+        return method(self, X, *more, **named)
+
+    return call
 
 
 def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: bool = False) -> Graph:

@@ -20,8 +20,10 @@ from ..graphs import Graph
 from ..maps import Coordinates, Kernel
 from ..problem import Problem
 from ..solvers import fix_signs
+from .base import takes_tensors
 from .projecting import ProjectingReducer
 
+KERNELS_OF_TENSORS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
 LARGEST_KERNEL = 10_000  # the kernel matrix of up to this many samples is formed and decomposed, which takes about 5 GB
 
 
@@ -55,6 +57,9 @@ class KernelReducer(ProjectingReducer):
     """
 
     _takes_weights: ClassVar[bool] = True
+    _why_not_on_devices: ClassVar[str] = (
+        f"with landmarks= and one of the kernels {', '.join(KERNELS_OF_TENSORS)} it takes others, too."
+    )
     # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
     _rules: ClassVar[auto.Rules] = auto.Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
 
@@ -93,7 +98,9 @@ class KernelReducer(ProjectingReducer):
         self.normalize = normalize
         self.standardize = standardize
 
-    def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
+    def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
+        """The rows, or what a kernel matrix says of them. Raise where their kernel matrix would be too large."""
+        data = validated(self, X, y, **weights)
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
             if self.kernel == "precomputed":
@@ -112,11 +119,11 @@ class KernelReducer(ProjectingReducer):
                 f"the kernel matrix of {data.n} samples would take {8e-9 * data.n**2:.0f} GB; give landmarks=, such as "
                 "landmarks=1000"
             )
-        if self.kernel == "precomputed":
-            rows = KernelData(data.X if data.kept is None else data.X[:, data.kept], data.y, data.weights)
-            rows.given, rows.kept, rows.n_columns = data.given, data.kept, data.d
-            data = rows
-        return super()._posed(data)
+        if self.kernel != "precomputed":
+            return data
+        rows = KernelData(data.X if data.kept is None else data.X[:, data.kept], data.y, data.weights)
+        rows.given, rows.kept, rows.n_columns = data.given, data.kept, data.d
+        return rows
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
         """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""
@@ -169,8 +176,9 @@ class KernelReducer(ProjectingReducer):
             ):  # columns of samples of weight 0 count for nothing
                 self.dual_coef_ = np.zeros((len(dual), data.n_columns), dtype=data.X.dtype)
                 self.dual_coef_[:, data.kept] = signs[:, None] * dual
-        self.gamma_ = kernel.gamma
+        self.gamma_ = self.settings_["gamma"] = kernel.gamma
 
+    @takes_tensors
     def transform(self, X: Any) -> Any:
         """The coordinates of samples, one column per component.
 
@@ -208,4 +216,6 @@ class KernelReducer(ProjectingReducer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        named = isinstance(self.kernel, str) and self.kernel in KERNELS_OF_TENSORS
+        tags.array_api_support = self.landmarks is not None and named
         return tags

@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from .. import auto
 from .._validation import caller_stacklevel
 from ..data import Data
-from ..maps import Coordinates, rounding
+from ..maps import ROUNDING, Coordinates
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..solvers import RankError, Solution, certify, solve, solve_operators, trace_ratio
@@ -21,11 +21,12 @@ from .base import Reducer
 
 
 class Found(NamedTuple):
-    """The coordinates that a problem was solved in, its matrices there, and its solution."""
+    """The coordinates that a problem was solved in, its matrices there, its solution, and the settings that were used."""
 
     F: Coordinates
     forms: tuple[Any, Any]
     solution: Solution
+    chosen: auto.Settings
 
 
 class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -44,8 +45,9 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             terms = of_equal_trace(terms, F)
         L = laplacian_sum(terms)
         forms = F.form(L), None if B is ORTHOGONAL else F.form(B)
+        used = chosen if chosen.ridge is not None else chosen._replace(ridge=auto.spread(forms[1]))
         try:
-            solution = self._eigenpairs(forms, F, data, Problem(terms, B, ratio=problem.ratio), L, chosen)
+            solution = self._eigenpairs(forms, F, data, Problem(terms, B, ratio=problem.ratio), L, used)
         except RankError:
             keep, by_classes = chosen.keep, isinstance(self.n_components, str)
             if not by_classes and (keep.share is None or keep.least is None or data.is_large):
@@ -66,7 +68,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 UserWarning,
                 stacklevel=caller_stacklevel(),
             )
-        return Found(F, forms, solution)
+        return Found(F, forms, solution, used)
 
     def _eigenpairs(
         self,
@@ -83,7 +85,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             return solve(lhs, None, k)
         if problem.ratio:
             return trace_ratio(lhs, rhs, k, rounding_of_form(B, F))[1]
-        ridge = auto.spread(rhs) if chosen.ridge is None else chosen.ridge
+        ridge = chosen.ridge
         w = np.ones(data.n) if data.weights is None else data.weights
         degrees = problem.degrees
         total = float(w @ (B.diagonal() if degrees is None else degrees))
@@ -92,20 +94,28 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             diagonal = F.data.form_diagonal(B, F.mean)
             rho = ridge * diagonal.sum() / min(data.size, data.d)
             return solve_operators(lhs, rhs, k, rho, shift, diagonal)
-        floor = rounding(data.dtype, np.trace(rhs) + total * (F.mean @ F.mean))
+        floor = ROUNDING[data.dtype.name] * (np.trace(rhs) + total * (F.mean @ F.mean))
         if degrees is None:
             floor = max(floor, rounding_of_form(B, F))
         per = data.size if self._rules.of_kernel else None
         return solve(lhs, rhs, k, ridge=ridge, per=per, shift=shift, floor=floor)
 
     def _store(self, data: Data, F: Coordinates, problem: Problem, graphs: auto.GraphFacts, found: Found) -> None:
-        solution, V = found.solution, found.solution.vectors
+        solution, V, chosen = found.solution, found.solution.vectors, found.chosen
         self.n_pca_, self.rank_, self.solver_ = found.F.n_pca, solution.rank, solution.solver
         self.eigenvalues_, self.certificate_ = solution.values, certify(solution, data.dtype)
         if problem.ratio:
             attracted, kept_apart = (float(np.vdot(V, M @ V)) for M in found.forms)
             self.trace_ratio_ = attracted / kept_apart
-        lengths = auto.lengths(self, graphs, solution, found.forms, found.F.spectrum)
+        scaling, lengths = auto.lengths(self, graphs, solution, found.forms, found.F.spectrum)
+        degree = self.center == "degree" or (self.center == "auto" and problem.degrees is not None)
+        self.settings_ |= {
+            "n_components": V.shape[1],
+            "pca": None if chosen.keep.share is None else found.F.n_pca,
+            "center": "degree" if degree else "mean" if self.center == "auto" else self.center,
+            "scaling": scaling,
+            "ridge": chosen.ridge,
+        }
         self._store_map(data, found.F, V / lengths)
 
     def _store_map(self, data: Data, F: Coordinates, V: np.ndarray) -> None:
