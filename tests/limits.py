@@ -23,6 +23,11 @@ def sampled_from(monkeypatch, many, sampled):
     monkeypatch.setattr("lapwing.reducers.base.SAMPLED_ROWS", sampled)
 
 
+def nothing_said(monkeypatch):
+    """The warning about units was not given yet in this process."""
+    monkeypatch.setattr("lapwing.auto.UNITS_WARNED", [])
+
+
 def listed_up_to(monkeypatch, links):
     """Graphs of rows that share places or targets list up to so many links per row."""
     monkeypatch.setattr("lapwing.graphs.space.LISTED_LINKS", links)

@@ -397,13 +397,13 @@ class Data:
         With ``on_device`` the edges of tensors stay tensors.
         """
         k, metric, params, *rest = request = request.checked(int(self.size))
-        key = (k, metric, id(params), *rest)
-        if key not in self._found:  # with the parameters, so that Python gives their id to no others
+        key = (k, metric if isinstance(metric, str) else id(metric), id(params), *rest)
+        if key not in self._found:  # with the request, so that Python gives the ids of its parameters to no others
             data: Any = self
             if is_named(request.search, "torch"):
                 data = import_module(".device", __package__).on_first_device(self, request)
             edges = find(data, request)
-            self._found[key] = params, edges if data is self else tuple(map(data.host, edges))
+            self._found[key] = request, edges if data is self else tuple(map(data.host, edges))
         return self._found[key][1]
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -417,7 +417,7 @@ class Data:
         for start in range(0, queries.size, QUERIES_AT_ONCE):
             found.append(index.kneighbors(Q[start : start + QUERIES_AT_ONCE]))
         d, cols = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        eps = float(np.finfo(self.X.dtype).eps)
+        eps = float(np.finfo(Q.dtype).eps)
         own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
         return members[cols], bound(d[:, -1].astype(np.float64) ** 2 / 2, own / 2, self.d, eps)
 
@@ -426,7 +426,7 @@ class Data:
         Q, Y = self._near_origin(queries), self._near_origin(members)
         index, found = NearestNeighbors().fit(Y), [np.empty(0, np.intp)] * queries.size
         own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
-        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(self.X.dtype).eps), +1)
+        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(Q.dtype).eps), +1)
         order = np.argsort(far, kind="stable")
         for some in np.array_split(order, 1 + order.size // 100):  # rows of about the same radius
             near = index.radius_neighbors(Q[some], far[some[-1]], return_distance=False) if some.size else ()
@@ -436,7 +436,7 @@ class Data:
 
     def _near_origin(self, rows: np.ndarray) -> Array:
         """Some rows about the mean, since products of far rows lose digits."""
-        return (self.X[rows] - self.mean()).astype(self.X.dtype, copy=False)
+        return self.X[rows] - self.mean()  # in float64, since the squares of float32 may leave its range
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""

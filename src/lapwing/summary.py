@@ -6,17 +6,20 @@ whose forms have the scatter added; and partial_fit, blocks and clusters are fit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 
 from ._arrays import BLOCK_BYTES
 from ._labels import coded_labels
 from .data import Data
 from .operators import Structured
+
+LEAST_ROOM = 1 << 30  # bytes that sums over rows may take, whatever working_memory is
 
 
 class Summary(Data):
@@ -32,7 +35,7 @@ class Summary(Data):
         The type of the samples.
     filled : ndarray of shape (d,), default=None
         Which columns are not mostly zeros.
-    found : dict, default=None
+    found : list of (request, edges), default=()
         The neighbours of rows, where these were searched for among all samples.
     """
 
@@ -44,18 +47,18 @@ class Summary(Data):
         scatter: Callable[[np.ndarray], Any],
         dtype: Any = np.float64,
         filled: Any = None,
-        found: dict | None = None,
+        found: Sequence = (),
     ):
         super().__init__(X, y, weights)
-        self.scatter, self.dtype, self.filled, self._found = scatter, np.dtype(dtype), filled, found or {}
+        self.scatter, self.dtype, self.filled, self.found = scatter, np.dtype(dtype), filled, found
         self.is_wide = False  # the scatter is known and the samples are not, so that there is no Gram matrix of samples
 
     def nearest(self, request: Any, on_device: bool = False) -> Any:
-        k, metric, params, *rest = request.checked(int(self.size))
-        found = self._found.get((k, metric, id(params), *rest))
-        if found is None:
-            raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
-        return found[1]
+        asked = request.checked(int(self.size))
+        for own, edges in self.found:
+            if own == asked:
+                return edges
+        raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
 
     def divided(self, scale: np.ndarray) -> Summary:
         def scatter(weights: np.ndarray) -> Any:
@@ -151,6 +154,13 @@ class ClassSums:
         n, d = X.shape
         places, labels = (np.full(n, -1), self.labels) if y is None else coded_labels(y, self.labels)
         more = labels.size - self.labels.size
+        size = 3 * 8 * (len(self.scatters) + more * self.by_class) * d**2  # the sums so far, the next sums, and their form
+        if size > max(get_config()["working_memory"] << 20, LEAST_ROOM):
+            raise ValueError(
+                f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
+                "scikit-learn's working_memory; reduce the features first, or use "
+                f"sklearn.set_config(working_memory={int(1.1 * size / 2**20) + 1})"
+            )
         scatters = self.scatters.copy()
         if self.by_class:
             scatters = np.concatenate([scatters[:-1], np.zeros((more, d, d)), scatters[-1:]])

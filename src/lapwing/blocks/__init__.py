@@ -200,8 +200,7 @@ def _require_links(estimator: Any, graphs: Any) -> None:
 def _require_room(blocks: Blocks, requests: Sequence[Request]) -> None:
     """Raise where the rows with links and the sums of products, which are held, need too much of the working memory."""
     n, d = blocks.shape
-    different = {_key(request): request for request in requests}.values()
-    rows = sum((r.queries or n) * (1 + r.n_neighbors) for r in different)
+    rows = sum((r.queries or n) * (1 + r.n_neighbors) for r in _different(requests))
     size = rows * d * blocks.dtype.itemsize + 4 * d * d * 8
     if size <= HELD_SHARE * working_memory():
         return
@@ -339,9 +338,8 @@ class BlockData(Data):
     def with_neighbors(self, requests: Sequence[Request]) -> Data:
         """Search for neighbours among all rows, and hold the rows that have links; the others are summed up."""
         (sums, Q), numbers = self._first, self._numbers
-        wanted = {_key(request): request for request in (given.checked(self.n) for given in requests)}
         searches = []
-        for request in wanted.values():
+        for request in _different([given.checked(self.n) for given in requests]):
             own = _queried(request, self.n)
             searches.append(Search(request, Q[np.searchsorted(numbers, own)], own, self.codes))
         found = self.X.each(partial(_nearest, searches), partial(_nearer, searches), "searching") if searches else []
@@ -349,16 +347,15 @@ class BlockData(Data):
         others = np.setdiff1d(held, numbers)
         if others.size:
             Q = stacked([Q, self.X.take(others)])[np.argsort(np.concatenate([numbers, others]))]
-        edges = {}
-        for (key, request), one, (i, j, d) in zip(wanted.items(), searches, found, strict=True):
-            own = np.searchsorted(held, one.own)[i]
-            edges[key] = request.metric_params, (own, np.searchsorted(held, j), d)
+        edges = []
+        for one, (i, j, d) in zip(searches, found, strict=True):
+            edges.append((one.request, (np.searchsorted(held, one.own)[i], np.searchsorted(held, j), d)))
         codes = None if self.codes is None else self.codes[held].astype(np.intp)
         data = LinkedData(Q, codes, self.n, sums.mean, edges) if self.is_large else self._summary(Q, codes, edges)
         data.given, data.is_divided = self.given, self.is_divided
         return data
 
-    def _summary(self, rows: Block, codes: Any, edges: dict) -> Summary:
+    def _summary(self, rows: Block, codes: Any, edges: list) -> Summary:
         sums = self._first[0]
         rows = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
         rest = sums.without(rows, codes)
@@ -382,9 +379,11 @@ class LinkedData(SparseData):
 
     is_large = True  # type: ignore[assignment]
 
-    def __init__(self, X: Block, y: Any, n: int, mean: np.ndarray, found: dict):
+    def __init__(self, X: Block, y: Any, n: int, mean: np.ndarray, found: list):
         super().__init__(X, y)
-        self.size, self._mean, self._found = n, mean, found
+        self.size, self._mean, self.found = n, mean, found
+
+    nearest = Summary.nearest  # type: ignore[assignment]
 
     def explained(self, directions: np.ndarray) -> Any:
         """None, since the variance of the other rows is not known."""
@@ -571,7 +570,6 @@ def _queried(request: Request, n: int) -> np.ndarray:
     return np.arange(n) if request.queries is None else sample(n, request.queries, request.random_state)
 
 
-def _key(request: Request) -> tuple:
-    """What tells a request from others, as :meth:`Data.nearest` keeps what it found."""
-    k, metric, params, *rest = request
-    return (k, metric, id(params), *rest)
+def _different(requests: Sequence[Request]) -> list[Request]:
+    """The requests, equal ones once."""
+    return [request for i, request in enumerate(requests) if request not in requests[:i]]

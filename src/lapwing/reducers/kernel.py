@@ -100,6 +100,8 @@ class KernelReducer(ProjectingReducer):
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """The rows, or what a kernel matrix says of them. Raise where their kernel matrix would be too large."""
+        if not (isinstance(self.kernel, str) or callable(self.kernel)):
+            raise ValueError(f"kernel={self.kernel!r} must be a name, or a function of two rows")
         data = validated(self, X, y, **weights)
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
