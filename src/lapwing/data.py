@@ -49,7 +49,7 @@ def validated(
     if isinstance(X, Data):  # what is known of these rows, such as their neighbours, serves several fits
         return X
     kind = "device" if is_foreign(X) else KINDS.get(type(X).__module__.partition(".")[0])
-    if isinstance(X, np.memmap) or (sparse.issparse(X) and getattr(X.data, "base", None) is not None):
+    if isinstance(X, np.memmap) or (sparse.issparse(X) and getattr(getattr(X, "data", None), "base", None) is not None):
         kind = "blocks"  # X may be on disk
     if kind is None and not fitting and any(map(is_foreign, vars(estimator).values())):
         kind = "device"  # a model that was fitted on a device takes no rows of NumPy, and says so

@@ -155,7 +155,7 @@ class ClassSums:
         places, labels = (np.full(n, -1), self.labels) if y is None else coded_labels(y, self.labels)
         more = labels.size - self.labels.size
         size = 3 * 8 * (len(self.scatters) + more * self.by_class) * d**2  # the sums so far, the next sums, and their form
-        if size > max(get_config()["working_memory"] << 20, LEAST_ROOM):
+        if size > max(get_config()["working_memory"] * 2**20, LEAST_ROOM):
             raise ValueError(
                 f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
                 "scikit-learn's working_memory; reduce the features first, or use "
