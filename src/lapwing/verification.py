@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._public import public
-from .device import host, is_foreign, to_numpy
+from ._arrays import is_foreign
+from .device import host, to_numpy
 from .graphs import Graph
 from .reducers import Reducer
 from .solvers import TOLERANCES
