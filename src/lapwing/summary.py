@@ -154,7 +154,9 @@ class ClassSums:
         n, d = X.shape
         places, labels = (np.full(n, -1), self.labels) if y is None else coded_labels(y, self.labels)
         more = labels.size - self.labels.size
-        size = 3 * 8 * (len(self.scatters) + more * self.by_class) * d**2  # the sums so far, the next sums, and their form
+        size = (
+            3 * 8 * (len(self.scatters) + more * self.by_class) * d**2
+        )  # the sums so far, the next sums, and their form
         if size > max(get_config()["working_memory"] * 2**20, LEAST_ROOM):
             raise ValueError(
                 f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "

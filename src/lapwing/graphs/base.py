@@ -481,7 +481,9 @@ class Union(Operation):
         return sparse.csr_array(left.maximum(right))
 
     def why_all_rows(self) -> str | None:
-        return Graph.why_all_rows(self)  # the larger of two weights is unknown where only a sample of the links is known
+        return Graph.why_all_rows(
+            self
+        )  # the larger of two weights is unknown where only a sample of the links is known
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         """The larger of both links, or those of one side where the other has no rule for new rows."""
