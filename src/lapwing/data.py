@@ -185,6 +185,7 @@ class Data:
         0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
     )
     is_sparse, is_foreign = False, False  # whether X is sparse, or came as an array of another library
+    knows_gram = False  # whether products of columns cost little, as those of tensors and of sums do
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
@@ -367,7 +368,7 @@ class Data:
             if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
                 Q[i] = rest / length
         Q = Q.T
-        if not self.is_wide and (self._gram is not None or self.is_foreign):
+        if not self.is_wide and (self._gram is not None or self.knows_gram):
             G = self.gram(self.mean())
             return np.einsum("ij,ij->j", Q, G @ Q) / np.trace(G)
         if self.is_sparse:

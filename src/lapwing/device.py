@@ -251,6 +251,7 @@ class TorchData(Data):
     """
 
     host, is_foreign, to_caller = staticmethod(host), True, to_caller
+    knows_gram = True
 
     def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
         super().__init__(tensor, y)

@@ -6,7 +6,7 @@ whose forms have the scatter added; and partial_fit, blocks and clusters are fit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -51,7 +51,7 @@ class Summary(Data):
     ):
         super().__init__(X, y, weights)
         self.scatter, self.dtype, self.filled, self.found = scatter, np.dtype(dtype), filled, found
-        self.is_wide = False  # the scatter is known and the samples are not, so that there is no Gram matrix of samples
+        self.is_wide, self.knows_gram = False, True  # the scatter is known, and the samples are not
 
     def nearest(self, request: Any, on_device: bool = False) -> Any:
         asked = request.checked(int(self.size))
@@ -61,10 +61,8 @@ class Summary(Data):
         raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
 
     def divided(self, scale: np.ndarray) -> Summary:
-        def scatter(weights: np.ndarray) -> Any:
-            return self.scatter(weights) / np.outer(scale, scale)
-
-        divided = Summary(self.X / scale, self.y, self.weights, scatter, self.dtype, self.filled)
+        squares, X = np.outer(scale, scale), self.X / scale
+        divided = Summary(X, self.y, self.weights, lambda w: self.scatter(w) / squares, self.dtype, self.filled)
         divided.given, divided.is_divided = self.given, True
         return divided
 
@@ -97,10 +95,6 @@ class Summary(Data):
         mean = self.mean()
         variances = np.diagonal(self.gram(mean)) / self.size
         return np.sqrt(np.where(variances > (1e-15 * mean) ** 2, variances, 0.0))
-
-    def explained(self, directions: np.ndarray) -> np.ndarray:
-        self.gram(self.mean())
-        return super().explained(directions)
 
 
 class ClassSums:
@@ -188,31 +182,27 @@ class ClassSums:
         within = block - means[places]
         if is_weighted:
             within *= np.sqrt(weights)[:, None]
-        for scatter, group in self._groups():
-            inside = (places >= group.start) & (places < group.stop)
-            if inside.any():
-                part = within if inside.all() else within[inside]
-                scatter += part.T @ part
+        self._add_products(within, places)
         self._move(counts, means)
 
-    def _groups(self) -> Iterator[tuple[np.ndarray, slice]]:
-        """Each matrix of scatter, and the classes that it is of."""
+    def _add_products(self, rows: np.ndarray, places: np.ndarray, sign: int = 1) -> None:
+        """Add the products of rows to the scatters of their classes, or take them off."""
         last = self.counts.size - 1
-        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
-        return zip(self.scatters, (slice(*group) for group in groups), strict=True)
+        groups = places if self.by_class else places == last  # the scatter that each row belongs to
+        for i, scatter in enumerate(self.scatters):
+            inside = groups == i
+            if inside.any():
+                part = rows if inside.all() else rows[inside]
+                scatter += sign * (part.T @ part)
 
     def _move(self, counts: np.ndarray, means: np.ndarray) -> None:
         """Take in so many samples of these means, whose scatter about the means was added before."""
         total = self.counts + counts
         share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
         moved = np.where(counts[:, None] > 0, means - self.means, 0.0)
-        self._add_between(np.sqrt(self.counts * share)[:, None] * moved, +1)
+        self._add_products(np.sqrt(self.counts * share)[:, None] * moved, np.arange(counts.size))
         self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, means)
         self.counts = total
-
-    def _add_between(self, between: np.ndarray, sign: int) -> None:
-        for scatter, group in self._groups():
-            scatter += sign * (between[group].T @ between[group])
 
     def merge(self, other: ClassSums) -> ClassSums:
         """Take in the sums over other rows of the same classes."""
@@ -230,13 +220,8 @@ class ClassSums:
         moved = np.where(out.counts[:, None] > 0, self.means - out.means, 0.0)
         means, scatters = self.means + share[:, None] * moved, self.scatters - out.scatters
         rest = ClassSums(self.labels, counts, means, scatters, self.stored, self.by_class, self.dtype)
-        rest._add_between(np.sqrt(self.counts * share)[:, None] * moved, -1)
+        rest._add_products(np.sqrt(self.counts * share)[:, None] * moved, np.arange(counts.size), -1)
         return rest
-
-    @property
-    def filled(self) -> np.ndarray:
-        """Which columns are not mostly zeros."""
-        return 2 * self.stored > self.counts.sum()
 
     def divided(self, scale: np.ndarray) -> ClassSums:
         """The sums over the rows with each column divided by its scale."""
@@ -247,8 +232,8 @@ class ClassSums:
         """A row for the samples of each class."""
         there = np.flatnonzero(self.counts > 0)
         y = np.where(there < self.counts.size - 1, there, -1) if labelled else None
-        scatter = partial(self.scatter, there)
-        return Summary(self.means[there], y, self.counts[there], scatter, self.dtype, self.filled)
+        scatter, filled = partial(self.scatter, there), 2 * self.stored > self.counts.sum()
+        return Summary(self.means[there], y, self.counts[there], scatter, self.dtype, filled)
 
     def scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The sum of the scatters of these classes, each under its weight."""

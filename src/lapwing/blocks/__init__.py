@@ -309,7 +309,8 @@ class BlockData(Data):
 
     @property
     def filled(self) -> np.ndarray:  # type: ignore[override]
-        return self._first[0].filled
+        sums = self._first[0]
+        return sums.filled if self.is_large else sums.summary(False).filled
 
     def divided(self, scale: np.ndarray) -> BlockData:
         data, divide = self.having(), partial(_divided, scale)
@@ -363,7 +364,7 @@ class BlockData(Data):
         y = None if codes is None else np.concatenate([codes, own.y])
         scatter = Scatter(self.X, self.codes, self.weights, rest, rows, codes)
         weights = np.concatenate([np.ones(len(rows)), own.weights])
-        return Summary(np.concatenate([rows, own.X]), y, weights, scatter, self.X.dtype, sums.filled, edges)
+        return Summary(np.concatenate([rows, own.X]), y, weights, scatter, self.X.dtype, self.filled, edges)
 
     # ---- results
 
