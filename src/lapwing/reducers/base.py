@@ -111,9 +111,9 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
             raise
 
-    def _fit(self, data: Data) -> Any:
+    def _fit(self, data: Data, graphs: auto.GraphFacts | None = None) -> Any:
         """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""
-        data, scale, graphs, chosen, problem = self._posed(data)  # A and B
+        data, scale, graphs, chosen, problem = self._posed(data, graphs)  # A and B
         F = self._map(data, problem, graphs, chosen)  # F
         found = self._solve(F, data, problem, graphs, chosen)  # FᵀAF v = lambda FᵀBF v
         normalize = "degree" if graphs.equal_say else "trace" if getattr(self, "normalize", None) == "trace" else None
@@ -142,9 +142,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(data.given.feature_names, dtype=object)
         return data.to_caller(self)
 
-    def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
+    def _posed(
+        self, data: Data, graphs: auto.GraphFacts | None = None
+    ) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
         """The problem, and what was decided on the way to it."""
-        graphs = self._graphs(data)
+        graphs = graphs or self._graphs(data)
         data = self._without(data, graphs) if graphs.beside else data
         chosen = auto.settings(self, graphs, data)
         scale = auto.units(self, graphs, chosen, data)
@@ -219,7 +221,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 raise RankError("y has one class only so far (-1 is none: it marks unknown labels)")
             summary = sums.summary(labelled)
             summary.given = data.given
-            self._fit(summary)
+            self._fit(summary, graphs)
         except RankError as error:
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
