@@ -264,7 +264,7 @@ class Complete(Graph):
         members = self._members(data)
         if self.weights == "uniform":
             factor = (members[:, None], np.array([-1.0 / data.total(members)]))
-            return [Term(1.0, Structured(data.n, factors=(factor,), diag=members), diagonal(members))]
+            return [Term(1.0, Structured(data.n, factors=(factor,), diag=members), Structured(data.n, diag=members))]
         if not data.has_features:
             raise ValueError(
                 'Complete("dot") needs features, and kernel="precomputed" gives none; use Complete() or KNN'

@@ -433,7 +433,7 @@ class CodingLength(PatchGraph):
     def terms(self, data: Data) -> list[Term]:
         degrees, M = self._factored(data)
         factor = (sparse.csr_array(M.T), -np.ones(M.shape[0]))
-        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), diagonal(degrees))]
+        return [Term(1.0, Structured(data.n, factors=(factor,), diag=degrees), Structured(data.n, diag=degrees))]
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         M = self._factored(data)[1]
