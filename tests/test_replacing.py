@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-
 from lapwing._replacing import replacing, write_whole
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and signals are POSIX's")
