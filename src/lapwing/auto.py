@@ -135,7 +135,7 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
         repels=repels,
         only_attracts=penalty is None and not repels,
         is_euclidean=all(r.metric in ("euclidean", "l2", "sqeuclidean") for r in requests),
-        is_sampled=any(r.queries is not None and r.queries < n for r in own),
+        is_sampled=any(r.queries is not None and r.is_sampled(n) for r in own),
         requests=requests,
         beside=sorted(beside if penalty is None else beside.union(penalty.beside_columns)),
     )
@@ -149,6 +149,7 @@ class Settings(NamedTuple):
     # In units of the constraint's mean eigenvalue; None is chosen by the spread of the constraint, once that is known.
     ridge: float | None
     equal_say: bool
+    is_too_large: bool = False  # whether ``pca=None`` asks for a whole rank that cannot be found
 
 
 def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
@@ -174,12 +175,8 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     else:
         ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
     if not isinstance(pca, str):
-        if pca is None and "pca" in given and large and not instead:
-            raise ValueError(
-                f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
-                "directions, such as pca=300"
-            )
-        return Settings(count, Keep(pca, count or 1, principal=principal), ridge, graphs.equal_say)
+        too_large = pca is None and "pca" in given and large and not instead
+        return Settings(count, Keep(pca, count or 1, principal=principal), ridge, graphs.equal_say, too_large)
     if (ridge is None or ridge > 0) and not (rules.of_kernel and by_default and not graphs.labels_alone):
         kept: Any = None
     elif large:

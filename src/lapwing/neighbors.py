@@ -55,11 +55,11 @@ class Request(NamedTuple):
 
     def is_sampled(self, n: float) -> bool:
         """Whether neighbours are searched for fewer than all n rows."""
-        return self.queries is not None and self.queries < n
+        return self.queries is not None and check_count("queries", self.queries) < n
 
     def rows_per_query(self, n: float) -> float:
         """How many of the n rows each row that is searched for stands for."""
-        return n / self.queries if self.queries is not None and self.queries < n else 1.0
+        return n / self.queries if self.queries is not None and self.is_sampled(n) else 1.0
 
     def checked(self, n: int) -> Request:
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
@@ -86,7 +86,8 @@ class Request(NamedTuple):
                 f"neighbour; use n_neighbors={n - 1} or less"
             )
         queries = None if self.queries is None or self.queries >= n else self.queries
-        return self._replace(n_neighbors=int(self.n_neighbors), queries=queries)
+        seed = 0 if queries is None else self.random_state  # rows are drawn with it, or it has no part
+        return self._replace(n_neighbors=int(self.n_neighbors), queries=queries, random_state=seed)
 
 
 def is_named(value: Any, *names: str) -> bool:

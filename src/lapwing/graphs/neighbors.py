@@ -390,7 +390,7 @@ class Repulsion(Graph):
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
-        sampled = self.queries is not None and self.queries < data.size
+        sampled = self.requests()[0].is_sampled(data.size)
         if check_choice("normalized", self.normalized, (False, True)) and sampled:
             raise ValueError(
                 f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
