@@ -76,9 +76,6 @@ class Summary(Data):
             self._gram = total
         return total
 
-    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-        return self.form_diagonal(Structured(self.n, diag=degrees), about)
-
     def deviations(self, few: bool = False) -> np.ndarray:
         mean = self.mean()
         variances = np.diagonal(self.gram(mean)) / self.size
@@ -141,7 +138,9 @@ class ClassSums:
         w = np.ones(n) if weights is None else weights
         places, labels = (np.full(n, -1), self.labels) if y is None else coded_labels(y, self.labels)
         more = labels.size - self.labels.size
-        size = 3 * 8 * (len(self.scatters) + more * self.by_class) * d**2  # the sums so far, the next sums, and their form
+        size = (
+            3 * 8 * (len(self.scatters) + more * self.by_class) * d**2
+        )  # the sums so far, the next sums, and their form
         if size > max(get_config()["working_memory"] << 20, LEAST_ROOM):
             raise ValueError(
                 f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
