@@ -9,15 +9,29 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import lapwing
-from lapwing.methods import GLPCA, LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore, TangentialMaps
+from lapwing.methods import (
+    GLPCA,
+    LPCA,
+    LPDP,
+    LPI,
+    LPP,
+    MMC,
+    TSA,
+    KernelLPP,
+    LaplacianEigenmaps,
+    LaplacianScore,
+    TangentialMaps,
+)
 
 ROOT = Path(lapwing.__file__).parent
 DIGITS = load_digits()
 X, Y = DIGITS.data, DIGITS.target
+DOCUMENTS = sparse.csr_array(X)
 
 
 def traced(work):
@@ -59,6 +73,10 @@ BARS = {
     "GLPCA": (None, lambda _: GLPCA(2).fit(X[:600]), 70, None, None),
     "TSA": (None, lambda _: TSA(3).fit(DIGITS.images), 70, None, None),
     "LaplacianScore": (None, lambda _: LaplacianScore(3).fit(X), 70, None, None),
+    "MMC": (None, lambda _: MMC(9).fit(X, Y), 75, 105, 11),
+    "LPCA": (None, lambda _: LPCA(2).fit(X[:600]), 80, 105, 12),
+    "LPDP": (None, lambda _: LPDP(2).fit(X[:600], Y[:600]), 86, 125, 12),
+    "LPI": (None, lambda _: LPI(2).fit(DOCUMENTS), 86, 120, 11),
     "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),
     "tensor": (tensor, lambda rows: LPP(10).fit(rows), 80, 150, 12),
     "transform": (lambda: LPP(10).fit(X), lambda model: model.transform(X), 8, 10, 4),

@@ -88,9 +88,6 @@ class Summary(Data):
             self._gram = total
         return total
 
-    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-        return self.form_diagonal(Structured(self.n, diag=degrees), about)
-
     def deviations(self, few: bool = False) -> np.ndarray:
         mean = self.mean()
         variances = np.diagonal(self.gram(mean)) / self.size
@@ -151,7 +148,7 @@ class ClassSums:
         size = (
             3 * 8 * (len(self.scatters) + more * self.by_class) * d**2
         )  # the sums so far, the next sums, and their form
-        if size > max(get_config()["working_memory"] * 2**20, LEAST_ROOM):
+        if size > max(get_config()["working_memory"] << 20, LEAST_ROOM):
             raise ValueError(
                 f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
                 "scikit-learn's working_memory; reduce the features first, or use "

@@ -406,7 +406,7 @@ class ColumnSums(NamedTuple):
     def add(self, X: Block, y: Any, weights: Any) -> ColumnSums:
         rows = SparseData(X)
         mean = rows.mean() if rows.n else self.mean
-        own = ColumnSums(rows.n, mean, rows.spread(mean, np.ones(rows.n)), np.bincount(X.indices, minlength=rows.d))
+        own = ColumnSums(rows.n, mean, rows.deviations() ** 2 * rows.n, np.bincount(X.indices, minlength=rows.d))
         return self.merge(own)
 
     def merge(self, other: ColumnSums) -> ColumnSums:

@@ -64,11 +64,6 @@ class OfClasses(Supervised):
         return super().fit(X, y, sample_weight=sample_weight)  # type: ignore[misc]
 
 
-def _margin() -> Graph:
-    """The graph of S_w - S_b. Since S_b = S_t - S_w, it is twice the class graph minus the complete one."""
-    return SameClass() * 2 - Complete(among="labelled")
-
-
 class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
     r"""Maximum Margin Criterion: a linear map that draws classes apart and each class together.
 
@@ -132,7 +127,7 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         self.standardize = standardize
 
     def default_graph(self, n_neighbors: int) -> Graph:
-        return _margin()
+        return SameClass() * 2 - Complete(among="labelled")  # S_w - S_b, since S_b = S_t - S_w
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(self._terms(data, graphs), ORTHOGONAL)  # (1)
@@ -219,8 +214,10 @@ class LPDP(Supervised, LinearReducer):
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not np.isfinite(float(self.alpha)):
             raise ValueError(f"alpha={self.alpha!r} must be a finite number")
-        local = self._terms(data, graphs)
-        margin = (_margin() * float(self.alpha)).terms(data)
+        local, alpha = self._terms(data, graphs), float(self.alpha)
+        # S_w - S_b, since S_b = S_t - S_w
+        margin = [term.scaled(2 * alpha) for term in SameClass().terms(data)]
+        margin += [term.scaled(-alpha) for term in Complete(among="labelled").terms(data)]
         return Problem(local + margin, degree_sum(local))  # (1)
 
 

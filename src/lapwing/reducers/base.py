@@ -20,7 +20,7 @@ from .._arrays import is_foreign
 from .._documented import Documented, page_of_a_class
 from .._labels import label_array
 from .._validation import caller_stacklevel, check_count
-from ..data import Data, validated
+from ..data import Data, total, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
@@ -389,8 +389,8 @@ def build_terms(name: str, graph: Graph, data: Data, equal_say: bool = False) ->
     for coefficient, leaf in graph.signed():
         own = leaf.terms(data)
         if equal_say and coefficient > 0 and not leaf.counts_pairs:
-            total = sum(term.coefficient * data.total(term.degrees.diagonal()) for term in own)
-            coefficient *= data.size / total if total > 0 else 1.0
+            degree = sum(term.coefficient * total(data, term.degrees.diagonal()) for term in own)
+            coefficient *= data.size / degree if degree > 0 else 1.0
         terms += own if coefficient == 1 else [term.scaled(coefficient) for term in own]
     empty = [not term.laplacian.links_samples(data.weights) for term in terms]
     pulling = [term.coefficient > 0 for term in terms]
