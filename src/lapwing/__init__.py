@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .auto import UnitsWarning as UnitsWarning
     from .device import to_numpy as to_numpy
     from .inspection import loadings as loadings
     from .inspection import sampling_error as sampling_error
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from .persistence import load as load
     from .persistence import save as save
     from .persistence import to_torch as to_torch
-    from .auto import UnitsWarning as UnitsWarning
     from .solvers import Certificate as Certificate
     from .solvers import CertificateWarning as CertificateWarning
     from .verification import Verification as Verification

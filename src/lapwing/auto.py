@@ -288,9 +288,7 @@ def centre(center: Any, problem: Any) -> Centre:
     return Centre(degrees if weighted else None, center is False, degrees is not None)
 
 
-def lengths(
-    estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any
-) -> tuple[str, Any]:
+def lengths(estimator: Any, graphs: GraphFacts, found: Any, forms: tuple[Any, Any], spectrum: Any) -> tuple[str, Any]:
     """``scaling=``, decided, and what directions of unit constraint are divided by.
 
     Where classes alone attract and few directions hold the variance, directions get the length that discriminant analysis

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_array, column_or_1d
 
-from .._validation import check_count
 from .._arrays import Array
+from .._validation import check_count
 from ..data import canonical
 from ..selection import LabelledSplit, TimeSplit, some_rows
 

@@ -16,13 +16,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
+from .._arrays import Array
 from .._extras import require
+from .._labels import known_labels
 from ..graphs import KNN, Repulsion, SameClass
 from ..methods import LPP, MMC, OLPP, KernelLPP
 from ..methods import METHODS as NAMED
-from .._arrays import Array
 from ..reducers import FreeReducer, KernelReducer, LinearReducer
-from .._labels import known_labels
 from ..selection import reducer_of
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from joblib import Memory, Parallel, delayed
 from sklearn.base import clone
 
-from .._validation import check_count, check_in_memory
 from .._extras import Progress
 from .._labels import class_codes
+from .._validation import check_count, check_in_memory
 from ._candidates import Candidate, Evaluation, candidates, distinct_graphs, evaluate, evaluate_as_given, fit_whole
 from ._folds import Fold, checked_keys, checked_splitter, numbers
 from ._methods import checked_methods, left_out

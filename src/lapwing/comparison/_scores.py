@@ -13,10 +13,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_array
 
 from .. import metrics
+from .._arrays import Array, spread_rows
 from .._validation import check_count
 from ..metrics import clustering_accuracy, neighbor_ranks, rank_agreement, retrieval_scores, standard_error
-from .._arrays import Array
-from .._arrays import spread_rows
 
 RECALL_AT = 5  # a row of the same class must be among this many nearest rows
 CLASSIFICATION = ("accuracy", "balanced_accuracy", "f1")  # measures of the nearest neighbour as a classifier

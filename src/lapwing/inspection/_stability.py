@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import check_random_state, indexable
 
-from .._validation import check_count, rows_by_number
 from .._labels import class_codes
+from .._validation import check_count, rows_by_number
 from ._directions import steps
 from ._resampling import half_fits, matched, taken
 

@@ -74,6 +74,8 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         average.
     center, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -86,6 +88,8 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
+    settings_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -112,11 +116,13 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         pca: float | str | None = "auto",
         center: str | bool = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.pca = pca
         self.center = center
         self.standardize = standardize
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return _margin()
@@ -151,7 +157,7 @@ class LPDP(Supervised, LinearReducer):
     normalize
         As in :class:`LPP`. With ``"trace"``, :math:`X^\top L X`, the within-class scatter and the total scatter are scaled
         one by one.
-    standardize
+    standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -160,7 +166,7 @@ class LPDP(Supervised, LinearReducer):
         The eigenvalues of (1), in ascending order. They may be negative.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -192,9 +198,16 @@ class LPDP(Supervised, LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+            n_components,
+            graph=graph,
+            pca=pca,
+            center=center,
+            normalize=normalize,
+            standardize=standardize,
+            verbose=verbose,
         )
         self.alpha = alpha
         self.scaling = scaling
@@ -245,7 +258,7 @@ class MFA(Supervised, LPP):
         As in :class:`LPP`. ``"auto"`` is ``"unit"`` where the graph reads labels.
     ridge
         As in :class:`LPP`. ``"auto"`` is 0: ``pca`` leaves out the directions of little variance.
-    normalize, standardize
+    normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -261,7 +274,7 @@ class MFA(Supervised, LPP):
         As in :class:`LPP`. It is at most the number of linked pairs of ``penalty``.
     n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -309,6 +322,8 @@ class DNE(Supervised, LinearReducer):
         ``KNN(5) + SameClass()``.
     pca, center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -318,6 +333,8 @@ class DNE(Supervised, LinearReducer):
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
+    settings_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -406,7 +423,7 @@ class LFDA(Supervised, LinearReducer):
         As in :class:`LPP`.
     center : "auto", "mean" or False, default="auto"
         As in :class:`LPP`. ``"auto"`` is ``"mean"``.
-    scaling, ridge, normalize, standardize
+    scaling, ridge, normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -415,7 +432,7 @@ class LFDA(Supervised, LinearReducer):
         The eigenvalues of (2), in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -452,9 +469,16 @@ class LFDA(Supervised, LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+            n_components,
+            graph=graph,
+            pca=pca,
+            center=center,
+            normalize=normalize,
+            standardize=standardize,
+            verbose=verbose,
         )
         self.scaling = scaling
         self.ridge = ridge
@@ -499,7 +523,7 @@ class LSDA(Supervised, LinearReducer):
         As in :class:`LPP`. ``"auto"`` is 1: samples without a neighbour of their own class are missing in the constraint.
     normalize
         As in :class:`LPP`. With ``"trace"``, the two forms of (2) are scaled one by one.
-    standardize
+    standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -508,7 +532,7 @@ class LSDA(Supervised, LinearReducer):
         The eigenvalues of (2), in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -539,9 +563,16 @@ class LSDA(Supervised, LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+            n_components,
+            graph=graph,
+            pca=pca,
+            center=center,
+            normalize=normalize,
+            standardize=standardize,
+            verbose=verbose,
         )
         self.alpha = alpha
         self.scaling = scaling

@@ -65,6 +65,8 @@ class LPI(LinearReducer):
         How long the directions are: unit vectors, or as (1) gives them.
     normalize
         As in :class:`LaplacianEigenmaps`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -74,7 +76,7 @@ class LPI(LinearReducer):
         Always None: the columns of documents are taken as they are.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the graph, in ascending order.
-    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    rank_, n_pca_, n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -108,12 +110,14 @@ class LPI(LinearReducer):
         ridge: float | str = "auto",
         scaling: str = "unit",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
         self.ridge = ridge
         self.scaling = scaling
         self.normalize = normalize
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """``KNN(n_neighbors, metric="cosine", weights="dot")``."""

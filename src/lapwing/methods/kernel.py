@@ -101,7 +101,7 @@ class KernelLPP(KernelReducer):
         constraint's matrix over the number of samples, is added to the diagonal of that matrix. 0 adds nothing.
 
         ``"auto"`` is 0.03 where labels alone attract, 0.3 where labels and neighbours attract, and 0 where no labels do.
-    normalize, standardize
+    normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -130,7 +130,7 @@ class KernelLPP(KernelReducer):
         As in :class:`LPP`.
     rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, sampling_, recall_, fit_times_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     References
@@ -168,6 +168,7 @@ class KernelLPP(KernelReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -186,6 +187,7 @@ class KernelLPP(KernelReducer):
         self.standardize = standardize
         self.penalty = penalty
         self.constraint = constraint
+        self.verbose = verbose
 
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
 
@@ -215,6 +217,8 @@ class KernelNPE(KernelReducer):
         As in :class:`KernelLPP`.
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`KernelLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -226,6 +230,8 @@ class KernelNPE(KernelReducer):
         As in :class:`KernelLPP`.
     n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
+    settings_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -276,6 +282,8 @@ class KernelLDA(Supervised, KernelReducer):
         As in :class:`KernelLPP`. ``"auto"`` is 0.03.
     standardize
         As in :class:`KernelLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -287,6 +295,8 @@ class KernelLDA(Supervised, KernelReducer):
         As in :class:`KernelLPP`.
     n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
+    settings_
+        As in :class:`LPP`.
 
     See Also
     --------
@@ -325,6 +335,7 @@ class KernelLDA(Supervised, KernelReducer):
         scaling: str = "auto",
         ridge: float | str = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -339,6 +350,7 @@ class KernelLDA(Supervised, KernelReducer):
         self.scaling = scaling
         self.ridge = ridge
         self.standardize = standardize
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return SameClass()
@@ -369,6 +381,8 @@ class KernelLFDA(Supervised, KernelReducer):
         As in :class:`KernelLDA`.
     normalize, standardize
         As in :class:`KernelLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -380,6 +394,8 @@ class KernelLFDA(Supervised, KernelReducer):
         As in :class:`KernelLPP`.
     n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
+    settings_
+        As in :class:`LPP`.
 
     References
     ----------

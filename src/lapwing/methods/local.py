@@ -40,6 +40,8 @@ class LPCA(LinearReducer):
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -58,6 +60,8 @@ class LPCA(LinearReducer):
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
+    settings_
+        As in :class:`LPP`.
 
     See Also
     --------
@@ -151,6 +155,8 @@ class TangentialMaps(FreeReducer):
         from them.
     normalize
         As in :class:`LaplacianEigenmaps`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -162,6 +168,8 @@ class TangentialMaps(FreeReducer):
         How many pieces the surface falls into. The first coordinates of a surface in several pieces only tell them apart.
     X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
+    settings_
+        As in :class:`LPP`.
 
     See Also
     --------

@@ -125,6 +125,10 @@ class LPP(LinearReducer):
         different units: where the largest deviation is more than 10 times the median one. It leaves alone columns that come in
         the order of falling deviation, as those of a PCA do, columns of a sparse X that are mostly zeros, and X whose distances
         are not Euclidean.
+    verbose : bool or None, default=None
+        Whether a line says how far the work has come and how long it will take, where rows are read from disk or a cluster.
+        None shows it on a terminal and in a notebook, once the work takes longer than two seconds. True always shows it, and
+        False never.
 
     Attributes
     ----------
@@ -156,6 +160,9 @@ class LPP(LinearReducer):
         How many pieces the graph that attracts falls into; None where only a sample of its links was built.
     graph_ : Graph
         The graph that was used.
+    settings_ : dict
+        What was decided: the values that were used of the parameters that may be left to the method, by their names. Where
+        there is a ``pca``, its value is a number of directions, or None where all were kept.
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate
@@ -214,6 +221,7 @@ class LPP(LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -225,6 +233,7 @@ class LPP(LinearReducer):
         self.ridge = ridge
         self.normalize = normalize
         self.standardize = standardize
+        self.verbose = verbose
 
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
 
@@ -255,7 +264,7 @@ class OLPP(LinearReducer):
         fewer, unless ``pca`` is given.
     center : "auto", "mean" or False, default="auto"
         As in :class:`LPP`. ``"auto"`` is ``"mean"``.
-    normalize, standardize
+    normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -268,7 +277,7 @@ class OLPP(LinearReducer):
         The eigenvalue of each direction, in ascending order.
     explained_ratio_, rank_, n_pca_
         As in :class:`LPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.

@@ -53,6 +53,8 @@ class SpectralRegression(LinearReducer):
         As in :class:`LPP`.
     standardize
         As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class SpectralRegression(LinearReducer):
         Always None: no matrix of features is decomposed.
     n_pca_ : None
         Always None: there is no projection on principal directions.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     See Also
@@ -104,6 +106,7 @@ class SpectralRegression(LinearReducer):
         lasso: float = 0.0,
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -111,6 +114,7 @@ class SpectralRegression(LinearReducer):
         self.lasso = lasso
         self.normalize = normalize
         self.standardize = standardize
+        self.verbose = verbose
 
     # The graph has the matrices of every estimator that has none of its own: Reducer._problem.
 

@@ -54,6 +54,8 @@ class LaplacianScore(FeatureSelector):
         for n samples.
     normalize
         As in :class:`LaplacianEigenmaps`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class LaplacianScore(FeatureSelector):
         Which features were selected; :meth:`get_support` returns it.
     n_features_to_select_ : int
         How many features were selected.
-    n_connected_components_, graph_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
     n_samples_seen_, moments_
         As in :class:`LPP`.
@@ -102,8 +104,9 @@ class LaplacianScore(FeatureSelector):
         graph: Graph | int | str | ArrayLike | None = None,
         constraint: str = "degree",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
-        super().__init__(n_features_to_select)
+        super().__init__(n_features_to_select, verbose=verbose)
         self.graph = graph
         self.constraint = constraint
         self.normalize = normalize
@@ -137,6 +140,8 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
     n_features_to_select : int or None, default=None
         How many features to keep, those of the largest scores; of features with equal scores the first ones. None keeps half of
         them, and at least one. Constant features are never kept, and asking for more than there are others raises an error.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -149,6 +154,8 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
         As in :class:`LaplacianScore`.
     n_samples_seen_, moments_
         As in :class:`LaplacianScore`.
+    settings_
+        As in :class:`LPP`.
 
     See Also
     --------

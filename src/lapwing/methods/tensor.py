@@ -61,7 +61,7 @@ class TSA(MultilinearReducer):
     scaling : {"unit", "constraint"}, default="unit"
         How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike that
         of LPP it changes the answer, since U and V weigh each other's directions.
-    normalize
+    normalize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -83,7 +83,7 @@ class TSA(MultilinearReducer):
         How well the last problem of each mode is solved (:class:`lapwing.Certificate`).
     n_connected_components_ : int
         How many pieces the graph that attracts falls into.
-    graph_
+    graph_, settings_
         As in :class:`LPP`.
     n_features_in_ : int
         The number of pixels of an image.

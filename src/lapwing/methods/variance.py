@@ -73,6 +73,8 @@ class GraphPCA(_Variance):
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -82,6 +84,8 @@ class GraphPCA(_Variance):
         As in :class:`OLPP`.
     n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
+    settings_
+        As in :class:`LPP`.
 
     See Also
     --------
@@ -114,9 +118,16 @@ class GraphPCA(_Variance):
         center: str | bool = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+            n_components,
+            graph=graph,
+            pca=pca,
+            center=center,
+            normalize=normalize,
+            standardize=standardize,
+            verbose=verbose,
         )
         self.alpha = alpha
 
@@ -168,6 +179,8 @@ class MULTISPATI(_Variance):
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -177,6 +190,8 @@ class MULTISPATI(_Variance):
         As in :class:`OLPP`.
     n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
+    settings_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -228,6 +243,8 @@ class ContrastivePCA(Supervised, _Variance):
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     center, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -238,6 +255,8 @@ class ContrastivePCA(Supervised, _Variance):
         As in :class:`OLPP`.
     n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
+    settings_
+        As in :class:`LPP`.
 
     References
     ----------
@@ -264,6 +283,7 @@ class ContrastivePCA(Supervised, _Variance):
         pca: float | str | None = "auto",
         center: str | bool = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.alpha = alpha
@@ -271,6 +291,7 @@ class ContrastivePCA(Supervised, _Variance):
         self.pca = pca
         self.center = center
         self.standardize = standardize
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return Complete(among="labelled")

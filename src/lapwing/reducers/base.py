@@ -14,8 +14,9 @@ from sklearn.utils.validation import validate_data
 
 from .. import auto
 from .._documented import Documented, page_of_a_class
-from .._validation import caller_stacklevel, check_count
+from .._extras import VERBOSE
 from .._labels import label_array
+from .._validation import caller_stacklevel, check_count
 from ..data import Data, validated
 from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
@@ -55,6 +56,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     True
     """
 
+    verbose: bool | None = None  #: Whether progress is shown, where a method of your own has no such parameter.
     n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
     default_penalty: ClassVar[Any] = Repulsion  #: The graph that ``penalty=7`` stands for.
     _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
@@ -95,7 +97,11 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # a fit that fails leaves no attributes behind, nor those of an earlier one
-        return self._fit(validated(self, X, y, **weights))
+        before = VERBOSE.set(self.verbose)
+        try:
+            return self._fit(validated(self, X, y, **weights))
+        finally:
+            VERBOSE.reset(before)
 
     def _fit(self, data: Data) -> Any:
         """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""

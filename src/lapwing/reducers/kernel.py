@@ -32,7 +32,7 @@ class KernelReducer(ProjectingReducer):
     ----------
     n_components, graph, kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca, center, scaling, ridge
         As in :class:`lapwing.KernelLPP`.
-    normalize, standardize
+    normalize, standardize, verbose
         As in :class:`lapwing.KernelLPP`.
 
     Examples
@@ -76,6 +76,7 @@ class KernelReducer(ProjectingReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -92,6 +93,7 @@ class KernelReducer(ProjectingReducer):
         self.ridge = ridge
         self.normalize = normalize
         self.standardize = standardize
+        self.verbose = verbose
 
     def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
         if self.landmarks is not None:

@@ -72,7 +72,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    n_components, graph, penalty, max_iter, tol, image_shape, flatten, scaling, normalize
+    n_components, graph, penalty, max_iter, tol, image_shape, flatten, scaling, normalize, verbose
         As in :class:`lapwing.TSA`.
 
     Examples
@@ -109,6 +109,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         flatten: bool = False,
         scaling: str = "unit",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -119,6 +120,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.flatten = flatten
         self.scaling = scaling
         self.normalize = normalize
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
         """Learn the matrices of the modes.

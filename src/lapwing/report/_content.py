@@ -14,11 +14,11 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
+from .._arrays import spread_rows
 from .._extras import require
+from .._labels import class_codes
 from ..inspection import directions, loadings, stability
 from ..metrics import standard_error
-from .._arrays import spread_rows
-from .._labels import class_codes
 from ..selection import reducer_of
 from ._code import program
 

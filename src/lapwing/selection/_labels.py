@@ -21,10 +21,10 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._labels import class_codes, known_labels
 from .._validation import check_count, check_in_memory, check_rows
 from ..metrics import mean_average_precision
 from ..reducers import Reducer
-from .._labels import class_codes, known_labels
 
 
 def reducer_of(estimator: Any) -> Any:
