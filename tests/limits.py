@@ -1,5 +1,15 @@
 """Sizes at which the library goes another way, lowered so that small data go that way too. Tests name them here alone."""
 
+from lapwing._arrays import BLOCK_BYTES
+
+__all__ = ["BLOCK_BYTES"]  # bytes of a block of rows that is computed with at a time
+
+
+def block_bytes(monkeypatch, size):
+    """Blocks of rows that are computed with at a time have so many bytes."""
+    for module in ("_arrays", "data", "summary"):
+        monkeypatch.setattr(f"lapwing.{module}.BLOCK_BYTES", size)
+
 
 def large_from(monkeypatch, side):
     """Sparse rows with more rows and columns than this are never multiplied out."""
@@ -11,6 +21,11 @@ def sampled_from(monkeypatch, many, sampled):
     """Default graphs of more than ``many`` rows search for the neighbours of ``sampled`` rows."""
     monkeypatch.setattr("lapwing.reducers.base.MANY_ROWS", many)
     monkeypatch.setattr("lapwing.reducers.base.SAMPLED_ROWS", sampled)
+
+
+def nothing_said(monkeypatch):
+    """The warning about units was not given yet in this process."""
+    monkeypatch.setattr("lapwing.auto.UNITS_WARNED", [])
 
 
 def listed_up_to(monkeypatch, links):

@@ -9,6 +9,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import zarr
+from lapwing.blocks import as_blocks
+from lapwing.blocks._arrays import SparseBlocks
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -27,8 +29,6 @@ from lapwing import (
     FisherScore,
     LaplacianScore,
 )
-from lapwing.blocks import as_blocks
-from lapwing.blocks._arrays import SparseBlocks
 from lapwing.graphs import (
     KNN,
     CodingLength,

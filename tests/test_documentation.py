@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lapwing._docstrings import entries
 from scipy import sparse
 from sklearn.datasets import load_iris
 
 import lapwing
 from lapwing import LPI, LPP, MFA, KernelLPP, _docstrings, graphs
-from lapwing._docstrings import entries
 from lapwing.methods import METHODS
 from lapwing.tables._table import MISSING, UNKNOWN
 

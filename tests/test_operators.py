@@ -7,14 +7,15 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers import form
+from limits import BLOCK_BYTES, block_bytes
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import aslinearoperator
 
 from lapwing import operators
-from lapwing.graphs import KNN
 from lapwing._arrays import row_blocks
 from lapwing.data import canonical
+from lapwing.graphs import KNN
 from lapwing.operators import Structured, diagonal, identity, laplacian
 from lapwing.problem import ORTHOGONAL, Problem, Term, attraction, degree_sum, laplacian_sum
 
@@ -76,7 +77,7 @@ every_part = pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
 
 @pytest.fixture(params=[1 << 24, 200], ids=["one-block", "many-blocks"])
 def _blocks(request, monkeypatch):
-    monkeypatch.setattr(operators, "BLOCK_BYTES", request.param)
+    block_bytes(monkeypatch, request.param)
 
 
 @every_part
@@ -227,7 +228,7 @@ def test_row_blocks_cover_all_rows_once(n_rows, n_columns):
     assert rows == list(range(n_rows))
     for block in row_blocks(n_rows, n_columns):
         height = block.stop - block.start
-        assert height == 1 or 8 * height * n_columns <= operators.BLOCK_BYTES
+        assert height == 1 or 8 * height * n_columns <= BLOCK_BYTES
 
 
 def test_problem_sums_its_terms():
@@ -279,13 +280,6 @@ def test_rows_and_columns_rescaled(parts):
     close(found.toarray(), scale[:, None] * to_dense(others) * scale, 1e-10)
 
 
-def test_some_rows():
-    A, rows = Structured(N, sparse=symmetric(62), diag=normal(63, N)), np.array([5, 2, 20])
-    close(A.among(rows).toarray(), A.toarray()[np.ix_(rows, rows)])
-    assert A.among(rows).n == 3
-    assert Structured(N).among(rows).is_diagonal
-
-
 @every_part
 def test_sparse_form(parts, monkeypatch):
     found = Structured(N, **parts).tosparse()
@@ -305,22 +299,6 @@ def test_factors_that_are_operators():
     A = Structured(N, factors=((aslinearoperator(U), c),), diag=np.ones(N))
     close(A.diagonal(), np.diag((U * c) @ U.T) + 1)
     close(A.toarray(), (U * c) @ U.T + np.eye(N))
-    assert not A.is_thin
-    assert len(A.wide.factors) == 1
-
-
-def test_thin_and_wide_parts():
-    """Factors of up to half as many columns as rows are thin."""
-    thin, wide = (normal(66, N, N // 2), np.ones(N // 2)), (normal(67, N, N // 2 + 1), np.ones(N // 2 + 1))
-    assert Structured(N, factors=(thin,), diag=np.ones(N)).is_thin
-    assert Structured(N).is_thin
-    assert not Structured(N, factors=(thin, wide)).is_thin
-    assert not Structured(N, sparse=symmetric(1)).is_thin
-    assert Structured(N, sparse=symmetric(1), factors=(thin, wide), diag=np.ones(N)).wide.factors == (wide,)
-    assert Structured(N, sparse=symmetric(1), diag=np.ones(N)).wide.diag is None
-    assert Structured(N, diag=np.ones(N)).is_diagonal
-    assert not Structured(N, factors=(thin,)).is_diagonal
-    assert Structured(N).shape == (N, N)
 
 
 def test_components_of_rows_that_occur_often():

@@ -42,6 +42,10 @@ CHOICES = {
 }
 
 
+# The ratio that UnitsWarning was given for. It is given once per process: the second model of a search has nothing new to say.
+UNITS_WARNED: list[float] = []
+
+
 class UnitsWarning(UserWarning):
     """Says that the columns of X seem to be in different units, and were divided by their standard deviations.
 
@@ -130,7 +134,7 @@ def facts(graph: Any, penalty: Any, n: int, normalize: str | None, is_written: b
         repels=repels,
         only_attracts=penalty is None and not repels,
         is_euclidean=all(r.metric in ("euclidean", "l2", "sqeuclidean") for r in requests),
-        is_sampled=any(r.queries is not None and r.queries < n for r in own),
+        is_sampled=any(r.queries is not None and r.is_sampled(n) for r in own),
         requests=requests,
         beside=[*graph.beside_columns, *(() if penalty is None else penalty.beside_columns)],
     )
@@ -144,6 +148,7 @@ class Settings(NamedTuple):
     # In units of the constraint's mean eigenvalue; None is chosen by the spread of the constraint, once that is known.
     ridge: float | None
     equal_say: bool
+    is_too_large: bool = False  # whether ``pca=None`` asks for a whole rank that cannot be found
 
 
 def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
@@ -169,12 +174,8 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
     else:
         ridge = rules.label_ridge if graphs.labels_alone else rules.sum_ridge
     if not isinstance(pca, str):
-        if pca is None and "pca" in given and large and not instead:
-            raise ValueError(
-                f"pca=None keeps the whole rank of X, which is too large for that (sparse, {data.X.shape}); give a number of "
-                "directions, such as pca=300"
-            )
-        return Settings(count, Keep(pca, count or 1, principal=principal), ridge, graphs.equal_say)
+        too_large = pca is None and "pca" in given and large and not instead
+        return Settings(count, Keep(pca, count or 1, principal=principal), ridge, graphs.equal_say, too_large)
     if (ridge is None or ridge > 0) and not (rules.of_kernel and by_default and not graphs.labels_alone):
         kept: Any = None
     elif large:
@@ -186,9 +187,16 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
             kept = rules.neighbor_energy
         if k is None or share:  # where all components are asked for, most of the variance is kept
             kept, few = max(kept, 0.9), 1.0
-        kept = few if graphs.labels_alone and data.class_sizes.mean() < SMALL_CLASSES else kept
+        kept = few if graphs.labels_alone and _has_small_classes(data) else kept
     least = ceil(rules.directions * (count or 1))
     return Settings(count, Keep(kept, count or 1, least, principal), ridge, graphs.equal_say)
+
+
+def _has_small_classes(data: Any) -> bool:
+    try:
+        return data.class_sizes.mean() < SMALL_CLASSES
+    except ValueError:  # y holds numbers, for a graph that the user wrote
+        return False
 
 
 def check_options(estimator: Any) -> dict[str, Any]:
@@ -266,13 +274,15 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
         ratio = float(s[filled].max(initial=0.0) / np.median(varying))
         if ratio <= UNITS_RATIO:
             return None
-        warnings.warn(
-            f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the median "
-            "one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and standardize=True "
-            "divides without this warning",
-            UnitsWarning,
-            stacklevel=caller_stacklevel(),
-        )
+        if not UNITS_WARNED:
+            UNITS_WARNED.append(ratio)
+            warnings.warn(
+                f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the "
+                "median one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and "
+                "standardize=True divides without this warning",
+                UnitsWarning,
+                stacklevel=caller_stacklevel(),
+            )
         s = data.deviations()
     return np.where(s > 0, s, 1.0)
 

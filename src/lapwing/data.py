@@ -36,6 +36,8 @@ GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found b
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 ALL = slice(None)
+OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
+LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
 KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
 
@@ -61,10 +63,15 @@ def validated(
     except ValueError as error:
         reword_text_error(error)
         raise
+    if (fitting or least) and getattr(estimator, "reads_features", True):
+        entries = X.data if sparse.issparse(X) else X
+        largest = float(max(-entries.min(initial=0), entries.max(initial=0)))
+        if largest and not LEAST_ENTRY[X.dtype.name] < largest < MOST_ENTRY:
+            raise ValueError(OUT_OF_RANGE)
     kept = None
     if sample_weight is not None:
         X, y, sample_weight, kept = _with_weight(X, y, sample_weight, least or 2)
-    data = as_data(X, y, sample_weight)
+    data = SparseData(canonical(X), y, sample_weight) if sparse.issparse(X) else Data(X, y, sample_weight)
     data.given, data.kept = given, kept
     return data
 
@@ -370,9 +377,9 @@ class Data:
     def nearest(self, request: Request) -> Edges:
         """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once."""
         k, metric, params, *rest = request = request.checked(int(self.size))
-        key = (k, metric, id(params), *rest)
-        if key not in self._found:  # with the parameters, so that Python gives their id to no others
-            self._found[key] = params, find(self, request)
+        key = (k, metric if isinstance(metric, str) else id(metric), id(params), *rest)
+        if key not in self._found:  # with the request, so that Python gives the ids of its parameters to no others
+            self._found[key] = request, find(self, request)
         return self._found[key][1]
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -386,7 +393,7 @@ class Data:
         for start in range(0, queries.size, QUERIES_AT_ONCE):
             found.append(index.kneighbors(Q[start : start + QUERIES_AT_ONCE]))
         d, cols = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        eps = float(np.finfo(self.X.dtype).eps)
+        eps = float(np.finfo(Q.dtype).eps)
         own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
         return members[cols], bound(d[:, -1].astype(np.float64) ** 2 / 2, own / 2, self.d, eps)
 
@@ -395,7 +402,7 @@ class Data:
         Q, Y = self._near_origin(queries), self._near_origin(members)
         index, found = NearestNeighbors().fit(Y), [np.empty(0, np.intp)] * queries.size
         own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
-        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(self.X.dtype).eps), +1)
+        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(Q.dtype).eps), +1)
         order = np.argsort(far, kind="stable")
         for some in np.array_split(order, 1 + order.size // 100):  # rows of about the same radius
             near = index.radius_neighbors(Q[some], far[some[-1]], return_distance=False) if some.size else ()
@@ -405,7 +412,7 @@ class Data:
 
     def _near_origin(self, rows: np.ndarray) -> Array:
         """Some rows about the mean, since products of far rows lose digits."""
-        return (self.X[rows] - self.mean()).astype(self.X.dtype, copy=False)
+        return self.X[rows] - self.mean()  # in float64, since the squares of float32 may leave its range
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""

@@ -17,9 +17,8 @@ from ._arrays import Array, row_blocks
 from .data import EPS, Data, squared_lengths
 from .solvers import LanczosError, RankError, numerical_rank, seeded_eigsh, solve
 
-OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
-# Sums of squares outside of these have lost digits, or leave no room for factors, by the type of the rows.
-LEAST_SQUARES, MOST_SQUARES = {"float64": 1e-280, "float32": 1e-62}, 1e300
+# The rounding of rows before they are centred adds at most this share of their sum of squares to an eigenvalue of their scatter.
+ROUNDING = {name: float(np.finfo(name).eps) ** 2 for name in ("float64", "float32")}
 SHORT = 1e-3  # the squares of a direction shorter than this share of the longest one have lost six digits or more
 LARGE_GRAM = 1500  # from this size of a Gram matrix on, it saves time to find only the eigenvectors that are wanted
 LANCZOS_ROWS = 500  # up to this size, Gram matrices are decomposed whole
@@ -183,7 +182,7 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
         values, total, vectors = few
     else:
         G = data.gram(about)
-        floor = rounding(data.dtype, np.trace(G) + data.size * (about @ about))
+        floor = ROUNDING[data.dtype.name] * (np.trace(G) + data.size * (about @ about))
         some = len(G) >= LARGE_GRAM and keep.share is not None  # then only the eigenvectors that are wanted are found
         found: Any = (np.linalg.eigvalsh(G), None) if some else np.linalg.eigh(G)
         values, vectors = found
@@ -204,14 +203,6 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
     return values, total, N, F.astype(data.dtype, copy=False)
 
 
-def rounding(dtype: Any, squares: float) -> float:
-    """The most that the rounding of data with this sum of squares, before it is centred, adds to an eigenvalue of its scatter."""
-    usual = LEAST_SQUARES[np.dtype(dtype).name] < squares < MOST_SQUARES
-    if not np.isfinite(squares) or (squares > 0 and not usual):
-        raise ValueError(f"{OUT_OF_RANGE} (their sum is {squares:.3g})")
-    return float(np.finfo(dtype).eps) ** 2 * squares
-
-
 def _is_truncated(data: Any, keep: Keep) -> bool:
     """Whether so few of so many directions are asked for that Lanczos finds them faster than a whole decomposition."""
     side, few = min(data.n, data.d), keep.at_most
@@ -227,7 +218,7 @@ def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, f
         keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
     total = float(data.spread(about, np.ones(data.n)).sum())
     gram = _gram_operator(data, about)
-    floor = rounding(data.dtype, total + data.size * (about @ about))
+    floor = ROUNDING[data.dtype.name] * (total + data.size * (about @ about))
     count = max(keep.at_most or 128, 0 if is_sparse else FEWEST_FOUND)
     while True:
         count = min(count, side - 1)

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 
 from ._arrays import BLOCK_BYTES
 from ._labels import coded_labels
 from .data import Data
 from .operators import Structured
+
+LEAST_ROOM = 1 << 30  # bytes that sums over rows may take, whatever working_memory is
 
 
 class Summary(Data):
@@ -138,6 +141,13 @@ class ClassSums:
         w = np.ones(n) if weights is None else weights
         places, labels = (np.full(n, -1), self.labels) if y is None else coded_labels(y, self.labels)
         more = labels.size - self.labels.size
+        size = 3 * 8 * (len(self.scatters) + more * self.by_class) * d**2  # the sums so far, the next sums, and their form
+        if size > max(get_config()["working_memory"] << 20, LEAST_ROOM):
+            raise ValueError(
+                f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
+                "scikit-learn's working_memory; reduce the features first, or use "
+                f"sklearn.set_config(working_memory={int(1.1 * size / 2**20) + 1})"
+            )
         scatters = self.scatters.copy()
         if self.by_class:
             scatters = np.concatenate([scatters[:-1], np.zeros((more, d, d)), scatters[-1:]])

@@ -188,7 +188,7 @@ def _matrix(graph: Graph, X: Any, y: Any) -> np.ndarray:
 
 
 def _is_sampled(graph: Graph, n: int) -> bool:
-    return any(search.is_sampled(n) for search in graph.requests())
+    return any(request.is_sampled(n) for request in graph.requests())
 
 
 def _check_parameters(graph: Graph, X: Any, y: np.ndarray) -> None:

@@ -7,12 +7,12 @@ import numpy as np
 import oracles as o
 import pytest
 from helpers import check_term, close, form, frozen, inverse, named
+from limits import block_bytes
 from oracles import chessboard, toy
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 
-from lapwing import operators
 from lapwing.graphs import (
     KNN,
     ClosestPairs,
@@ -153,7 +153,7 @@ def test_definition(graph, oracle, data):
 def test_clone_pickle_small_blocks_and_untouched_input(graph, oracle, monkeypatch):
     X, y = DATA["plain"]
     copy = pickle.loads(pickle.dumps(clone(graph)))
-    monkeypatch.setattr(operators, "BLOCK_BYTES", 200)
+    block_bytes(monkeypatch, 200)
     (term,) = copy.build(frozen(X), frozen(y))
     check_term(term, oracle(X, y))
     assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in graph.get_params().items()}

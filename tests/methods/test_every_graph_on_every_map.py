@@ -93,7 +93,7 @@ MAPS = {
 
 
 def is_sampled(graph):
-    return any(search.queries is not None for search in graph.searches())
+    return any(request.queries is not None for request in graph.requests())
 
 
 @pytest.mark.filterwarnings("ignore:samples without links", "ignore:n_components=")

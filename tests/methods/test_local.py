@@ -4,6 +4,7 @@ import numpy as np
 import oracles as o
 import pytest
 from helpers import literal
+from limits import block_bytes
 from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
@@ -125,10 +126,8 @@ def test_align_adds_local_matrices():
 
 
 def test_alignment_in_parts(monkeypatch):
-    from lapwing.graphs import _patches
-
     whole = TangentAlignment(7, n_components=2).build(X)[0].laplacian.toarray()
-    monkeypatch.setattr(_patches, "ENTRIES", 200)
+    block_bytes(monkeypatch, 1600)
     np.testing.assert_allclose(TangentAlignment(7, n_components=2).build(X)[0].laplacian.toarray(), whole, atol=1e-12)
 
 

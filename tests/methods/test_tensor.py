@@ -11,6 +11,7 @@ import numpy as np
 import oracles as o
 import pytest
 from helpers import named
+from limits import BLOCK_BYTES, block_bytes
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.base import clone
@@ -23,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from lapwing import LPP, TSA, operators
+from lapwing import LPP, TSA
 from lapwing.graphs import KNN, Complete, Repulsion, SameClass
 
 N = 30
@@ -383,7 +384,7 @@ def test_auto_is_two_or_what_there_is():
 
 def test_blocks_do_not_matter(monkeypatch):
     whole = [TSA(graph=graph).fit(CUBES, Y) for graph in (W, SameClass())]
-    monkeypatch.setattr(operators, "BLOCK_BYTES", 1 << 9)
+    block_bytes(monkeypatch, 1 << 9)
     blocks = [TSA(graph=graph).fit(CUBES, Y) for graph in (W, SameClass())]
     for one, other in zip(whole, blocks, strict=True):
         for P, Q in zip(one.components_, other.components_, strict=True):
@@ -399,7 +400,7 @@ def test_memory():
     TSA(4, graph=ring).fit(images)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 1.2 * images.nbytes + 8 * operators.BLOCK_BYTES < 8 * n**2
+    assert peak < 1.2 * images.nbytes + 8 * BLOCK_BYTES < 8 * n**2
 
 
 @pytest.mark.filterwarnings("ignore:the repulsion graph is empty:UserWarning")  # the checks' blobs are far apart

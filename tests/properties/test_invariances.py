@@ -60,7 +60,7 @@ def check(model, X, y, Z, noise=1.0):
 
 def is_placed(leaf):
     """Which rows are searched for goes by their place."""
-    return bool(leaf.searches()) and leaf.searches()[0].queries is not None
+    return bool(leaf.requests()) and leaf.requests()[0].queries is not None
 
 
 def is_euclidean(leaf):

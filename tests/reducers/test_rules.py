@@ -207,7 +207,7 @@ def test_new_rows_of_a_free_map_are_linked_by_the_scaled_graph():
     coefficients = [c for c, _ in maps.graph_.signed()]
     terms = (KNN(5) + SameClass()).terms(as_data(X, SOME))
     np.testing.assert_allclose(coefficients, [300 / term.degrees.diagonal().sum() for term in terms])
-    W = maps.graph_.attracting()[0].links(as_data(np.vstack([X, DIGITS[300:320]])), 300) * coefficients[0]
+    W = maps.graph_.signed()[0][1].links(as_data(np.vstack([X, DIGITS[300:320]])), 300) * coefficients[0]
     np.testing.assert_allclose(maps.transform(DIGITS[300:320]), maps.transform(DIGITS[300:320], links=W), atol=1e-10)
 
 
@@ -333,7 +333,7 @@ def test_default_graphs_of_many_rows_are_sampled(monkeypatch):
         assert model.graph_.queries == 100
         assert clone(estimator).fit(X[:250]).graph_.queries is None
     semi = LPP(3, graph="semi").fit(X, SOME)
-    assert [search.queries for search in semi.graph_.searches()] == [100]
+    assert [request.queries for request in semi.graph_.requests()] == [100]
     for exact in (LPP(3, graph=KNN(5)), KernelLPP(3), LaplacianEigenmaps(3)):
         assert exact.fit(X).graph_.queries is None
 

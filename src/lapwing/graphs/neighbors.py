@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_non_negative
 
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data
-from ..neighbors import Edges, NoPlaceError, Request, is_named, metric_distances, search
+from ..neighbors import Edges, NoPlaceError, Request, is_named, metric_distances, require_square, search
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
@@ -96,7 +96,8 @@ class NeighborGraph(Graph):
         rows, _, d = edges
         mean = float(np.mean(d.astype(np.float64) ** 2)) if d.size else 0.0
         if self.t != "auto" and check_choice("t", self.t, T_RULES) == "half-median":
-            some = np.arange(data.n) if getattr(self, "queries", None) is None else np.unique(rows)
+            queries = getattr(self, "queries", None)
+            some = np.arange(data.n) if queries is None or queries >= data.n else np.unique(rows)
             some = some[np.sort(np.random.RandomState(0).permutation(some.size)[:MEDIAN_ROWS])]
             mean = float(np.median(distances_among(data, some, Request(1, self.metric, self.metric_params))) ** 2 / 2)
         return mean if mean > 0 else 1.0
@@ -298,7 +299,7 @@ class Radius(NeighborGraph):
         return self._within(data, np.arange(data.n), np.arange(data.n))
 
     def _within(self, data: Data, queries: np.ndarray, members: np.ndarray) -> Edges:
-        request = Request(1, self.metric, self.metric_params)
+        request = Request(1, self.metric, self.metric_params).checked(data.n)
         return within(data, request, check_positive("radius", self.radius), queries, members)
 
     def adjacency(self, data: Data) -> sparse.csr_array:
@@ -389,7 +390,7 @@ class Repulsion(Graph):
 
     def adjacency(self, data: Data) -> sparse.csr_array:
         check_choice("weights", self.weights, ("inverse", "binary"))
-        sampled = self.queries is not None and self.queries < data.size
+        sampled = self.requests()[0].is_sampled(data.size)
         if check_choice("normalized", self.normalized, (False, True)) and sampled:
             raise ValueError(
                 f"normalized=True needs the degrees of all rows, and queries={self.queries} gives those of a few; leave one out"
@@ -490,6 +491,7 @@ def nearest_fitted(both: Data, n_fitted: int, request: Request) -> Edges:
 def within(data: Data, request: Request, radius: float, queries: np.ndarray, members: np.ndarray) -> Edges:
     """All pairs of a query and another member up to a distance."""
     metric = request.metric
+    require_square(metric, data.X)
     if is_named(metric, "precomputed") and sparse.issparse(data.X):
         check_non_negative(data.X, 'metric="precomputed", which takes distances')
         stored = sparse.coo_array(data.X)

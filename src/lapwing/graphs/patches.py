@@ -201,8 +201,6 @@ class PatchGraph(Graph):
         if self.metric == "precomputed":
             require_features(self.metric, type(self).__name__)  # raises
         (request,) = self.requests()
-        if not data.has_features:  # a kernel matrix has distances of its own
-            request = request._replace(metric="euclidean", metric_params=None)
         own, cols, _ = data.nearest(request)
         k, is_sparse = self.n_neighbors, isinstance(data, SparseData)
         patches = np.column_stack([own[::k], cols.reshape(-1, k)])[:, 0 if self.include_self else 1 :]
@@ -344,6 +342,7 @@ def _from_determinants(
 def distance_weights(G: Any, points: Any) -> np.ndarray:
     r"""Weights by distance from the centre of the patch, :math:`\exp(-d^2 / t)` with t the patch's mean squared distance."""
     if G is None:
+        points = points - points[:, :1]  # points far from the origin would lose digits
         squared = np.square(points - points.mean(axis=1, keepdims=True)).sum(axis=2)
     else:
         squared = np.maximum(np.diagonal(centred_grams(G), axis1=1, axis2=2), 0)
@@ -567,6 +566,7 @@ def tangent_matrices(weights: np.ndarray, d: int, G: Any, points: Any) -> np.nda
     """
     u = weights / weights.sum(axis=1, keepdims=True)
     if G is None:
+        points = points - points[:, :1]  # points far from the origin would lose digits
         points = points - np.einsum("bi,bid->bd", u, points)[:, None, :]
         scatter = np.einsum("bi,bid,bie->bde", weights, points, points, optimize=True)
         C = points @ np.linalg.eigh(scatter)[1][:, :, ::-1][:, :, :d]

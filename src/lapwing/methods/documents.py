@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -126,7 +127,7 @@ class LPI(LinearReducer):
     def _posed(self, data: Data) -> Any:
         """The problem of the documents that have a term, scaled to unit length."""
         check_count("n_components", self.n_components)
-        if not isinstance(self.ridge, str | bool) and self.ridge == 0:
+        if isinstance(self.ridge, Real) and self.ridge == 0:
             raise ValueError(
                 "ridge=0 leaves the regression without an answer where documents are dependent; use ridge > 0"
             )

@@ -22,7 +22,7 @@ from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import CertificateWarning, RankError
-from ..summary import ClassSums, Summary
+from ..summary import ClassSums
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/scaling.md).
@@ -70,6 +70,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     )
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
+    _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
     _doc_link_module: ClassVar[str] = __name__.partition(".")[0]  # notebooks link to the documentation of its classes
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> Any:
@@ -95,11 +96,16 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # a fit that fails leaves no attributes behind, nor those of an earlier one
+        parameters = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = dict(parameters)
         before = VERBOSE.set(self.verbose)
         try:
-            return self._fit(validated(self, X, y, **weights))
+            if weights.get("sample_weight") is not None and (why := self._why_unweighted()):
+                raise ValueError(f"sample_weight does not act on {self!r}: {why}")
+            return self._fit(self._data(X, y, **weights))
+        except BaseException:
+            self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
+            raise
         finally:
             VERBOSE.reset(before)
 
@@ -156,17 +162,13 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 ) from error
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
-        graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
-        given_weights = data.weights is not None and not isinstance(data, Summary)
-        if given_weights and (why := self._why_unweighted(graphs)):
-            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
-        return graphs
+        return auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         """The rows without the columns that only graphs read."""
         return data.without(graphs.beside)
 
-    @available_if(lambda estimator: estimator._takes_sums and estimator._why_unweighted(None) is None)
+    @available_if(lambda estimator: estimator._takes_sums and estimator._why_unweighted() is None)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from more rows: the model is that of :meth:`fit` on all rows so far.
 
@@ -240,7 +242,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
             ``minimise``, a list of terms (coefficient, laplacian, degrees) that add up to A, and ``subject_to``, which is B or
             ``ORTHOGONAL``. Matrices are n x n; their ``toarray()`` makes them dense.
         """
-        return self._posed(validated(self, X, y))[-1]
+        return self._posed(self._data(X, y))[-1]
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph that ``graph=None`` stands for, with this many neighbours. A method with a default graph writes it.
@@ -280,12 +282,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The terms of ``graph=``, at least one of which links samples."""
         return build_terms("graph", graphs.graph, data, graphs.equal_say)
 
-    def _why_unweighted(self, graphs: auto.GraphFacts | None) -> str | None:
+    def _why_unweighted(self) -> str | None:
         """The reason why ``sample_weight`` and sums over rows cannot act, as a sentence; None where they can."""
         if not self._takes_weights:
             return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
         try:
-            graphs = self._graphs(Data(np.zeros((2, 1)))) if graphs is None else graphs
+            graphs = self._graphs(Data(np.zeros((2, 1))))
         except (ValueError, NotImplementedError) as error:
             return str(error)
         for graph in [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]:

@@ -17,7 +17,7 @@ from .._arrays import Array
 from .._validation import caller_stacklevel, check_choice, check_count
 from ..data import Data, SparseData, canonical, validated
 from ..graphs import Graph, On, affine_extension, barycentric_weights, nearest_fitted
-from ..maps import Free, rounding
+from ..maps import Free
 from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import Structured
 from ..problem import Problem, laplacian_sum
@@ -85,7 +85,6 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         return data
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Free:
-        X = data.X
         check_count("n_components", self.n_components)
         if "extension" in self.get_params(deep=False):
             check_choice("extension", self.extension, self._extensions)
@@ -94,12 +93,8 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 f"graph={graphs.graph!r} links a sample of the rows, and {type(self).__name__} has a place for each; leave "
                 "queries out, or use a linear map such as LPP"
             )
-        if self._reads_features or graphs.graph.reads_features:
-            if not np.ptp(X, axis=0).any() if isinstance(X, np.ndarray) else data.is_constant:
-                raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
-            entries = np.atleast_2d(X if isinstance(X, np.ndarray) else X.data)
-            squares = float(np.einsum("ij,ij->", entries, entries, dtype=np.float64))
-            rounding(X.dtype, squares)  # raises where out of range
+        if (self._reads_features or graphs.graph.reads_features) and data.is_constant:
+            raise ValueError("X is constant: all samples are equal, so there is nothing to unfold")
         return Free(data.n)
 
     def _solve(self, F: Free, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Solution:

@@ -95,7 +95,11 @@ class KernelReducer(ProjectingReducer):
         self.standardize = standardize
         self.verbose = verbose
 
-    def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
+    def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
+        """The rows, or what a kernel matrix says of them. Raise where their kernel matrix would be too large."""
+        if not (isinstance(self.kernel, str) or callable(self.kernel)):
+            raise ValueError(f"kernel={self.kernel!r} must be a name, or a function of two rows")
+        data = validated(self, X, y, **weights)
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
             if self.kernel == "precomputed":
@@ -114,11 +118,11 @@ class KernelReducer(ProjectingReducer):
                 f"the kernel matrix of {data.n} samples would take {8e-9 * data.n**2:.0f} GB; give landmarks=, such as "
                 "landmarks=1000"
             )
-        if self.kernel == "precomputed":
-            rows = KernelData(data.X if data.kept is None else data.X[:, data.kept], data.y, data.weights)
-            rows.given, rows.kept, rows.n_columns = data.given, data.kept, data.d
-            data = rows
-        return super()._posed(data)
+        if self.kernel != "precomputed":
+            return data
+        rows = KernelData(data.X if data.kept is None else data.X[:, data.kept], data.y, data.weights)
+        rows.given, rows.kept, rows.n_columns = data.given, data.kept, data.d
+        return rows
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Coordinates:
         """The kernel matrix of all rows, or the features of all rows from landmarks that are drawn once per fit."""

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
 from .._arrays import row_blocks
 from .._validation import check_choice, check_count, check_not_negative
-from ..data import FLOATS, Data
+from ..data import FLOATS, Data, validated
 from ..graphs import Graph
-from ..maps import rounding
+from ..maps import ROUNDING
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import RankError, Solution, certify, fix_signs, single_blas_thread, solve
@@ -57,12 +57,12 @@ class Images(NamedTuple):
         return degrees @ np.einsum("ij,ij->i", Y, Y)
 
 
-class Solutions(list):
+class Solutions(NamedTuple):
     """The solution of each mode, the matrices of the modes, and how many times each was found."""
 
-    def __init__(self, solutions: list[Solution], modes: Modes, n_iter: int):
-        super().__init__(solutions)
-        self.modes, self.n_iter = modes, n_iter
+    of_modes: list[Solution]
+    modes: Modes
+    n_iter: int
 
 
 class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
@@ -122,30 +122,16 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.normalize = normalize
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
-        """Learn the matrices of the modes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n1, n2, ...), or (n_samples, n_features) with ``image_shape``
-            The images, or their rows of pixels.
-        y : array-like of shape (n_samples,), default=None
-            Class labels, -1 where unknown, for graphs that use them.
-
-        Returns
-        -------
-        self
-        """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+    def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
+        """Images as rows that know the shape of an image."""
         check_count("max_iter", self.max_iter)
         check_choice("flatten", self.flatten, (False, True))
         check_not_negative("tol", self.tol)
-        images = self._images(X, fitting=True)
-        self._sizes(images.ndim - 1)
-        data = Data(images.reshape(len(images), -1), y)
-        data.given, data.image_shape = X if self.image_shape is not None else None, images.shape[1:]
-        return self._fit(data)
+        images = None if self.image_shape is not None else self._images(X)
+        data = validated(self, X if images is None else images.reshape(len(images), -1), y, **weights)
+        data.image_shape = _resolved(self.image_shape, data.d) if images is None else images.shape[1:]
+        self._sizes(len(data.image_shape))
+        return data
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         raise ValueError(
@@ -182,7 +168,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             terms = of_equal_trace(terms, F)
         A, B = F.form(laplacian_sum(terms)), F.form(constraint)
         moved = np.sum(multiplied(F.mean[None], F.modes) ** 2)
-        floor = rounding(F.X.dtype, np.trace(B) + constraint.diagonal().sum() * moved)
+        floor = ROUNDING[F.X.dtype.name] * (np.trace(B) + constraint.diagonal().sum() * moved)
         if problem.degrees is None:
             floor = max(floor, rounding_of_form(constraint, F))
         automatic = isinstance(size, str)
@@ -195,10 +181,10 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _store(self, data: Data, F: Images, problem: Problem, graphs: auto.GraphFacts, found: Any) -> None:
         del self.scale_  # columns are never divided
-        self.n_iter_, self.rank_ = found.n_iter, tuple(solution.rank for solution in found)
+        self.n_iter_, self.rank_ = found.n_iter, tuple(solution.rank for solution in found.of_modes)
         self.n_components_ = self.settings_["n_components"] = tuple(len(P) for P in found.modes)
-        self.eigenvalues_ = [solution.values for solution in found]
-        self.certificate_ = [certify(solution, F.X.dtype) for solution in found]
+        self.eigenvalues_ = [solution.values for solution in found.of_modes]
+        self.certificate_ = [certify(solution, F.X.dtype) for solution in found.of_modes]
         self.mean_ = F.mean.astype(F.X.dtype)
         self.components_ = [fix_signs(P).astype(F.X.dtype) for P in found.modes]
         self.n_features_in_ = data.d
@@ -216,7 +202,15 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, l1, l2, ...), or (n_samples, l1 * l2 * ...) with ``flatten`` or ``image_shape``
         """
         check_is_fitted(self)
-        X = self._images(X, fitting=False)
+        if self.image_shape is None:
+            X = self._images(X)
+            if X.shape[1:] != self.mean_.shape:
+                raise ValueError(
+                    f"X holds images of shape {X.shape[1:]}, but {type(self).__name__} was fitted on images of shape "
+                    f"{self.mean_.shape}"
+                )
+        else:
+            X = validated(self, X, fitting=False).X.reshape(-1, *self.mean_.shape)
         Y = projected(X, self.mean_, self.components_).astype(X.dtype, copy=False)
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
 
@@ -256,26 +250,13 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
                 check_count("n_components", size)
         return sizes
 
-    def _images(self, X: Any, *, fitting: bool) -> np.ndarray:
+    def _images(self, X: Any) -> np.ndarray:
         """X as a validated array of images."""
-        least: Any = {"dtype": FLOATS, "ensure_min_samples": 2 if fitting else 1}
-        if self.image_shape is not None:
-            X = (
-                check_array(X, input_name="X", estimator=self, **least)
-                if fitting
-                else validate_data(self, X, reset=False, **least)
-            )
-            return X.reshape(len(X), *(_resolved(self.image_shape, X.shape[1]) if fitting else self.mean_.shape))
-        X = check_array(X, ensure_2d=False, allow_nd=True, input_name="X", estimator=self, **least)
+        X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, input_name="X", estimator=self)
         if X.ndim < 3 or 0 in X.shape:
             raise ValueError(
                 f"X has shape {X.shape}, but {type(self).__name__} takes images, an array of shape (n_samples, n1, n2) or of "
                 "higher order; reshape X, or give image_shape=(n1, n2) to pass images as the rows of a 2-D array"
-            )
-        if not fitting and X.shape[1:] != self.mean_.shape:
-            raise ValueError(
-                f"X holds images of shape {X.shape[1:]}, but {type(self).__name__} was fitted on images of shape "
-                f"{self.mean_.shape}"
             )
         return X
 

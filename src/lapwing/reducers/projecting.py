@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from .. import auto
 from .._validation import caller_stacklevel
 from ..data import Data
-from ..maps import Coordinates, rounding
+from ..maps import ROUNDING, Coordinates
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, laplacian_sum
 from ..solvers import RankError, Solution, certify, solve, solve_operators, trace_ratio
@@ -94,7 +94,7 @@ class ProjectingReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
             diagonal = F.data.form_diagonal(B, F.mean)
             rho = ridge * diagonal.sum() / min(data.size, data.d)
             return solve_operators(lhs, rhs, k, rho, shift, diagonal)
-        floor = rounding(data.dtype, np.trace(rhs) + total * (F.mean @ F.mean))
+        floor = ROUNDING[data.dtype.name] * (np.trace(rhs) + total * (F.mean @ F.mean))
         if degrees is None:
             floor = max(floor, rounding_of_form(B, F))
         per = data.size if self._rules.of_kernel else None
@@ -153,9 +153,11 @@ def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Sol
 def rounding_of_form(M: Structured, F: Any) -> float:
     """What rounding leaves of a form of M that should be 0, as the form of a graph that links only equal samples.
 
-    Under the diagonal of M as weights, the sums of squares of the samples are the form before anything cancels.
+    Under the diagonal of M as weights, the sums of squares of the samples are the form before anything cancels. The diagonal
+    of its factors is left out where M has another: sums over classes of different sizes do not know it.
     """
-    return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(F.spread(np.abs(M.diagonal()))))
+    diagonal = np.abs(M.diagonal() if M.diag is None else M.diag)
+    return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(F.spread(diagonal)))
 
 
 def of_equal_trace(terms: Any, F: Any) -> list[Term]:
