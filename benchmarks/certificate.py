@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import ExitStack
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from scipy import sparse
 
 from lapwing import GLPCA, LPI, LPP, NPE, OLPP, TSA, KernelLPP, LaplacianEigenmaps, RobustGLPCA, TangentialMaps
 from lapwing.graphs import SameClass
-from lapwing.reducers import Reducer
+from lapwing.reducers import free, multilinear, projecting
+from lapwing.solvers import Certificate, certify
 
 
 def mixture(n: int, d: int, dtype: Any = np.float64) -> tuple[np.ndarray, np.ndarray]:
@@ -50,20 +53,23 @@ CASES: list[tuple[str, Any, tuple[Any, np.ndarray]]] = [
 
 
 def main() -> None:
-    certify, spent = Reducer._certify, [0.0]
+    spent = [0.0]
 
-    def timed(self: Any, *args: Any) -> None:
+    def timed(*args: Any) -> Certificate:
         start = time.process_time()
-        certify(self, *args)
-        spent[0] = time.process_time() - start
+        found = certify(*args)
+        spent[0] += time.process_time() - start
+        return found
 
-    Reducer._certify = timed  # type: ignore[method-assign]
     print(f"{'fit':44}{'fit, s':>9}{'certificate, s':>16}{'share, %':>10}")
-    for name, model, (X, y) in CASES:
-        start = time.process_time()
-        model.fit(X, y)
-        rest = time.process_time() - start - spent[0]
-        print(f"{name:44}{rest:9.2f}{spent[0]:16.4f}{100 * spent[0] / rest:10.2f}", flush=True)
+    with ExitStack() as patches:
+        for module in (free, multilinear, projecting):
+            patches.enter_context(mock.patch.object(module, "certify", timed))
+        for name, model, (X, y) in CASES:
+            spent[0], start = 0.0, time.process_time()
+            model.fit(X, y)
+            rest = time.process_time() - start - spent[0]
+            print(f"{name:44}{rest:9.2f}{spent[0]:16.4f}{100 * spent[0] / rest:10.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
 from lapwing import LPI
+from lapwing.data import as_data
 from lapwing.graphs import KNN
-from lapwing.rows import Rows
 
 SETS = ("TDT2", "Reuters21578", "20news_bydate")
 RIDGES = (0.01, 0.1, 1.0, 3.0, 10.0, 100.0)
@@ -65,7 +65,7 @@ def clustering(draws: int) -> None:
                 rows = np.flatnonzero(np.isin(y, classes))
                 A, t = normalize(X[rows]), y[rows]
                 A = A[:, np.flatnonzero(np.asarray(A.sum(axis=0)).ravel())]
-                W = KNN(15, metric="cosine", weights="dot").adjacency(Rows(A))
+                W = KNN(15, metric="cosine", weights="dot").adjacency(as_data(A))
                 scores = [clustered(A, t, k), clustered(TruncatedSVD(k, random_state=0).fit_transform(A), t, k)]
                 scores += [clustered(LPI(k - 1, graph=W, ridge=r).fit_transform(A), t, k) for r in RIDGES]
                 found.append(scores)

@@ -6,7 +6,7 @@
 
 A mutant is one changed expression or one statement less: a comparison, an operation, a number, a condition, a returned value,
 or the order of arguments. Docstrings, messages, annotations and strings stay as they are. All places where something can be
-changed are equally likely. Only the tests of the mirrored folder are run. One run of all of them records which tests read
+changed are equally likely. Only the tests in ``MIRRORS`` are run. One run of all of them records which tests read
 which lines. A mutant is then tried against the tests that read it, the quickest first, until one fails. A mutant that takes
 longer than three times the usual counts as noticed too. Results are lines of JSON, and a run that was stopped goes on where
 it was. A result is kept as long as the statements of the mutant's file stay as they were; docstrings and comments may change.
@@ -42,11 +42,14 @@ ROOT = Path(__file__).parents[1]
 MIRRORS = {
     "operators.py": ["tests/test_operators.py"],
     "problem.py": ["tests/test_problem.py"],
-    "solvers": ["tests/solvers"],
-    "maps": ["tests/maps", "tests/devices"],
-    "neighbors": ["tests/neighbors", "tests/devices"],
+    "data.py": ["tests/test_rows.py", "tests/test_kinds_of_rows.py", "tests/methods", "tests/neighbors"],
+    "summary.py": ["tests/reducers"],
+    "maps.py": ["tests/methods", "tests/reducers"],
+    "auto.py": ["tests/reducers"],
+    "neighbors.py": ["tests/neighbors"],
+    "search.py": ["tests/neighbors"],
+    "solvers": ["tests/methods", "tests/reducers"],
 }
-LEFT_OUT = {"_triton.py"}  # runs on a GPU alone
 SYMMETRIC = {"min", "max", "np.minimum", "np.maximum", "np.vdot", "np.hypot"}  # whose arguments may stand in any order
 SLOW = 3.0  # seconds; slower tests are left out
 HANGS = 1200  # seconds after which a run that uses no CPU is given up
@@ -208,7 +211,7 @@ def files() -> list[str]:
         for name in MIRRORS
         for path in ([base / name] if name.endswith(".py") else sorted((base / name).glob("*.py")))
     ]
-    return [str(path.relative_to(ROOT)) for path in found if path.name not in {"__init__.py", *LEFT_OUT}]
+    return [str(path.relative_to(ROOT)) for path in found if path.name != "__init__.py"]
 
 
 def mutants() -> list[Mutant]:

@@ -30,9 +30,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
 from lapwing import GLPCA, L21PCA, LPP, LaplacianEigenmaps, RobustGLPCA
+from lapwing.data import as_data
 from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy
-from lapwing.rows import Rows
 from lapwing_papers.datasets import load
 from lapwing_papers.factorisation import SemiNMF
 
@@ -127,7 +127,7 @@ def occlusion() -> None:
     noise = np.random.RandomState(1).uniform(0, 255, X.shape)
     for title, values in (("random grey", noise), ("black", np.zeros(X.shape))):
         given = np.where(where, values, X)
-        links = KNN(5, weights="binary").adjacency(Rows.validated(given)).toarray()
+        links = KNN(5, weights="binary").adjacency(as_data(given)).toarray()
         hit = where.any(axis=1)
         print(
             f"\n{title} blocks: {links[hit][:, hit].sum() / links[hit].sum():.0%} of the links of occluded images go to others"
@@ -149,7 +149,7 @@ def occlusion_models(clean: np.ndarray) -> Iterator[tuple[str, Any]]:
         for beta in (0.3, 0.5, 1.0):
             yield f"GLPCA, beta = {beta}, {weights}", GLPCA(40, beta=beta, graph=graph)
         yield f"RobustGLPCA, beta = 0.5, {weights}", RobustGLPCA(40, beta=0.5, graph=graph, center="mean")
-        own = graph.adjacency(Rows.validated(clean))
+        own = graph.adjacency(as_data(clean))
         yield f"GLPCA, beta = 0.5, {weights}, graph of the clean images", GLPCA(40, beta=0.5, graph=own)
 
 

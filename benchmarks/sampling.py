@@ -22,8 +22,8 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 
 from lapwing import LPP
+from lapwing.data import as_data
 from lapwing.graphs import KNN
-from lapwing.rows import Rows
 
 N_COMPONENTS, QUERIES = 20, 20_000
 
@@ -50,9 +50,9 @@ def objective(Y: np.ndarray, W: sparse.csr_array) -> float:
     return float(np.trace(np.linalg.solve(B, B - Y.T @ (W @ Y))))
 
 
-def fitted(rows: Rows, queries: int | None) -> tuple[Any, float]:
+def fitted(X: np.ndarray, queries: int | None) -> tuple[Any, float]:
     start = time.process_time()
-    model = LPP(N_COMPONENTS, graph=KNN(5, queries=queries)).fit(rows)
+    model = LPP(N_COMPONENTS, graph=KNN(5, queries=queries)).fit(X)
     return model, time.process_time() - start
 
 
@@ -62,9 +62,8 @@ def main() -> None:
     )
     for name in sys.argv[1:] or ["MNIST", "FashionMNIST", "GloVe", "synthetic"]:
         X, y, others, labels = data(name)
-        rows = Rows(X)
-        (few, few_s), (every, every_s) = fitted(Rows(X), QUERIES), fitted(rows, None)
-        W = KNN(5).adjacency(rows)  # searched once
+        (few, few_s), (every, every_s) = fitted(X, QUERIES), fitted(X, None)
+        W = KNN(5).adjacency(as_data(X))
         ratio = objective(few.transform(X), W) / objective(every.transform(X), W)
         scores = (
             ""

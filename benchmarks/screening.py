@@ -1,4 +1,4 @@
-"""Where lower bounds save time in the exact search: the numbers of ``neighbors/_bounds.py`` and ``neighbors/_tiles.py``.
+"""Where lower bounds save time in the exact search: the numbers of ``search.py``.
 
     python benchmarks/screening.py costs            what a pair costs whose distance is found alone, in columns of a product
     python benchmarks/screening.py rule             the search without bounds, with them, and what the rule chooses
@@ -20,9 +20,10 @@ from unittest import mock
 import numpy as np
 import speed
 
-from lapwing.neighbors import Search, _bounds, _tiled, _tiles, find
-from lapwing.operators import row_blocks
-from lapwing.rows import Rows
+from lapwing import search
+from lapwing._arrays import row_blocks
+from lapwing.data import as_data
+from lapwing.neighbors import Request, find
 
 PAIRS = 20_000
 N_NEIGHBORS = 10
@@ -42,13 +43,13 @@ def costs() -> None:
     measured(1024)  # the allocator learns to keep blocks of such sizes
     for d in (64, 128, 256, 512, 1024):
         pair, column = measured(d)
-        rule = _tiles.PAIR_COST + _tiles.PAIR_COST_COLUMN * d
+        rule = search.PAIR_COST + search.PAIR_COST_COLUMN * d
         print(f"| {d} | {pair * 1e9:.0f} | {column * 1e9:.4f} | {pair / column:.0f} | {rule} |", flush=True)
 
 
 def measured(d: int) -> tuple[float, float]:
     """Seconds of a pair of rows of two tiles, gathered and multiplied alone; and of a pair and a column in a product of tiles."""
-    rng, size = np.random.default_rng(0), _tiles.TILE
+    rng, size = np.random.default_rng(0), search.TILE_ROWS
     X = np.concatenate([rng.standard_normal((2 * size, d)).astype(np.float32)] * 40)  # more than a cache holds
     i, j = (rng.integers(k * size, (k + 1) * size, PAIRS) + 20 * size for k in (0, 1))
     room = np.empty((size, size), np.float32)
@@ -77,21 +78,23 @@ def data_sets() -> Iterator[tuple[str, np.ndarray]]:
             yield f"{name} {len(X):,} x {X.shape[1]}", X
 
 
-def searched(X: np.ndarray, bounds: bool | None, directions: int = _bounds.DIRECTIONS) -> tuple[float, bool]:
+def searched(X: np.ndarray, bounds: bool | None, directions: int = search.BOUND_COLUMNS) -> tuple[float, bool]:
     """Seconds of a search without bounds, with them, or as the rule chooses (None); and whether there were any."""
     used = []
-    screens_well = _tiles.Tiles._screens_well
+    screens_well = search.Tiles._screens_well
+    least = search.BOUND_ROWS if bounds is None else 0 if bounds else len(X) + 1  # rows from which on bounds are tried
 
-    def chosen(tiles: Any) -> bool:
-        used.append(screens_well(tiles) if bounds is None else bounds)
+    def chosen(tiles: Any, found: Any) -> bool:
+        used.append(screens_well(tiles, found) if bounds is None else True)
         return used[-1]
 
     with (
-        mock.patch.object(_tiles.Tiles, "_screens_well", chosen),
-        mock.patch.object(_bounds, "DIRECTIONS", directions),
-        mock.patch.object(_tiled, "may_pay", _bounds.may_pay if bounds is None else lambda n, d: bounds),
+        mock.patch.object(search.Tiles, "_screens_well", chosen),
+        mock.patch.multiple(
+            search, BOUND_COLUMNS=directions, BOUND_ROWS=least, **({"BOUND_WIDTH": 0} if bounds else {})
+        ),
     ):
-        took = seconds(lambda: find(Rows(X), Search(N_NEIGHBORS)), 1)
+        took = seconds(lambda: find(as_data(X), Request(N_NEIGHBORS)), 1)
     return took, any(used)
 
 
@@ -100,8 +103,8 @@ def rule() -> None:
     for name, X in data_sets():
         without, bounded, ruled = (searched(X, how) for how in (False, True, None))
         took = "bounds" if ruled[1] else "products"
-        ratio = bounded[0] / without[0]
-        print(f"| {name} | {without[0]:.2f} | {bounded[0]:.2f} | {ratio:.2f} | {ruled[0]:.2f} | {took} |", flush=True)
+        cells = f"{bounded[0]:.2f} | {bounded[0] / without[0]:.2f}" if bounded[1] else "too few rows | "
+        print(f"| {name} | {without[0]:.2f} | {cells} | {ruled[0]:.2f} | {took} |", flush=True)
 
 
 def directions() -> None:

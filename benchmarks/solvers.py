@@ -30,9 +30,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 from sklearn.datasets import make_swiss_roll
 from threadpoolctl import threadpool_limits
 
+from lapwing.data import as_data
 from lapwing.graphs import KNN
-from lapwing.rows import Rows
-from lapwing.solvers import LanczosError, _ways, whitening
+from lapwing.solvers import LanczosError, _ways
+from lapwing.solvers._rank import whitening
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -48,7 +49,7 @@ class Case(NamedTuple):
 
 
 def neighbours(X: np.ndarray, k: int, n_neighbors: int = 10) -> Case:
-    return laplacian(KNN(n_neighbors).adjacency(Rows(X)), k)
+    return laplacian(KNN(n_neighbors).adjacency(as_data(X)), k)
 
 
 def laplacian(W: sparse.csr_array, k: int, known: np.ndarray | None = None) -> Case:
@@ -90,7 +91,7 @@ def mid(dtype: type) -> np.ndarray:
 
 def glpca(X: np.ndarray, k: int, beta: float = 0.5) -> Case:
     """The matrix G of GLPCA, whose eigenvalues are 1 at the most."""
-    W, X = KNN(5).adjacency(Rows(X)), X - X.mean(axis=0)
+    W, X = KNN(5).adjacency(as_data(X)), X - X.mean(axis=0)
     degrees, dtype = np.asarray(W.sum(axis=1)).ravel(), X.dtype
     lam, xi = np.linalg.eigvalsh(X.T.astype(np.float64) @ X)[-1], 2 * degrees.max()
     root, rest = np.sqrt((1 - beta) / lam).astype(dtype), dtype.type(1 - beta)
@@ -110,7 +111,7 @@ def mnist() -> Case:
 def pencil(p: int, *, constrained: bool = True) -> Case:
     """LPP of 2 p samples of p features, B made the identity (which is timed); or OLPP, which has none."""
     F = np.random.RandomState(0).standard_normal((2 * p, p)) * np.geomspace(1, 0.03, p)
-    W = KNN(10, weights="binary").adjacency(Rows(F[:, :50]))
+    W = KNN(10, weights="binary").adjacency(as_data(F[:, :50]))
     degrees = np.asarray(W.sum(axis=1)).ravel()[:, None]
     A, B = F.T @ (degrees * F - W @ F), F.T @ (degrees * F)
     start = time.process_time()
@@ -204,7 +205,7 @@ def measured(case: Case, way: Callable) -> tuple[np.ndarray, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            values, V = way(problem, case.k)
+            values, V, *_ = way(problem, case.k)
         except LanczosError:
             return np.full(case.k, np.inf), f"{time.process_time() - start:9.2f}  failed"
     seconds, vectors = time.process_time() - start, "" if direct else multiplied

@@ -141,10 +141,10 @@ def pca(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_search(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.neighbors import Search, find
-    from lapwing.rows import Rows
+    from lapwing.data import as_data
+    from lapwing.neighbors import Request, find
 
-    find(Rows(X), Search(N_NEIGHBORS))
+    find(as_data(X), Request(N_NEIGHBORS))
 
 
 def cosine_by_hand(X: np.ndarray, y: np.ndarray) -> None:
@@ -154,10 +154,10 @@ def cosine_by_hand(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_cosine(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.neighbors import Search, find
-    from lapwing.rows import Rows
+    from lapwing.data import as_data
+    from lapwing.neighbors import Request, find
 
-    find(Rows(X), Search(N_NEIGHBORS, "cosine"))
+    find(as_data(X), Request(N_NEIGHBORS, "cosine"))
 
 
 def bare_products(X: np.ndarray, y: np.ndarray) -> None:
@@ -171,10 +171,10 @@ def bare_products(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_sampled_search(X: np.ndarray, y: np.ndarray) -> None:
-    from lapwing.neighbors import Search, find
-    from lapwing.rows import Rows
+    from lapwing.data import as_data
+    from lapwing.neighbors import Request, find
 
-    find(Rows(X), Search(N_NEIGHBORS, queries=QUERIES if X.shape[1] == 256 else FEW_QUERIES))
+    find(as_data(X), Request(N_NEIGHBORS, queries=QUERIES if X.shape[1] == 256 else FEW_QUERIES))
 
 
 def search_and_moments(X: np.ndarray, y: np.ndarray) -> None:
@@ -194,10 +194,10 @@ def lapwing_sampled_fit(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def lapwing_same_class(X: np.ndarray, y: np.ndarray) -> None:
+    from lapwing.data import as_data
     from lapwing.graphs import KNN
-    from lapwing.rows import Rows
 
-    KNN(5, among="same_class").adjacency(Rows(X, y))
+    KNN(5, among="same_class").adjacency(as_data(X, y))
 
 
 def lapwing_mfa(X: np.ndarray, y: np.ndarray) -> None:
@@ -287,11 +287,11 @@ def lapwing_scores(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def _neighbour_graph(X: np.ndarray) -> object:
+    from lapwing.data import as_data
     from lapwing.graphs import KNN
-    from lapwing.rows import Rows
 
     if id(X) not in _GRAPHS:
-        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(Rows(X))
+        _GRAPHS[id(X)] = KNN(N_NEIGHBORS, weights="binary").adjacency(as_data(X))
     return _GRAPHS[id(X)]
 
 
@@ -364,11 +364,11 @@ def lapwing_maps(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def _five_nearest(X: np.ndarray) -> object:
+    from lapwing.data import as_data
     from lapwing.graphs import KNN
-    from lapwing.rows import Rows
 
     if id(X) not in _GRAPHS:
-        _GRAPHS[id(X)] = KNN(5).adjacency(Rows(X))
+        _GRAPHS[id(X)] = KNN(5).adjacency(as_data(X))
     return _GRAPHS[id(X)]
 
 

@@ -18,8 +18,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.neighbors import KNeighborsClassifier
 
 from lapwing import LPDP, LPP, MMC, NPE, OLPP
+from lapwing.data import as_data
 from lapwing.graphs import KNN
-from lapwing.rows import Rows
 
 FOLDER = Path(os.environ["LAPWING_DATA"])
 
@@ -31,7 +31,7 @@ def main() -> None:
     X = TfidfTransformer(sublinear_tf=True).fit_transform(X[full])
     y, test = found["y"][full], found["is_test"][full].astype(bool)
     start = time.perf_counter()
-    W = KNN(15, metric="cosine", weights="dot").adjacency(Rows(X[~test]))
+    W = KNN(15, metric="cosine", weights="dot").adjacency(as_data(X[~test]))
     print(f"{'neighbours of 11,314 documents':42}{time.perf_counter() - start:8.1f} s")
     methods = {f"LPP(ridge={ridge})": LPP(20, graph=W, ridge=ridge) for ridge in (3, 10, 30, 100)}
     methods |= {f"LPP(pca={p})": LPP(20, graph=W, pca=p) for p in (100, 300)}

@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from lapwing import LPCA
+from lapwing.data import as_data
 from lapwing.graphs import CodingLength
-from lapwing.rows import Rows
 from lapwing_papers.datasets import make_patch, make_perturbed_line
 
 
@@ -95,7 +95,7 @@ weights = {
 }
 figure, axes = plt.subplots(3, 1, figsize=(6.4, 8.4), layout="constrained")
 for ax, (kind, name) in zip(axes, weights.items(), strict=True):
-    rows, w = CodingLength(5, weights=kind).patches(Rows.validated(X))
+    rows, w = CodingLength(5, weights=kind).patches(as_data(X))
     w = w[0][np.argsort(rows[0])]
     mean = w @ X / w.sum()
     direction = np.linalg.eigh((X - mean).T @ (w[:, None] * (X - mean)))[1][:, -1]

@@ -23,6 +23,11 @@ def sampled_from(monkeypatch, many, sampled):
     monkeypatch.setattr("lapwing.reducers.base.SAMPLED_ROWS", sampled)
 
 
+def copies_from(monkeypatch, rows):
+    """Among so many rows or more, equal rows are searched for once."""
+    monkeypatch.setattr("lapwing.neighbors.COPIES_ROWS", rows)
+
+
 def nothing_said(monkeypatch):
     """The warning about units was not given yet in this process."""
     monkeypatch.setattr("lapwing.auto.UNITS_WARNED", [])
@@ -47,6 +52,11 @@ def little_memory(monkeypatch, size):
 
 def screened(monkeypatch):
     """Few rows on a device are screened as many are."""
-    monkeypatch.setattr("lapwing.neighbors._device.FEW", 10)
-    monkeypatch.setattr("lapwing.neighbors._device.TRIED", 16)
-    monkeypatch.setattr("lapwing.neighbors._screen.GROUP", ((1 << 60, 2),))
+    monkeypatch.setattr("lapwing.device.FEW_ROWS", 10)
+    monkeypatch.setattr("lapwing.device_search.TRIED_QUERIES", 16)
+    monkeypatch.setattr("lapwing.device_search.GROUP_ROWS", ((1 << 60, 2),))
+
+
+def device_room(monkeypatch, size):
+    """Rows that take more bytes than this are searched part by part."""
+    monkeypatch.setattr("lapwing.device.room", lambda device: size)

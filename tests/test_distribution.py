@@ -68,7 +68,7 @@ def test_no_results_of_experiments(unpacked):
     with zipfile.ZipFile(wheel) as file:
         installed = file.namelist()
     packed = [path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()]
-    assert "lapwing/methods/_locality.py" in installed
+    assert "lapwing/methods/locality.py" in installed
     assert {name.split("/")[0].partition("-")[0] for name in installed} == {"lapwing"}
     assert not [
         name for name in (*installed, *packed) if ".jsonl" in name or "lapwing_papers" in name or "guide/" in name

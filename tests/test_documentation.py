@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lapwing._docstrings import entries
 from scipy import sparse
 from sklearn.datasets import load_iris
 
 import lapwing
-from lapwing import LPI, LPP, MFA, KernelLPP, _docstrings, graphs
+from lapwing import LPI, LPP, MFA, KernelLPP, _documented, graphs
+from lapwing._documented import entries
 from lapwing.methods import METHODS
 from lapwing.tables._table import MISSING, UNKNOWN
 
@@ -44,7 +44,7 @@ def named(name):
 
 def described(thing, section="Parameters"):
     """``{name: (type and default, description)}`` of a section of the docstring."""
-    return entries(inspect.getdoc(thing), section)
+    return entries(inspect.getdoc(thing) or "", section)
 
 
 def is_record(thing):
@@ -258,10 +258,10 @@ def test_without_docstrings_methods_work():
 
 
 def test_notebooks_link_to_the_documentation_only_where_there_is_one(monkeypatch):
-    assert "href" not in MFA()._repr_html_() or _docstrings.page_of_a_class()
+    assert "href" not in MFA()._repr_html_() or _documented.page_of_a_class()
     message = Message()
     message["Project-URL"] = "Source, https://source.example"
-    monkeypatch.setattr(_docstrings, "metadata", lambda name: message)
+    monkeypatch.setattr(_documented, "metadata", lambda name: message)
     assert MFA()._get_doc_link() == ""
     message["Project-URL"] = "Documentation, https://docs.example/lapwing/"
     assert MFA()._get_doc_link() == "https://docs.example/lapwing/generated/lapwing.MFA.html"
@@ -294,7 +294,7 @@ def class_examples():
 
 def test_no_example_of_a_class_is_lost():
     examples, found = class_examples()
-    assert len(examples) == 83
+    assert len(examples) == 84
     assert len(examples.keys() - found) == 34
 
 

@@ -22,6 +22,15 @@ def test_every_verb(kind):
     check_data(KINDS[kind])
 
 
+@pytest.mark.parametrize("few", [4096, 3], ids=["few rows", "screened"])
+def test_every_verb_of_tensors(few, there, monkeypatch):
+    from lapwing.device import TorchData
+
+    monkeypatch.setattr("lapwing.device.FEW_ROWS", few)
+    monkeypatch.setattr("lapwing.device.TREE_COLUMNS", 0)
+    check_data(lambda X, y: TorchData(there(X), y))
+
+
 class Wrong(Data):
     """Rows whose forms are wrong in the seventh digit, where there are edges."""
 

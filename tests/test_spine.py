@@ -39,6 +39,10 @@ def traced(work):
     return calls
 
 
+def tensor():
+    return pytest.importorskip("torch").from_numpy(X)
+
+
 def eigenmaps():
     return LaplacianEigenmaps(2).fit(X[:600])
 
@@ -56,6 +60,7 @@ BARS = {
     "TSA": (None, lambda _: TSA(3).fit(DIGITS.images), 70, None, None),
     "LaplacianScore": (None, lambda _: LaplacianScore(3).fit(X), 70, None, None),
     "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),
+    "tensor": (tensor, lambda rows: LPP(10).fit(rows), 80, 150, 12),
     "transform": (lambda: LPP(10).fit(X), lambda model: model.transform(X), 8, 10, 4),
 }
 

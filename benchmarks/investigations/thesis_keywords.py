@@ -18,9 +18,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
+from lapwing.data import as_data
 from lapwing.graphs import KNN
 from lapwing.methods import LPP
-from lapwing.rows import Rows
 from lapwing_papers.experiments import _thesis_text as thesis
 from lapwing_papers.experiments import collected, get
 from lapwing_papers.published import published
@@ -41,7 +41,7 @@ def one(C: sparse.csr_array, y: np.ndarray, weigh: Callable[[Any], Any], graph: 
     plain = np.maximum(1 - (normalize(A) @ normalize(A).T).toarray(), 0)
     dimensions = thesis._lsi_dimensions(A.shape[0])
     lsi = best(thesis.nested_distances(thesis.singular_coordinates(A), dimensions), y, dimensions)
-    model = published(LPP, thesis.LPI_DIMENSIONS[-1], graph=graph.adjacency(Rows(A)), pca=None, scaling=scaling)
+    model = published(LPP, thesis.LPI_DIMENSIONS[-1], graph=graph.adjacency(as_data(A)), pca=None, scaling=scaling)
     lpi = best(thesis.nested_distances(model.fit_transform(A), thesis.LPI_DIMENSIONS), y, thesis.LPI_DIMENSIONS)
     return (float(thesis._scores(neighborhood_accuracy, [plain], y)[0]), *lsi, *lpi)
 

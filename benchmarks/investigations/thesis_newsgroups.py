@@ -14,9 +14,9 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.preprocessing import normalize
 
+from lapwing.data import as_data
 from lapwing.graphs import KNN
 from lapwing.methods import LPP
-from lapwing.rows import Rows
 from lapwing_papers.experiments import _thesis_text as thesis
 from lapwing_papers.experiments import get
 from lapwing_papers.experiments._data import dataset
@@ -81,7 +81,7 @@ def tried_lpp(X: sparse.csr_array, y: np.ndarray, train: np.ndarray, split_by: s
     full = X.sum(axis=1) > 0
     (A, a), (T, t) = (X[full & train], y[full & train]), (X[full & ~train], y[full & ~train])
     for column, pca in (("LPP, heat", None), ("PCA+LPP", 0.98)):
-        W = KNN(5, weights="heat").adjacency(Rows(A))
+        W = KNN(5, weights="heat").adjacency(as_data(A))
         model = published(LPP, DIMENSIONS[-1], graph=W, pca=pca, scaling="constraint").fit(A)
         Z, new = model.transform(A), model.transform(T)
         say(f"{split_by}, by angle", thesis.nested_accuracies(Z, a, new, t, DIMENSIONS), column)

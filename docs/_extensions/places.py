@@ -1,7 +1,7 @@
 """Where something is computed: the role ``line`` finds the line in the source when the pages are built, and links to it.
 
-``{line}`graphs/_weights.py::heat_weights``` is the first line of that function, class, method or constant;
-``{line}`graphs/_weights.py::heat_weights np.exp``` is the first line in it that holds ``np.exp``. Paths begin in
+``{line}`graphs/neighbors.py::heat_weights``` is the first line of that function, class, method or constant;
+``{line}`graphs/neighbors.py::heat_weights np.exp``` is the first line in it that holds ``np.exp``. Paths begin in
 ``src/lapwing``, or with ``tests/`` or ``papers/``. What is not there is a warning, and so fails the build. Each file that is
 referred to becomes a page.
 """

@@ -20,22 +20,12 @@ BASES = {
 }
 FOR_AUTHORS = {
     # of graphs
-    *(
-        "adjacency",
-        "attracting",
-        "beside_columns",
-        "categorical_columns",
-        "fitted",
-        "links",
-        "new_links",
-        "patches",
-    ),
-    *("require_blocks", "resolved", "searches", "signed", "term", "terms", "view", "weights_at", "weights_matrix"),
-    *("counts_pairs", "indexes_rows", "is_laplacian", "is_of_classes", "is_semidefinite", "learns"),
+    *("adjacency", "beside_columns", "fitted", "links", "new_links", "patches", "requests", "resolved", "signed"),
+    *("term", "terms", "view", "weights_at", "weights_matrix"),
+    *("counts_pairs", "indexes_rows", "is_laplacian", "is_of_classes", "is_semidefinite", "weighs_classes"),
     *("reads_features", "reads_labels", "reads_targets"),
     # of methods
-    *("default_graph", "fitted_width", "is_nested", "n_neighbors", "preprojection", "rows", "samples_rows"),
-    "why_unweighted",
+    *("default_graph", "default_penalty", "n_neighbors"),
 }
 INITIAL = re.compile(r"^(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
 

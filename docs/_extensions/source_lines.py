@@ -1,4 +1,4 @@
-"""Which line of the source a place such as ``graphs/_weights.py::heat_weights np.exp`` is. It needs no Sphinx."""
+"""Which line of the source a place such as ``graphs/neighbors.py::heat_weights np.exp`` is. It needs no Sphinx."""
 
 import ast
 from pathlib import Path

@@ -9,9 +9,9 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import LocallyLinearEmbedding
 
 from lapwing import LPCA, TangentialMaps
+from lapwing.data import as_data
 from lapwing.graphs import CodingLength, TangentAlignment
 from lapwing.metrics import procrustes_error
-from lapwing.rows import Rows
 from lapwing_papers.datasets import make_patch, make_perturbed_line, make_scherk
 
 
@@ -33,10 +33,9 @@ def test_figure_2():
     """Coding length keeps the ends of the line and drops the stray point; distances drop the ends."""
     S, stray = make_patch()
     weights = {
-        name: CodingLength(5, weights=name).patches(Rows.validated(S)).weights[2]
-        for name in ("coding_length", "distance")
+        name: CodingLength(5, weights=name).patches(as_data(S)).weights[2] for name in ("coding_length", "distance")
     }
-    rows = CodingLength(5).patches(Rows.validated(S)).rows[2]
+    rows = CodingLength(5).patches(as_data(S)).rows[2]
     by_row = {name: w[np.argsort(rows)] for name, w in weights.items()}
     line = np.delete(np.arange(6), stray)
     coding, distance = by_row["coding_length"], by_row["distance"]

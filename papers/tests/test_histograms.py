@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.neighbors import KNeighborsTransformer
 
 from lapwing import LPCA, LPP
+from lapwing.data import as_data
 from lapwing.graphs import KNN, CodingLength
-from lapwing.rows import Rows
 from lapwing_papers.histograms import Chi2Neighbors, chi2_distances, chi2_metric
 
 
@@ -49,7 +49,7 @@ def test_the_metric_obeys_the_triangle_inequality():
 def test_a_graph_of_the_nearest(repeated, working_memory, monkeypatch):
     S = np.repeat(histograms(100 // repeated, 12), repeated, axis=0)
     monkeypatch.setattr("lapwing_papers.histograms.get_config", lambda: {"working_memory": working_memory})
-    W = KNN(4, weights="binary", symmetry="and", search=Chi2Neighbors()).adjacency(Rows.validated(S)).toarray()
+    W = KNN(4, weights="binary", symmetry="and", search=Chi2Neighbors()).adjacency(as_data(S)).toarray()
     links = np.zeros((100, 100))
     np.put_along_axis(links, nearest(by_loops(S, S), 4), 1, axis=1)
     np.testing.assert_array_equal(W, links * links.T)
@@ -57,7 +57,7 @@ def test_a_graph_of_the_nearest(repeated, working_memory, monkeypatch):
 
 def test_patches_of_the_nearest():
     S = histograms(60, 20) + np.random.RandomState(1).rand(60, 20)
-    rows = CodingLength(4, metric=chi2_metric).patches(Rows.validated(S)).rows
+    rows = CodingLength(4, metric=chi2_metric).patches(as_data(S)).rows
     np.testing.assert_array_equal(rows[:, 1:], nearest(by_loops(S, S), 4))
     assert LPCA(3, graph=CodingLength(4, metric=chi2_metric)).fit(S).components_.shape == (3, 20)
 

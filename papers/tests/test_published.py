@@ -4,6 +4,7 @@ import os
 import tracemalloc
 from pathlib import Path
 
+import limits
 import numpy as np
 import pytest
 from helpers import literal
@@ -14,7 +15,6 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from lapwing import DNE, LPDP, LPP, MMC, OLPP, ONPP
 from lapwing.graphs import KNN, Reconstruction, Repulsion, SameClass
-from lapwing.maps import SparseMap
 
 
 def load(name):
@@ -129,7 +129,7 @@ def test_text_by_operators_equals_the_dense_solution(newsgroups, monkeypatch):
     estimator = literal(LPP, 10, graph=KNN(5, metric="cosine"), pca=None, ridge=30)
     dense = estimator.fit(X).components_
     assert estimator.rank_ is not None
-    monkeypatch.setattr(SparseMap, "limit", 1000)
+    limits.large_from(monkeypatch, 1000)
     estimator.set_params(
         ridge=30 * min(X.shape) / estimator.rank_
     )  # operators do not know the rank, the unit of the ridge

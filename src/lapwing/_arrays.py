@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 
 Array = Any  # a dense ndarray or a SciPy sparse array
-BLOCK_BYTES = 1 << 23  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
+BLOCK_BYTES = 1 << 22  # bytes per block of rows: large enough for BLAS, small enough to stay in the cache (measured)
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     """Slices over rows such that one block in float64 takes about ``BLOCK_BYTES``."""
     step = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def is_foreign(X: Any) -> bool:
+    """Whether X is an array of another library than NumPy, such as a tensor of torch."""
+    return hasattr(X, "__dlpack__") and hasattr(X, "shape") and not isinstance(X, np.ndarray | np.generic)
 
 
 def spread_rows(n: int, most: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import rankdata
 
 from ._public import public
 from ._validation import caller_stacklevel, check_choice, check_count
@@ -265,11 +265,10 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
     varying = s[s > 0]
     if not varying.size:
         return None
-    falling = (
-        varying.size >= FALLING_COLUMNS and spearmanr(varying, np.arange(varying.size)).statistic < FALLING_CORRELATION
-    )
-    if not always and falling:
-        return None
+    if not always and varying.size >= FALLING_COLUMNS:
+        (of_ranks, common), (_, of_places) = np.cov(rankdata(varying), np.arange(varying.size))
+        if common < FALLING_CORRELATION * np.sqrt(of_ranks * of_places):
+            return None
     if not (always or (invariant and filled.all())):
         ratio = float(s[filled].max(initial=0.0) / np.median(varying))
         if ratio <= UNITS_RATIO:

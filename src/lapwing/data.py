@@ -35,10 +35,11 @@ LARGE_SIDE = 4000  # sparse rows with more rows and more columns than this are n
 GRAM_ROWS = 5000  # up to this many rows, neighbours among wide rows are found by the Gram matrix that the map needs too
 FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether columns are in different units
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
+PAIR_BYTES = 1 << 19  # bytes of differences of rows that are computed at a time, which stay in the cache (measured)
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
 LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
-KINDS = {"torch": "device", "dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
+KINDS = {"dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
 
 
 def validated(
@@ -47,9 +48,12 @@ def validated(
     """X as a Data. This is the one place that asks what X is."""
     if isinstance(X, Data):  # what is known of these rows, such as their neighbours, serves several fits
         return X
-    kind = KINDS.get(type(X).__module__.partition(".")[0])
+    # A model that was fitted on a device takes no rows of NumPy, and says so.
+    arrays = [X] if fitting else [X, *vars(estimator).values()]
+    foreign = any(hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray | np.generic) for a in arrays)
+    kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
     if kind:
-        return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting)
+        return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
     if isinstance(X, str | PathLike):
         raise TypeError(f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X")
     given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
@@ -152,14 +156,26 @@ class Data:
         How many samples each row stands for; None is one.
     source : Data, default=None
         The same rows with the features that they were given with, which graphs may still read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.data import Data
+    >>> data = Data(np.array([[0.0, 2.0], [1.0, 4.0], [2.0, 9.0]]), ["a", "a", "b"])
+    >>> data.mean(), data.classes
+    (array([1., 5.]), array([0, 0, 1]))
     """
 
+    own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
+    exact_rows = 0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
+    is_sparse, is_foreign = False, False  # whether X is sparse, or came as an array of another library
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
     given: Any = None  # X as the user passed it
+    device: Any = None  # where results go: the library and the device that X came from; None is NumPy's
     undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
     beside: Any = None  # the places of columns that graphs read and maps do not
     names: Any = None  # the names of the rows, where a column holds them; otherwise the index of a data frame does
@@ -334,9 +350,10 @@ class Data:
             if length > 1e-10 * np.linalg.norm(direction):  # a direction that combines those before it adds nothing
                 Q[i] = rest / length
         Q = Q.T
-        if self._gram is not None and not self.is_wide:
-            return np.einsum("ij,ij->j", Q, self._gram @ Q) / np.trace(self._gram)
-        if sparse.issparse(self.X):
+        if not self.is_wide and (self._gram is not None or self.is_foreign):
+            G = self.gram(self.mean())
+            return np.einsum("ij,ij->j", Q, G @ Q) / np.trace(G)
+        if self.is_sparse:
             roots = 1.0 if self.weights is None else np.sqrt(self.weights)[:, None]
             total = self.spread(self.mean(), np.ones(self.n)).sum()
             return np.square(roots * (self.centred(self.mean()) @ Q)).sum(axis=0) / total
@@ -374,13 +391,21 @@ class Data:
         """
         return self
 
-    def nearest(self, request: Request) -> Edges:
-        """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once."""
+    def nearest(self, request: Request, on_device: bool = False) -> Edges:
+        """Directed edges (rows, cols, distances) to the nearest rows. Equal requests are searched for once.
+
+        With ``on_device`` the edges of tensors stay tensors.
+        """
         k, metric, params, *rest = request = request.checked(int(self.size))
         key = (k, metric if isinstance(metric, str) else id(metric), id(params), *rest)
         if key not in self._found:  # with the request, so that Python gives the ids of its parameters to no others
-            self._found[key] = request, find(self, request)
-        return self._found[key][1]
+            data: Any = self
+            if isinstance(request.search, str):  # "torch"
+                data = import_module(".device", __package__).on_first_device(self, request)
+            edges = find(data, request)
+            self._found[key] = request, edges if data is self else tuple(map(data.host, edges))
+        edges = self._found[key][1]
+        return edges if on_device else tuple(map(self.host, edges))  # type: ignore[return-value]
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""
@@ -416,19 +441,36 @@ class Data:
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
-        width = 1 + self.X.nnz // self.n if sparse.issparse(self.X) else self.d  # entries of a row
-        found, step = np.empty(cols.shape), max(1, BLOCK_BYTES // (8 * cols.shape[1] * width))
-        for start in range(0, len(rows), step):
-            some = slice(start, start + step)
-            own, other = np.repeat(rows[some], cols.shape[1]), cols[some].ravel()
-            found[some] = self.paired_distances(own, other).reshape(cols[some].shape)
+        found = self.paired_distances(np.repeat(rows, cols.shape[1]), cols.ravel()).reshape(cols.shape)
         found[cols == rows[:, None]] = np.inf
         return found
 
     def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """The distances of pairs of rows, by differences in float64."""
-        apart = np.subtract(self.X[i], self.X[j], dtype=np.float64)
-        return np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        found, step = np.empty(i.size), max(1, PAIR_BYTES // (8 * max(1, self.d)))
+        for start in range(0, i.size, step):
+            some = slice(start, start + step)
+            apart = np.subtract(self.X[i[some]], self.X[j[some]], dtype=np.float64)
+            found[some] = np.einsum("ij,ij->i", apart, apart)
+        return np.sqrt(found)
+
+    def copies(self, rows: np.ndarray) -> np.ndarray | None:
+        """For each of some rows the number of its group, in which all rows are equal; None where no two rows are equal.
+
+        Equal rows have the same product with a random vector, and other rows hardly ever have.
+        """
+        random = np.random.RandomState(0).standard_normal(self.d)
+        products = (
+            self.X @ random if sparse.issparse(self.X) else np.einsum("ij,j->i", self.X, random, dtype=np.float64)
+        )
+        order = np.argsort(products[rows], kind="stable")
+        keys = products[rows[order]]
+        starts = np.append(True, keys[1:] != keys[:-1])
+        again = np.flatnonzero(~starts)
+        starts[again] = self.paired_distances(rows[order[again]], rows[order[again - 1]]) > 0
+        groups = np.empty(rows.size, np.intp)
+        groups[order] = np.cumsum(starts) - 1
+        return None if starts.all() else groups
 
     def symmetric_weights(
         self, rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, symmetry: str = "or"
@@ -472,6 +514,7 @@ class Data:
         return type(self)(unit_rows(self.X, np.sqrt(self.squares)), self.y, self.weights)
 
     def require_nonzero_rows(self, why: str) -> None:
+        """Raise where a row is zero, for which ``why`` is undefined."""
         zero = np.flatnonzero(self.squares == 0)
         if zero.size:
             raise ValueError(
@@ -518,6 +561,8 @@ class SparseData(Data):
 
     Columns that have no zeros may be far from the origin, and are computed with as dense ones.
     """
+
+    is_sparse = True
 
     @property
     def is_large(self) -> bool:  # type: ignore[override]
@@ -661,7 +706,10 @@ class SparseData(Data):
         return squared_lengths(self._moved) - 2 * (self._moved @ mean) + mean @ mean
 
     def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return np.sqrt(squared_lengths(self.X[i].astype(np.float64) - self.X[j].astype(np.float64)))
+        found = np.empty(i.size)
+        for some in row_blocks(i.size, 1 + self.X.nnz // self.n):
+            found[some] = squared_lengths(self.X[i[some]].astype(np.float64) - self.X[j[some]].astype(np.float64))
+        return np.sqrt(found)
 
     def rows_at(self, index: np.ndarray) -> np.ndarray:
         return self.X[index.ravel()].toarray().astype(np.float64, copy=False).reshape(*index.shape, self.d)

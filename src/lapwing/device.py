@@ -1,7 +1,7 @@
-"""Arrays of other libraries, on the CPU or on a device: what they are, how they come in, and how results go back.
+"""Tensors of torch, on the CPU or on a GPU: the same verbs, computed where the tensor is; small matrices come to the host.
 
-Tensors of torch stay where they are, and the computations are made there. Arrays of other libraries are exchanged through
-DLPack, without a copy. Those on the CPU become NumPy arrays, and those on a device, such as CuPy's, become tensors of torch.
+Arrays of other libraries are exchanged through DLPack, without a copy. Those on the CPU become NumPy arrays, and those on a
+device, such as CuPy's, become tensors of torch. Fitted attributes are arrays of the library and the device that X came from.
 """
 
 from __future__ import annotations
@@ -10,104 +10,174 @@ import sys
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
+from importlib import import_module
+from math import ceil
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator
 
+from . import data as rows_of_numpy
+from ._arrays import is_foreign
 from ._extras import require
+from .data import EPS, LEAST_ENTRY, MOST_ENTRY, OUT_OF_RANGE, Data
+from .neighbors import Request, bound, is_named
+from .operators import Structured
 
 CPU = 1  # the number by which DLPack calls the CPU
+EXACT_ROWS = 2_000_000  # up to this many rows on a GPU, default graphs search for the neighbours of all rows
+TREE_COLUMNS = 15  # among up to this many columns, the trees of the CPU are faster than products on a device
+BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
+MANY_ENTRIES = 1 << 25
+FEW_ROWS = 4096  # among up to this many rows, neighbours are found by products in float64, and among more by a screen
+DEVICE_SHARE = 0.25  # rows may take this share of the free memory of a device; the search needs as much for its own copy
+FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
+FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
+NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
 
 
-def is_tensor(X: Any) -> bool:
-    """Whether X is a tensor of torch. Torch is not imported to find out."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(X, torch.Tensor)
+# ---- how arrays come in, and how results go back
 
 
-def is_foreign(X: Any) -> bool:
-    """Whether X is an array of another library than NumPy."""
-    return hasattr(X, "__dlpack__") and hasattr(X, "shape") and not isinstance(X, np.ndarray | np.generic)
-
-
-class Place:
-    """Where arrays live: a library and a device.
-
-    Parameters
-    ----------
-    X : array
-        An array of that library, on that device.
-    """
+class Device:
+    """Where an array of another library lives: its library, and the device that it is on."""
 
     def __init__(self, X: Any):
-        self.library = type(X).__module__.split(".")[0]
-        self.device = str(X.device) if is_tensor(X) else str(tuple(map(int, X.__dlpack_device__())))
-        self.on_cpu = int(X.__dlpack_device__()[0]) == CPU if not is_tensor(X) else X.device.type == "cpu"
-        self._of, self._like = type(X), X[:0] if X.ndim else X
+        if getattr(X, "is_sparse", False) or "sparse" in str(getattr(X, "layout", "")):
+            raise TypeError(
+                "X is a sparse tensor, which is not supported; pass X.to_dense(), or a sparse matrix of SciPy on the CPU"
+            )
+        self.library = type(X).__module__.partition(".")[0]
+        number = tuple(map(int, X.__dlpack_device__()))
+        self.name = str(X.device) if self.library == "torch" else str(number)
+        self.is_cpu, self._like = number[0] == CPU, X[:0] if X.ndim else X
 
     def __repr__(self) -> str:
-        return f"{self.library} on {self.device}"
+        return f"{self.library} on {self.name}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Place) and (self.library, self.device) == (other.library, other.device)
+        return isinstance(other, Device) and (self.library, self.name) == (other.library, other.name)
 
-    def __hash__(self) -> int:
-        return hash((self.library, self.device))
+    __hash__ = None  # type: ignore[assignment]
 
-    def enter(self, X: Any) -> Any:
-        """X in the form that computations take: a tensor or a NumPy array."""
-        if is_tensor(X):
-            return X.detach()
-        if self.on_cpu:
-            return np.array(np.from_dlpack(X))
-        return require("torch", "gpu").from_dlpack(X)
+    def from_caller(self, X: Any) -> Any:
+        """X in the form that computations take: a tensor, or a NumPy array."""
+        return host(X) if self.is_cpu else require("torch", "gpu").from_dlpack(X)
 
-    def leave(self, array: Any) -> Any:
+    def to_caller(self, array: Any) -> Any:
         """A result, which is a NumPy array or a tensor, as an array of this library and device."""
+        if self.library == "torch" or not self.is_cpu:
+            torch = require("torch", "gpu") if self.library != "torch" else sys.modules["torch"]
+            where = self._like.device if self.library == "torch" else torch.from_dlpack(self._like).device
+            array = torch.as_tensor(np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array, device=where)
         if self.library == "torch":
-            torch = sys.modules["torch"]
-            array = torch.from_numpy(np.ascontiguousarray(array)) if isinstance(array, np.ndarray) else array
-            return array.to(self.device)
-        if not self.on_cpu and isinstance(array, np.ndarray):
-            array = require("torch", "gpu").from_numpy(np.ascontiguousarray(array)).to(self._tensor_device)
-        module = sys.modules[self._namespace]
-        return module.from_dlpack(array)
-
-    @property
-    def _namespace(self) -> str:
-        """The module whose ``from_dlpack`` makes such arrays."""
-        if hasattr(self._like, "__array_namespace__"):
-            return self._like.__array_namespace__().__name__
-        return self.library
-
-    @property
-    def _tensor_device(self) -> Any:
-        return require("torch", "gpu").from_dlpack(self._like).device
+            return array
+        named = hasattr(self._like, "__array_namespace__")
+        return (self._like.__array_namespace__() if named else sys.modules[self.library]).from_dlpack(array)
 
 
-def place_of(X: Any) -> Place | None:
-    """Where X lives; None for NumPy arrays, lists, frames and sparse matrices."""
-    if not is_foreign(X):
-        return None
-    if getattr(X, "is_sparse", False) or "sparse" in str(getattr(X, "layout", "")):
-        raise TypeError(
-            "X is a sparse tensor, which is not supported; pass X.to_dense(), or a sparse matrix of SciPy on the CPU"
-        )
-    return Place(X)
-
-
-def host(array: Any) -> np.ndarray:
-    """Any array as a NumPy array on the CPU."""
-    if is_tensor(array):
+def host(array: Any) -> Any:
+    """An array of any library as a NumPy array on the CPU; what is no such array stays as it is."""
+    if type(array).__module__.partition(".")[0] == "torch":
         return array.detach().cpu().numpy()
-    if not is_foreign(array):
+    if isinstance(array, np.ndarray | np.generic) or not hasattr(array, "__dlpack__"):
         return array
     if int(array.__dlpack_device__()[0]) == CPU:
         return np.array(np.from_dlpack(array))
     return require("torch", "gpu").from_dlpack(array).cpu().numpy()
+
+
+def validated(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, fitting: bool = True, least: int | None = None
+) -> Data:
+    """Arrays of another library as a Data."""
+    device = Device(X) if fitting else shared_device(estimator, X)
+    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:  # type: ignore[attr-defined]
+        raise TypeError(
+            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "  # type: ignore[attr-defined]
+            "X.cpu().numpy() or the like"
+        )
+    if device is None:
+        return rows_of_numpy.validated(estimator, host(X), host(y), host(sample_weight), fitting, least)
+    rows = X.detach() if device.library == "torch" else device.from_caller(X)
+    data: Any
+    if isinstance(rows, np.ndarray):
+        data = rows_of_numpy.validated(to_numpy(estimator), rows, host(y), host(sample_weight), fitting, least)
+        data, data.kept = ForeignData(data.X, data.y, data.weights), data.kept
+    elif sample_weight is not None:
+        raise ValueError(
+            f"sample_weight does not act on {estimator!r}: it takes rows in NumPy arrays, sparse arrays or blocks, and X is "
+            "something else"
+        )
+    else:
+        data = TorchData(checked(estimator, rows, fitting, least or (2 if fitting else 1)), host(y))
+    data.given, data.device = X, device
+    return data
+
+
+def checked(estimator: Any, X: Any, fitting: bool, least: int) -> Any:
+    """A tensor in the form that is computed with: real, finite, in float32 or float64, with as many features as were fitted."""
+    torch = sys.modules["torch"]
+    if X.dtype not in (torch.float32, torch.float64):
+        if X.dtype.is_complex or X.dtype == torch.bool:
+            raise ValueError(f"X holds {X.dtype}, and numbers are needed; convert it to float32 or float64")
+        X = X.to(torch.float32 if X.dtype in (torch.float16, torch.bfloat16) else torch.float64)
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got an array of {X.ndim} dimensions: X has shape {tuple(X.shape)}; reshape it to "
+            "(n_samples, n_features)"
+        )
+    if len(X) < least or 0 in X.shape:
+        raise ValueError(
+            f"Found array with {len(X)} sample(s) (shape={tuple(X.shape)}) while a minimum of {least} is required."
+        )
+    if not fitting and X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as "
+            "input."
+        )
+    lowest, highest = X.aminmax()
+    largest = float(torch.maximum(-lowest, highest))
+    if not largest < np.inf:
+        raise ValueError("X contains NaN or infinity, or a value too large; remove or replace it")
+    least_entry = LEAST_ENTRY[str(X.dtype).removeprefix("torch.")]
+    if fitting and largest and not least_entry < largest < MOST_ENTRY:
+        raise ValueError(OUT_OF_RANGE)
+    return X
+
+
+def shared_device(estimator: Any, X: Any) -> Device | None:
+    """Where a fitted model and its rows live. A model of NumPy arrays takes all arrays on the CPU; then this is None."""
+    own = next((Device(value) for value in vars(estimator).values() if is_foreign(value)), None)
+    device = Device(X) if is_foreign(X) else None
+    if device == own or (own is None and device is not None and device.is_cpu):
+        return own
+    given = "not on a device" if device is None else f"an array of {device}"
+    raise ValueError(
+        f"{type(estimator).__name__} was fitted on {own or 'NumPy arrays'}, and X is {given}; move X there, or use "
+        "lapwing.to_numpy(model), which transforms NumPy arrays"
+    )
+
+
+def computed_on_host(method: Callable, estimator: Any, X: Any, *more: Any, **named: Any) -> Any:
+    """What a method of a model gives for an array of another library. It is computed with NumPy arrays."""
+    device = shared_device(estimator, X)
+    found = method(to_numpy(estimator), host(X), *map(host, more), **{key: host(value) for key, value in named.items()})
+    return found if device is None else device.to_caller(found)
+
+
+def to_caller(data: Any, estimator: Any) -> Any:
+    """The fitted estimator, its attributes turned into arrays of the library and device that X came from."""
+    for name, value in list(vars(estimator).items()):
+        if not (name.endswith("_") or name.startswith("_")):
+            continue
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            setattr(estimator, name, data.device.to_caller(value))
+        elif isinstance(value, list | tuple | BaseEstimator):
+            setattr(estimator, name, mapped(value, data.device.to_caller))
+    return estimator
 
 
 def to_numpy(model: Any) -> Any:
@@ -156,3 +226,433 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
         return moved(value, change)
     is_array = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
     return change(value) if is_array or is_foreign(value) else value
+
+
+# ---- the rows
+
+
+class TorchData(Data):
+    """Rows that are a tensor. ``X`` is a copy on the host, made where something asks for it that computes with NumPy.
+
+    Parameters
+    ----------
+    tensor : torch.Tensor of shape (n, d)
+        The rows, in float32 or float64.
+    y : array-like of shape (n,), default=None
+        Their labels, on the host.
+    weights : None
+        Tensors take no sample weights.
+    source : TorchData, default=None
+        The same rows with the features that they were given with.
+    """
+
+    host, is_foreign, to_caller = staticmethod(host), True, to_caller
+
+    def __init__(self, tensor: Any, y: Any = None, weights: None = None, source: TorchData | None = None):
+        super().__init__(tensor, y)
+        self.tensor, self.torch, self.source = self.__dict__.pop("X"), sys.modules["torch"], source
+        self.dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
+        self.exact_rows = 0 if tensor.device.type == "cpu" else EXACT_ROWS
+        self.entries = BLOCK_ENTRIES.get(tensor.device.type, MANY_ENTRIES)  # numbers in float64 that are held at a time
+        step = max(1, self.entries // max(1, self.d))
+        self.blocks = [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
+        if source is not None:
+            self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
+
+    @cached_property
+    def X(self) -> np.ndarray:  # type: ignore[override]  # noqa: N802
+        return host(self.tensor)
+
+    @cached_property
+    def undivided(self) -> Any:  # type: ignore[override]
+        return self.source and (self.source.X if self.source.undivided is None else self.source.undivided)
+
+    def own(self, array: Any) -> Any:  # type: ignore[override]
+        """An array of NumPy on the device; tensors as they are."""
+        if not isinstance(array, np.ndarray):
+            return array
+        return self.torch.from_numpy(np.ascontiguousarray(array)).to(self.tensor.device)
+
+    def _part(self, rows: slice, columns: slice, about: np.ndarray) -> np.ndarray:
+        return np.subtract(host(self.tensor[rows, columns]), about[columns], dtype=np.float64)
+
+    def mean(self, degrees: np.ndarray | None = None) -> np.ndarray:
+        if degrees is None and self._mean is not None:
+            return self._mean
+        first, w = self.tensor[0].double(), None if degrees is None else self.own(degrees)
+        total = self.torch.zeros_like(first)
+        for rows in self.blocks:
+            block = self.tensor[rows].double() - first
+            total += block.sum(0) if w is None else w[rows] @ block
+        mean = host(first + total / (self.n if w is None else w.sum()))
+        if degrees is None:
+            self._mean = mean
+        return mean
+
+    def spread(self, about: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+        w, shift = self.own(degrees), self.own(about)
+        total = self.torch.zeros_like(shift)
+        for rows in self.blocks:
+            total += w[rows] @ (self.tensor[rows].double() - shift).square_()
+        return host(total)
+
+    def deviations(self, few: bool = False) -> np.ndarray:
+        if few and self.n > rows_of_numpy.FEW_ROWS:
+            return TorchData(self.tensor[:: ceil(self.n / rows_of_numpy.FEW_ROWS)]).deviations()
+        if self._deviations is None:
+            mean = self.own(self.mean())
+            squares = sum((self.tensor[rows].double() - mean).square_().sum(0) for rows in self.blocks)
+            s = (squares / self.n).sqrt_()
+            self._deviations = host(s.masked_fill_(s <= 100 * EPS * mean.abs(), 0.0))
+        return self._deviations
+
+    def divided(self, scale: np.ndarray) -> TorchData:
+        divided = TorchData(self.tensor / self.own(scale.astype(self.dtype)), self.y, source=self)
+        divided.is_divided = True
+        return divided
+
+    def without(self, columns: list[int]) -> Data:
+        raise ValueError("graph= has columns beside the features, which takes X as a NumPy array")
+
+    def gram(self, about: np.ndarray) -> np.ndarray:
+        if about is self._mean and self._gram is not None:
+            return self._gram
+        total, shift = self.torch.zeros((min(self.n, self.d),) * 2, dtype=self.torch.float64), self.own(about)
+        total = total.to(self.tensor.device)
+        if self.is_wide:
+            step = max(1, self.entries // self.n)
+            for columns in (slice(start, start + step) for start in range(0, self.d, step)):
+                block = self.tensor[:, columns].double() - shift[columns]
+                total.addmm_(block, block.T)
+        else:
+            for rows in self.blocks:
+                block = self.tensor[rows].double() - shift
+                total.addmm_(block.T, block)
+        gram = host(total)
+        if about is self._mean:
+            self._gram = gram
+        return gram
+
+    def weighted_sums(self, C: np.ndarray, about: np.ndarray) -> np.ndarray:
+        combinations, shift = self.own(C), self.own(about)
+        return host(sum((self.tensor[rows].double() - shift).T @ combinations[rows] for rows in self.blocks))
+
+    def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> TorchData:
+        found, directions, shift = self.tensor.new_empty((self.n, N.shape[1])), self.own(N), self.own(about)
+        for rows in self.blocks:
+            found[rows] = ((self.tensor[rows].double() - shift) @ directions).to(found.dtype)
+        return TorchData(found, self.y)
+
+    def form(self, M: Structured, about: np.ndarray) -> Any:
+        """The form of the row sums, which for a Laplacian are 0, and that of edges by differences, which lose no digits."""
+        if M.rest is not None or any(isinstance(U, LinearOperator) for U, _ in M.factors):
+            return super().form(M, about)
+        S, sums, shift = M.sparse, M.diag, self.own(about)
+        if S is not None:
+            across = np.asarray(S.sum(axis=1)).ravel()
+            sums = across if sums is None else across + sums
+            sums = None if M.diag is not None and (np.abs(sums) <= NEGLIGIBLE * np.abs(M.diag)).all() else sums
+        total = self.torch.zeros((self.d, self.d), dtype=self.torch.float64, device=self.tensor.device)
+        if sums is not None and not np.ptp(sums) and not self.is_wide:
+            total += sums[0] * self.own(self.gram(about))
+        elif sums is not None:
+            w = self.own(sums)
+            for rows in self.blocks:
+                block = self.tensor[rows].double() - shift
+                total.addmm_(block.T, w[rows, None] * block)
+        for U, c in M.factors:
+            parts = ((rows, U[rows].toarray() if sparse.issparse(U) else U[rows]) for rows in self.blocks)
+            UtF = sum(self.own(part.T).double() @ (self.tensor[rows].double() - shift) for rows, part in parts)
+            total.addmm_(UtF.T, self.own(c)[:, None] * UtF)
+        if S is not None:
+            edges = S if isinstance(S, DeviceMatrix) else self._edges_of(S)
+            step = max(1, self.entries // self.d)
+            for some in (slice(start, start + step) for start in range(0, len(edges.weights), step)):
+                apart = self.tensor[edges.first[some]].double()
+                apart -= self.tensor[edges.second[some]]
+                total.addmm_(apart.T, edges.weights[some, None] * apart, alpha=-1)
+        form = host(total)
+        return (form + form.T) / 2
+
+    def _edges_of(self, S: Any) -> DeviceMatrix:
+        above = sparse.triu(S, k=1, format="coo")
+        i, j = (self.own(index.astype(np.int64)) for index in (above.row, above.col))
+        return DeviceMatrix(self.n, i, j, self.own(above.data))
+
+    def form_diagonal(self, M: Structured, about: np.ndarray) -> np.ndarray:
+        return np.diagonal(self.form(M, about)).copy()
+
+    def centred(self, about: np.ndarray) -> LinearOperator:
+        def times(V: np.ndarray) -> np.ndarray:
+            columns, shift = self.own(np.asarray(V.reshape(self.d, -1), dtype=np.float64)), self.own(about)
+            found = self.torch.cat([(self.tensor[rows].double() - shift) @ columns for rows in self.blocks])
+            return host(found).reshape(self.n, *V.shape[1:])
+
+        def transposed(U: np.ndarray) -> np.ndarray:
+            return self.weighted_sums(U.reshape(self.n, -1), about).reshape(self.d, *U.shape[1:])
+
+        return LinearOperator(
+            (self.n, self.d), matvec=times, matmat=times, rmatvec=transposed, rmatmat=transposed, dtype=np.float64
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        return bool((self.tensor[:1] == self.tensor).all())
+
+    # ---- neighbours
+
+    @cached_property
+    def screen(self) -> Any:
+        from .device_search import Screen
+
+        return Screen(self.tensor)
+
+    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[Any, Any]:
+        if self.d <= TREE_COLUMNS:
+            cols, beyond = super().candidates(queries, members, m)
+            return self.own(cols), self.own(beyond)
+        numbers, others, everyone = self.own(queries), self.own(members), members.size == self.n
+        Q, X = self.tensor[numbers], self.tensor if everyone else self.tensor[others]
+        if len(X) > max(FEW_ROWS, 8 * m):
+            screen = self.screen if everyone else TorchData(X).screen
+            places, beyond = screen.candidates(Q, m)
+            # Where there is no candidate stands the query, which is not its own neighbour.
+            return self.torch.where(places < 0, numbers[:, None], others[places]), beyond
+        centre = X.double().median(dim=0).values  # products of far rows lose digits
+        X, found = X.double() - centre, []
+        half, step = X.square().sum(1) / 2, max(1, self.entries // len(X))
+        for some in (slice(start, start + step) for start in range(0, len(Q), step)):
+            rows = Q[some].double() - centre
+            own = rows.square().sum(1) / 2
+            near, places = self.torch.addmm(half, rows, X.T, alpha=-1).topk(m, dim=1, largest=False)
+            found.append((others[places], bound(near[:, -1] + own, own, self.d, EPS)))
+        cols, beyond = (self.torch.cat(parts) for parts in zip(*found, strict=True))
+        return cols, beyond
+
+    def within_radius(self, queries: np.ndarray, members: np.ndarray, radius: np.ndarray) -> list[np.ndarray]:
+        Q, X = self.tensor[self.own(queries)].double(), self.tensor[self.own(members)]
+        centre, found = X[:: max(1, len(X) // 1000)].double().median(dim=0).values, []
+        Q = Q - centre
+        own, step = Q.square().sum(1) / 2, max(1, self.entries // max(len(Q), self.d))
+        far = bound(self.own(radius) ** 2 / 2, own, self.d, EPS, +1) ** 2 / 2
+        for start in range(0, len(X), step):
+            rows = X[start : start + step].double() - centre
+            half = self.torch.addmm(rows.square().sum(1) / 2, Q, rows.T, alpha=-1).add_(own[:, None])
+            i, j = self.torch.nonzero(half <= far[:, None], as_tuple=True)
+            found.append((host(i), host(j) + start))
+        i, j = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        near = members[j[np.argsort(i, kind="stable")]]
+        return np.split(near, np.cumsum(np.bincount(i, minlength=queries.size))[:-1])
+
+    def distances(self, rows: np.ndarray, cols: Any) -> Any:
+        numbers, found = self.own(rows), self.torch.empty(cols.shape, dtype=self.torch.float64, device=cols.device)
+        if self.tensor.device.type == "cuda" and import_module(".device_search", __package__).triton is not None:
+            import_module(".device_search", __package__).differences(self.tensor, numbers, cols, found)
+        else:
+            step = max(1, self.entries // (cols.shape[1] * self.d))
+            for some in (slice(start, start + step) for start in range(0, len(rows), step)):
+                apart = self.tensor[cols[some]].double() - self.tensor[numbers[some], None].double()
+                found[some] = apart.square_().sum(2)
+        return found.sqrt_().masked_fill_(cols == numbers[:, None], self.torch.inf)
+
+    def _of_pairs(self, i: np.ndarray, j: np.ndarray, measure: Callable) -> np.ndarray:
+        step, found = max(1, self.entries // (2 * self.d)), [np.empty(0)]
+        for some in (slice(start, start + step) for start in range(0, len(i), step)):
+            a, b = (self.tensor[self.own(index[some])].double() for index in (i, j))
+            found.append(host(measure(a, b)))
+        return np.concatenate(found)
+
+    def paired_distances(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self._of_pairs(i, j, lambda a, b: (a - b).norm(dim=1))
+
+    def inner_products(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self._of_pairs(i, j, lambda a, b: (a * b).sum(1))
+
+    def symmetric_weights(self, rows: Any, cols: Any, weights: Any, symmetry: str = "or") -> Any:
+        if isinstance(rows, np.ndarray):
+            return super().symmetric_weights(rows, cols, weights, symmetry)
+        torch, n = self.torch, self.n
+        keys, order = (torch.minimum(rows, cols) * n + torch.maximum(rows, cols)).sort()
+        weights = weights[order]
+        twice = torch.zeros(len(keys), dtype=torch.bool, device=keys.device)
+        twice[:-1] = keys[1:] == keys[:-1]
+        kept = ~torch.roll(twice, 1)  # of two equal pairs the first; the first entry is never a second
+        other = torch.where(twice, torch.roll(weights, -1), 0.0)
+        if symmetry == "mean":
+            weights = (weights + other) / 2
+        else:
+            weights = torch.maximum(weights, other) if symmetry == "or" else torch.minimum(weights, other)
+        kept = kept & (weights > 0) if symmetry == "and" else kept
+        keys = keys[kept]
+        return DeviceMatrix(n, keys // n, keys % n, weights[kept])
+
+    def rows_at(self, index: np.ndarray) -> np.ndarray:
+        return host(self.tensor[self.own(index)].double())
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        return host(self.torch.cat([self.tensor[rows].double().square().sum(1) for rows in self.blocks]))
+
+    @cached_property
+    def squares_about_mean(self) -> np.ndarray:
+        mean = self.own(self.mean())
+        return host(self.torch.cat([(self.tensor[rows].double() - mean).square_().sum(1) for rows in self.blocks]))
+
+    @cached_property
+    def unit(self) -> TorchData:
+        lengths, unit = self.own(np.sqrt(np.where(self.squares > 0, self.squares, 1.0))), []
+        for rows in self.blocks:
+            unit.append((self.tensor[rows].double() / lengths[rows, None]).to(self.tensor.dtype))
+        return TorchData(self.torch.cat(unit), self.y)
+
+    def stacked(self, X: Any) -> TorchData:
+        return TorchData(self.torch.cat([self.tensor, self.own(X).to(self.tensor.dtype)]))
+
+    def project(self, mean: Any, components: Any) -> Any:
+        """One product, from which that of the mean is subtracted. A far mean comes off the rows first, some at a time."""
+        rows = self.tensor
+        V, about = (a.double() if self.torch.is_tensor(a) else self.own(host(a)).double() for a in (components, mean))
+        V, offset = V.T.to(rows.dtype), -(V @ about)
+        # The product comes first, so that the device is busy while the mean is looked at.
+        found = self.torch.addmm(offset.to(rows.dtype), rows, V)
+        apart = rows[:: max(1, self.n // FEW_LOOKED_AT)].double() - about
+        if bool(about.square().sum() > FAR_MEAN**2 * apart.square_().sum(1).mean()):
+            about = about.to(rows.dtype)
+            for some in self.blocks:
+                self.torch.mm(rows[some] - about, V, out=found[some])
+        return found if self.device is None or self.device.library == "torch" else self.device.to_caller(found)
+
+    def computed_on_host(self, method: Callable, estimator: Any, *more: Any) -> Any:
+        return computed_on_host(method, estimator, self.given, *more)
+
+
+class ForeignData(Data):
+    """NumPy rows that came as arrays of another library."""
+
+    is_foreign, to_caller, computed_on_host = True, to_caller, TorchData.computed_on_host
+
+    def __init__(self, X: Any, y: Any = None, weights: np.ndarray | None = None, source: Any = None):
+        super().__init__(X, y, weights, source)
+        self.device = None if source is None else source.device
+
+    def project(self, mean: Any, components: Any) -> Any:
+        return self.device.to_caller(super().project(host(mean), host(components)))
+
+
+class SearchedInParts(Data):
+    """NumPy rows that are too many for the device: candidates are found there, part by part, and the rest is done here."""
+
+    def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+        device, cols, beyond = first_device(), [], []
+        for some in np.array_split(members, 1 + members.size * self.X[0].nbytes // room(device)):
+            found = []
+            for own in np.array_split(queries, 1 + queries.size // some.size):
+                rows = sys.modules["torch"].from_numpy(np.concatenate([self.X[own], self.X[some]])).to(device)
+                places = np.arange(own.size), np.arange(own.size, len(rows))
+                near, least = map(host, TorchData(rows).candidates(*places, min(m, some.size)))
+                found.append((np.concatenate([own, some])[near], least))
+            near, least = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            cols.append(near)
+            beyond.append(least)
+        return np.concatenate(cols, axis=1), np.min(beyond, axis=0)
+
+
+def first_device() -> Any:
+    """Where ``search="torch"`` searches: the first GPU, or the CPU where there is none."""
+    torch = require("torch", "gpu")
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def room(device: Any) -> int:
+    """How many bytes of rows may be on the device at the same time."""
+    return sys.maxsize if device.type == "cpu" else int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
+
+
+def on_first_device(data: Any, request: Request) -> Data:
+    """NumPy rows as ``search="torch"`` searches them: on the first GPU, or on the CPU where there is none."""
+    torch = require("torch", "gpu")
+    if request.metric_params or not is_named(request.metric, "euclidean", "l2", "cosine"):
+        raise ValueError(
+            f'search="torch" does not go with metric={request.metric!r}; use "euclidean" or "cosine", or leave search out'
+        )
+    if not data.has_features or data.is_sparse:
+        what = "is sparse" if data.has_features else "holds a kernel"
+        raise ValueError(f'search="torch" compares dense rows, and X {what}; leave search out')
+    if isinstance(data, TorchData):
+        return data
+    device = first_device()
+    if data.X.nbytes > room(device):
+        return SearchedInParts(data.X, data.y)
+    return TorchData(torch.from_numpy(np.ascontiguousarray(data.X)).to(device), data.y)
+
+
+class DeviceMatrix:
+    """A symmetric sparse matrix without a diagonal, on a device. Each pair of rows is listed once.
+
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    first, second : torch.Tensor of shape (n_pairs,)
+        The numbers of the two rows of each pair, with ``first < second``.
+    weights : torch.Tensor of shape (n_pairs,)
+        The entries, in float64.
+    """
+
+    def __init__(self, n: int, first: Any, second: Any, weights: Any):
+        self.n, self.first, self.second, self.weights = n, first, second, weights
+        self.shape, self.nnz = (n, n), 2 * len(weights)
+        self._sums: np.ndarray | None = None
+
+    def __neg__(self) -> DeviceMatrix:
+        return DeviceMatrix(self.n, self.first, self.second, -self.weights)
+
+    def __mul__(self, scale: float) -> DeviceMatrix:
+        return DeviceMatrix(self.n, self.first, self.second, self.weights * float(scale))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Any) -> sparse.csr_array:
+        return self.tocsr() + other.tocsr()
+
+    __radd__ = __add__
+
+    def __matmul__(self, columns: np.ndarray) -> np.ndarray:
+        return self.tocsr() @ columns
+
+    def sum(self, axis: int) -> np.ndarray:
+        """The sums of the rows. They are sums of sorted segments, which do not depend on the order of threads."""
+        if self._sums is None:
+            torch = sys.modules["torch"]
+            rows, order = torch.cat([self.first, self.second]).sort(stable=True)
+            weights = torch.cat([self.weights, self.weights])[order]
+            counts = torch.bincount(rows, minlength=self.n)
+            self._sums = host(torch.segment_reduce(weights, "sum", lengths=counts, unsafe=True, initial=0.0))
+        return self._sums
+
+    def diagonal(self) -> np.ndarray:
+        return np.zeros(self.n)
+
+    def count_nonzero(self) -> int:
+        return 2 * int(self.weights.count_nonzero())
+
+    def tocsr(self, copy: bool = False) -> sparse.csr_array:
+        """The same matrix on the host, which is always a copy."""
+        i, j, w = map(host, (self.first, self.second, self.weights))
+        index = np.int32 if self.n < 2**31 else np.int64
+        rows, cols = (np.concatenate(pair).astype(index) for pair in ((i, j), (j, i)))
+        return sparse.csr_array((np.concatenate([w, w]), (rows, cols)), shape=self.shape)
+
+    def n_connected_components(self) -> int:
+        """How many connected components there are. Labels spread along edges, and jump to the label of their label."""
+        torch, linked = sys.modules["torch"], self.weights != 0
+        i, j = self.first[linked], self.second[linked]
+        everyone = labels = torch.arange(self.n, device=i.device)
+        while True:
+            a, b = labels[i], labels[j]
+            new = labels.scatter_reduce(0, torch.maximum(a, b), torch.minimum(a, b), "amin")
+            for _ in range(4):
+                new = new[new]
+            if bool((new == labels).all()):
+                return int((labels == everyone).sum())
+            labels = new

@@ -206,14 +206,14 @@ def directions(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, fl
 def _is_truncated(data: Any, keep: Keep) -> bool:
     """Whether so few of so many directions are asked for that Lanczos finds them faster than a whole decomposition."""
     side, few = min(data.n, data.d), keep.at_most
-    if sparse.issparse(data.X):
+    if data.is_sparse:
         return data.is_large or (few is not None and LANCZOS_SHARE * few < side)
     return keep.share is not None and side > LANCZOS_SIDE and LANCZOS_SHARE * (few or 0) < side
 
 
 def _by_lanczos(data: Any, about: np.ndarray, keep: Keep) -> tuple[np.ndarray, float, np.ndarray] | None:
     """Find twice as many directions each time until they are enough; None where a whole decomposition costs less."""
-    side, is_sparse = min(data.n, data.d), sparse.issparse(data.X)
+    side, is_sparse = min(data.n, data.d), data.is_sparse
     if data.is_constant:
         keep.kept(np.empty(0), 0.0)  # raises, and says what is wrong
     total = float(data.spread(about, np.ones(data.n)).sum())

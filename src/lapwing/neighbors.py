@@ -15,6 +15,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS, NearestNeighbors
 from sklearn.utils.random import sample_without_replacement
 
+from ._arrays import row_blocks
 from ._validation import check_choice, check_count
 
 TIE = 1e-9  # distances count as equal where they differ by no more than this share
@@ -22,6 +23,8 @@ SPARE = 4  # candidates that are asked for beyond the k nearest
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
 ROWS_TOGETHER = 16  # the distances of this many rows from themselves are found in one call
 DOUBTFUL_ROWS = 1000  # queries in doubt that are settled at a time
+COPIES_ROWS = 2000  # from this many rows on, equal rows are looked for, each of which is then searched for once
+DISTINCT_SHARE = 0.9  # where more than this share of the rows is distinct, equal rows are searched for like all others
 TRANSFORMER = (  # the end of a message about a search that is none
     'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
     "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
@@ -102,16 +105,25 @@ def find(data: Any, request: Request) -> Edges:
         )
     everyone = np.arange(data.n)
     queries = everyone if request.queries is None else sample(data.n, request.queries, request.random_state)
+    of_rows = search_distinct if data.n >= COPIES_ROWS and _can_have_copies(data, request) else search
     if request.among == "all":
-        return search(data, request, queries, everyone)
+        return of_rows(data, request, queries, everyone)
     classes, known = data.classes, data.classes >= 0
     parts = []
     for c in range(classes.max() + 1):
         inside = classes == c if request.among == "same_class" else known & (classes != c)
-        parts.append(search(data, request, queries[classes[queries] == c], np.flatnonzero(inside)))
+        edges = of_rows(data, request, queries[classes[queries] == c], np.flatnonzero(inside))
+        parts.append([data.host(part) for part in edges])
     rows, cols, d = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(rows, kind="stable")
     return rows[order], cols[order], d[order]
+
+
+def _can_have_copies(data: Any, request: Request) -> bool:
+    """Whether rows in memory are searched for among themselves, by distances that are 0 between equal rows."""
+    plain = not request.metric_params and is_named(request.metric, "euclidean", "l2", "cosine") and data.has_features
+    whole = request.queries is None and request.among != "other_class"
+    return plain and whole and (isinstance(data.X, np.ndarray) or sparse.issparse(data.X))
 
 
 def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
@@ -131,36 +143,93 @@ def search(data: Any, request: Request, queries: np.ndarray, members: np.ndarray
     if k < 1 or not queries.size:
         return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
     if m == members.size:
-        cols, beyond = np.broadcast_to(members, (queries.size, m)), np.full(queries.size, np.inf)
+        cols = data.own(np.tile(members, (queries.size, 1)))
+        beyond = data.own(np.full(queries.size, np.inf))
     else:
         cols, beyond = data.candidates(queries, members, m)
     lengths = data.distances(queries, cols)
-    if cosine:  # of unit rows, half the squared distance is one minus the cosine
-        lengths, beyond = np.where(lengths**2 / 2 <= PARALLEL, 0.0, lengths**2 / 2), beyond**2 / 2
+    if cosine:
+        lengths, beyond = cosine_distances(lengths), beyond**2 / 2
     found, d = choose(cols, lengths, k)
-    doubt = np.flatnonzero(beyond <= np.maximum(d[:, -1] * (1 + 2 * TIE), PARALLEL if cosine else 0.0))
+    doubt = np.flatnonzero(data.host(beyond <= (d[:, -1] * (1 + 2 * TIE)).clip(PARALLEL if cosine else 0.0)))
     for some in np.array_split(doubt, 1 + doubt.size // DOUBTFUL_ROWS) if doubt.size else ():
-        reach = d[some, -1] * (1 + 2 * TIE)
+        reach = data.host(d[some, -1]) * (1 + 2 * TIE)
         near = data.within_radius(queries[some], members, np.sqrt(2 * np.maximum(reach, PARALLEL)) if cosine else reach)
         # Filled up with the row itself, which is infinitely far.
         cols = np.repeat(queries[some, None], max(map(len, near)), axis=1)
         for row, own in zip(cols, near, strict=True):
             row[: len(own)] = own
+        cols = data.own(cols)
         lengths = data.distances(queries[some], cols)
-        if cosine:
-            lengths = np.where(lengths**2 / 2 <= PARALLEL, 0.0, lengths**2 / 2)
-        found[some], d[some] = choose(cols, lengths, k)
-    return np.repeat(queries, k), found.ravel(), d.ravel()
+        found[some], d[some] = choose(cols, cosine_distances(lengths) if cosine else lengths, k)
+    return (found * 0 + data.own(queries)[:, None]).ravel(), found.ravel(), d.ravel()
 
 
-def choose(cols: np.ndarray, d: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def cosine_distances(lengths: Any) -> Any:
+    """One minus the cosine, from the distances of unit rows: it is half their square."""
+    halves = lengths**2 / 2
+    halves[halves <= PARALLEL] = 0.0
+    return halves
+
+
+def search_distinct(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:
+    """:func:`search` of all members, in which rows that are equal to one another are searched for once.
+
+    Of a group of equal rows only the k + 1 first can be neighbours, one of which may be the query itself. So all rows of a
+    group have the same k + 1 nearest rows, and each leaves out itself, or the last one where it is not among them.
+    """
+    k, groups = min(request.n_neighbors, members.size - 1), data.copies(members) if members.size > 1 else None
+    counts = np.ones(members.size, np.intp) if groups is None else np.bincount(groups)
+    if groups is None or (counts.max() <= k and counts.size > DISTINCT_SHARE * members.size):
+        return search(data, request, queries, members)
+    order, start = np.argsort(groups, kind="stable"), np.cumsum(counts) - counts
+    rank = np.arange(min(k + 1, counts.max()))
+    at = np.minimum(start[:, None] + rank, order.size - 1)
+    copies = np.where(rank < counts[:, None], members[order[at]], -1)
+    number = np.empty(data.n, np.intp)
+    number[members] = groups
+    _, cols, d = search(data, request, copies[:, 0], copies[:, 0])
+    near, d = number[cols].reshape(counts.size, -1), d.reshape(counts.size, -1)
+    found, lengths = np.empty((counts.size, k + 1), np.intp), np.empty((counts.size, k + 1))
+    for some in row_blocks(counts.size, rank.size * (1 + d.shape[1])):
+        table = np.hstack([copies[some], copies[near[some]].reshape(len(near[some]), -1)])
+        far = np.hstack([np.zeros_like(copies[some]), np.repeat(d[some], rank.size, axis=1)])
+        found[some], lengths[some] = choose(table, np.where(table < 0, np.inf, far), k + 1)
+    found, lengths = found[groups], lengths[groups]
+    kept = found != members[:, None]
+    kept[kept.all(axis=1), -1] = False
+    return np.repeat(members, k), found[kept], lengths[kept]
+
+
+def choose(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
     """The k nearest; of rows that tie with the k-th, those of the lowest numbers."""
+    if not isinstance(d, np.ndarray):
+        return choose_tensors(cols, d, k)
     kth = np.partition(d, k - 1, axis=1)[:, k - 1 : k]
     rank = (d >= kth * (1 - TIE)).astype(np.int8) + (d > kth * (1 + TIE))
     order = np.lexsort((cols, rank), axis=1)[:, :k]
     cols, d = np.take_along_axis(cols, order, axis=1), np.take_along_axis(d, order, axis=1)
     order = np.lexsort((cols, d), axis=1)
     return np.take_along_axis(cols, order, axis=1), np.take_along_axis(d, order, axis=1)
+
+
+def choose_tensors(cols: Any, d: Any, k: int) -> tuple[Any, Any]:
+    """:func:`choose` for tensors. Sorting by distance is enough for queries without ties, and the others are few."""
+    d, order = d.sort(dim=1)
+    cols = cols.gather(1, order)
+    tied = (d[:, 1:k] == d[:, : k - 1]).any(1)
+    if d.shape[1] > k:
+        tied |= d[:, k] <= d[:, k - 1] * (1 + TIE)
+    some = tied.nonzero().ravel()
+    found, near = cols[:, :k].clone(), d[:, :k].clone()
+    numbers, order = cols[some].sort(dim=1)  # every sort from here on keeps the order of numbers
+    far, kth = d[some].gather(1, order), d[some, k - 1 : k]
+    rank = (far >= kth * (1 - TIE)).byte() + (far > kth * (1 + TIE)).byte()
+    order = rank.argsort(dim=1, stable=True)[:, :k].sort(dim=1).values
+    numbers, far = numbers.gather(1, order), far.gather(1, order)
+    near[some], order = far.sort(dim=1, stable=True)
+    found[some] = numbers.gather(1, order)
+    return found, near
 
 
 def sample(n: int, queries: int, seed: int) -> np.ndarray:
@@ -170,8 +239,8 @@ def sample(n: int, queries: int, seed: int) -> np.ndarray:
 
 def bound(half_squares: Any, half_lengths: Any, d: int, eps: float, sign: int = -1) -> Any:
     """The least, or largest, distance that may lie behind half a squared distance that was found by products."""
-    rounding = 2 * eps * (8 + np.sqrt(d)) * (6 * half_lengths + 4 * np.maximum(half_squares, 0))
-    return np.sqrt(2 * np.maximum(half_squares + sign * rounding, 0))
+    rounding = 2 * eps * (8 + np.sqrt(d)) * (6 * half_lengths + 4 * half_squares.clip(0))
+    return (2 * (half_squares + sign * rounding).clip(0)) ** 0.5
 
 
 def _by_metric(data: Any, request: Request, queries: np.ndarray, members: np.ndarray) -> Edges:

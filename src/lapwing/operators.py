@@ -30,7 +30,7 @@ class Structured:
     n : int
         Number of rows.
     sparse : csr_array or None
-        S, a symmetric matrix.
+        S, a symmetric matrix. Of rows on a device it may be a matrix there, with the same methods.
     factors : tuple of (U, c)
         U is (n, r), dense or sparse; c is (r,).
     diag : ndarray of shape (n,) or None
@@ -139,7 +139,7 @@ class Structured:
     def rescaled(self, scale: np.ndarray) -> Structured:
         """``diag(scale) A diag(scale)``."""
         scaling = sparse.diags_array(scale)
-        S = None if self.sparse is None else sparse.csr_array(scaling @ self.sparse @ scaling)
+        S = None if self.sparse is None else sparse.csr_array(scaling @ self.sparse.tocsr() @ scaling)
         factors = tuple((scaling @ U, c) for U, c in self.factors)
         return Structured(self.n, S, factors, None if self.diag is None else scale**2 * self.diag)
 
@@ -183,7 +183,7 @@ class Structured:
     def links_samples(self, counts: np.ndarray | None = None) -> bool:
         """Whether an off-diagonal entry is not 0. Rows that stand for several samples are linked to themselves by a factor."""
         S = self.sparse
-        if self.rest is not None or (S is not None and np.count_nonzero(S.data) > np.count_nonzero(S.diagonal())):
+        if self.rest is not None or (S is not None and S.count_nonzero() > np.count_nonzero(S.diagonal())):
             return True
         counts = np.ones(self.n) if counts is None else np.ceil(counts)
         return any(bool((counts @ (U[:, np.flatnonzero(c)] != 0) > 1).any()) for U, c in self.factors if c.any())
@@ -194,19 +194,21 @@ class Structured:
         A column of a factor joins all rows where it is not zero, so the column is a vertex of its own here. A row that occurs
         ``counts`` times is joined to its copies only by a factor.
         """
+        if not self.factors and counts is None and hasattr(self.sparse, "n_connected_components"):
+            return self.sparse.n_connected_components()  # of a matrix on a device
         counts = np.ones(self.n) if counts is None else np.ceil(counts)
         often = np.flatnonzero(counts > 1)
-        factors = [U[:, np.flatnonzero(c)] for U, c in self.factors if c.any()]
+        factors = [U if c.all() else U[:, np.flatnonzero(c)] for U, c in self.factors if c.any()]
         joined = np.zeros(often.size, dtype=bool)
-        for U in factors:
+        for U in factors if often.size else ():
             joined |= np.asarray(abs(U[often]).sum(axis=1) > 0).ravel()
         alone = int((counts[often] - 1)[~joined].sum())
         if any(not sparse.issparse(U) and U.all(axis=0).any() for U in factors):
             return 1 + alone
-        both = sparse.hstack([sparse.csr_array(U) for U in factors]) if factors else None
-        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse.copy()
-        top.eliminate_zeros()  # a stored zero is not an edge
-        graph = top if both is None else sparse.block_array([[top, both], [both.T, None]], format="csr")
+        top = sparse.csr_array((self.n, self.n)) if self.sparse is None else self.sparse
+        graph = sparse.hstack([top, *factors], format="csr")
+        graph.eliminate_zeros()  # a stored zero is not an edge
+        graph.resize(graph.shape[1], graph.shape[1])
         labels = connected_components(graph, directed=False)[1]
         return alone + int(np.count_nonzero(np.bincount(labels[: self.n])))
 

@@ -162,6 +162,41 @@ def test_what_is_wrong_with_x(there):
         LPP(2).fit(X.to_sparse())
 
 
+def test_what_tensors_do_not_do(there):
+    X, y = there(DIGITS), there(LABELS)
+    with pytest.raises(TypeError, match="partial_fit takes NumPy and SciPy arrays"):
+        MMC(2).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"sample_weight does not act on .*rows in NumPy arrays"):
+        MMC(2).fit(X, y, sample_weight=np.ones(len(DIGITS)))
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
+def test_projections_of_rows_far_from_the_origin(offset, there):
+    """One product where that is precise; rows are moved first where the mean is far."""
+    X = (offset + np.random.RandomState(0).randn(3000, 20)).astype(np.float32)
+    model = LPP(3, pca=None).fit(X)
+    exact = (X - model.mean_.astype(float)) @ model.components_.T.astype(float)
+    found = LPP(3, pca=None).fit(there(X)).transform(there(X)).cpu().numpy()
+    np.testing.assert_allclose(np.abs(found), np.abs(exact), atol=1e-3 if offset < 100 else 1e-1)
+
+
+@pytest.mark.parametrize("factor", [1.0, 5.0, 1e3])
+def test_a_row_far_from_all_others_keeps_faint_links(factor, there):
+    X = np.random.RandomState(0).standard_normal((900, 40))
+    X[5] = factor * (1 + X[5])
+    (found,), (expected,) = KNN(5).build(there(X)), KNN(5).build(X)
+    np.testing.assert_allclose(found.degrees.diagonal(), expected.degrees.diagonal(), rtol=1e-9)
+    with pytest.raises(ValueError, match="gives weight 0 to all edges of 900 samples"):
+        KNN(5, t=1e-9).build(there(X))
+
+
+def test_connected_components_are_counted_there(there):
+    X = np.random.RandomState(0).standard_normal((600, 20))
+    X[200:] += 100
+    X[500:] -= 1000
+    assert LPP(2).fit(there(X)).n_connected_components_ == LPP(2).fit(X).n_connected_components_ == 3
+
+
 def test_files_hold_arrays_of_numpy(there, tmp_path):
     """A model on a device, alone or in a pipeline, is read back with arrays of NumPy."""
     pytest.importorskip("skops")
@@ -193,6 +228,10 @@ class Foreign:
 
     def __array_namespace__(self):
         return sys.modules[__name__]
+
+
+def from_dlpack(array):
+    return Foreign(np.from_dlpack(array))
 
 
 def test_arrays_of_other_libraries():

@@ -1,5 +1,6 @@
 """Every exact search against its definition: the same neighbours whoever finds them, also where distances are nearly equal."""
 
+import limits
 import numpy as np
 import pytest
 from scipy import sparse
@@ -46,3 +47,18 @@ def test_sparse_matrices_of_distances(is_stored):
     given.eliminate_zeros()
     with pytest.raises(ValueError, match=r't="half-median" needs the distances of all pairs.*t="auto"'):
         KNN(2, metric="precomputed", t="half-median").build(given)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("among", ["all", "same_class"])
+@pytest.mark.parametrize("distinct", [1, 3, 20, 60])
+def test_equal_rows_have_the_neighbours_that_they_have_one_by_one(monkeypatch, distinct, among, metric):
+    """Of equal rows those of the lowest number count, whether each row is searched for, or each distinct row once."""
+    rng = np.random.RandomState(0)
+    X = (1.0 + rng.randint(3, size=(distinct, 4)))[rng.randint(distinct, size=80)]
+    graph, y = KNN(6, metric=metric, among=among, weights="binary"), np.arange(80) % 2
+    for rows in (X, X.astype(np.float32), sparse.csr_array(X)):
+        one_by_one = graph.build(rows, y)[0].laplacian.toarray()
+        with monkeypatch.context() as patch:
+            limits.copies_from(patch, 2)
+            assert (graph.build(rows, y)[0].laplacian.toarray() == one_by_one).all()

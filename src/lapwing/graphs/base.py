@@ -103,7 +103,8 @@ class Graph(Documented):
         W = self.adjacency(data)
         if W is None:
             raise NotImplementedError(f"{type(self).__name__} must write adjacency(data) or terms(data)")
-        return [self.term(sparse.csr_array(W, dtype=np.float64))]
+        is_on_device = hasattr(W, "tocsr") and not sparse.issparse(W)
+        return [self.term(W if is_on_device else sparse.csr_array(W, dtype=np.float64))]
 
     def adjacency(self, data: Data) -> Any:
         """The weights as a sparse matrix; None where the graph has too many edges to list."""
@@ -501,7 +502,7 @@ def total_links(graph: Graph, both: Data, n_fitted: int) -> sparse.csr_array | N
 def listed(graph: Graph, data: Data) -> Any:
     """The adjacency of a graph as a sparse array in float64; None where it has too many edges to list."""
     W = graph.adjacency(data)
-    return None if W is None else sparse.csr_array(W, dtype=np.float64)
+    return None if W is None else sparse.csr_array(W.tocsr() if hasattr(W, "tocsr") else W, dtype=np.float64)
 
 
 def _graph(name: str, graph: Any) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from copy import copy
 from inspect import Parameter, signature
@@ -56,8 +57,8 @@ class NeighborGraph(Graph):
             assert reach is not None
             values = np.exp(-(d**2) / (reach[rows] * reach[cols]))
         else:
-            values = np.ones(rows.size) if self.weights == "binary" else self._products(data, edges)
-        if values.size and values.min() < 0:
+            values = d**0 if self.weights == "binary" else self._products(data, edges)
+        if len(values) and values.min() < 0:
             refuse_negative(self.weights, float((values < 0).mean()), 'weights="heat" or "binary"')
         return values
 
@@ -94,7 +95,7 @@ class NeighborGraph(Graph):
         if not isinstance(self.t, str):
             return self.t if isinstance(self.t, float) and 0 < self.t < np.inf else check_positive("t", self.t)
         rows, _, d = edges
-        mean = float(np.mean(d.astype(np.float64) ** 2)) if d.size else 0.0
+        mean = float((d**2).mean()) if len(d) else 0.0
         if self.t != "auto" and check_choice("t", self.t, T_RULES) == "half-median":
             queries = getattr(self, "queries", None)
             some = np.arange(data.n) if queries is None or queries >= data.n else np.unique(rows)
@@ -156,18 +157,18 @@ class KNN(NeighborGraph):
         What becomes of a link that only one of its two rows has. ``"or"`` keeps it, ``"and"`` drops it, and ``"mean"`` halves
         its weight. ``"auto"`` is ``"or"``, and ``"mean"`` with ``queries``, where the neighbours of the other rows are
         unknown.
-    search : None, "torch", "approximate" or neighbours transformer, default=None
+    search : None, "torch" or neighbours transformer, default=None
         Which program searches. None compares exactly, in memory. ``"torch"`` finds the same neighbours on a GPU, where there
-        is one, for Euclidean distances and cosines. ``"approximate"`` is NN-descent (pynndescent), for Euclidean, cosine and
-        Manhattan distances. Up to 16,384 rows it is exact; beyond, it misses few neighbours, and which ones depends on the
-        number of threads. Any object with the interface of :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well:
-        its ``n_neighbors`` is set to k, and it brings its own metric.
+        is one, for Euclidean distances and cosines. Any object with the interface of
+        :class:`~sklearn.neighbors.KNeighborsTransformer` will do as well, such as pynndescent's ``PyNNDescentTransformer()``,
+        which misses a few neighbours. It brings its own metric. It may look for more neighbours than k, of which the nearest
+        are taken; where its ``n_neighbors`` is smaller than k, it is set to k.
     queries : int, default=None
         Search for the neighbours of this many random rows only, exactly and among all rows. The time then grows with the
         number of rows, and not with its square. For linear maps and scores.
 
-        The links of these rows, times n / queries, estimate the sums over all links without bias. A number of n or
-        more takes all rows, as None does.
+        The links of these rows, times n / queries, estimate the sums over all links without bias, and
+        :func:`lapwing.sampling_error` says how certain the result is. A number of n or more takes all rows, as None does.
     random_state : int, default=0
         The seed by which the rows of ``queries`` are drawn.
 
@@ -232,7 +233,8 @@ class KNN(NeighborGraph):
         return data.nearest(self.requests()[0])
 
     def adjacency(self, data: Data) -> sparse.csr_array:
-        symmetry, edges = check_choice("symmetry", self.symmetry, SYMMETRY), data.nearest(self.requests()[0])
+        symmetry, (request,) = check_choice("symmetry", self.symmetry, SYMMETRY), self.requests()
+        edges = data.nearest(request, on_device=self.weights in ("heat", "binary") and self.t != "half-median")
         if self.queries is not None and self.queries < data.size:  # a sample, whose links are scaled up to all rows
             require_mean(symmetry, self.queries)
             return data.size / self.queries * data.symmetric_weights(*edges[:2], self._weights(data, edges), "mean")
@@ -240,7 +242,7 @@ class KNN(NeighborGraph):
         weights = self._weights(data, edges, reach_of(edges, data.n) if local else None)
         W = data.symmetric_weights(*edges[:2], weights, "or" if symmetry == "auto" else symmetry)
         if symmetry != "and" and W.sum(axis=1).min() <= 0:  # "and" leaves rows without links on purpose
-            require_positive_degrees(self.weights, edges[0], W)
+            require_positive_degrees(self.weights, data.nearest(request)[0], W)
         return W
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
@@ -523,21 +525,25 @@ def distances_among(data: Data, rows: np.ndarray, request: Request) -> np.ndarra
                 f'{wanted - d.size} of {wanted}; use t="auto" or a number, or a dense matrix'
             )
         return d
-    return search(data, request._replace(n_neighbors=rows.size - 1, among="all", search=None), rows, rows)[2]
+    return data.host(search(data, request._replace(n_neighbors=rows.size - 1, among="all", search=None), rows, rows)[2])
 
 
-def heat_weights(exponents: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+def heat_weights(exponents: Any, rows: Any, n: int) -> Any:
     """``exp(-exponents)`` of directed edges. A row far away from all others keeps faint edges, in proportion to each other.
 
     Such a row hardly counts, and it is still placed beside its neighbours. Free maps divide by the roots of degrees, so that
     rounding would decide where a row of degree 1e-40 is placed.
     """
-    nearest = np.full(n, np.inf)
-    np.minimum.at(nearest, rows, exponents)
-    linked = np.isfinite(nearest)
-    if np.sum(linked & (nearest > VANISHED)) > OUTLIERS * linked.sum():
-        return np.exp(-exponents)  # the width is wrong, and the graph says so
-    return np.exp(np.maximum(nearest - FAINT, 0.0)[rows] - exponents)
+    if isinstance(exponents, np.ndarray):
+        xp, nearest = np, np.full(n, np.inf)
+        np.minimum.at(nearest, rows, exponents)
+    else:  # tensors; torch names the functions of entries as NumPy does
+        xp = sys.modules["torch"]
+        nearest = exponents.new_full((n,), np.inf).scatter_reduce(0, rows, exponents, "amin")
+    linked = xp.isfinite(nearest)
+    if (linked & (nearest > VANISHED)).sum() > OUTLIERS * linked.sum():
+        return xp.exp(-exponents)  # the width is wrong, and the graph says so
+    return xp.exp((nearest - FAINT).clip(0.0)[rows] - exponents)
 
 
 def sees_reach(weights: Any) -> bool:

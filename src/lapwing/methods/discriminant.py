@@ -26,6 +26,19 @@ class Supervised:
         tags.target_tags.required = True
         return tags
 
+    def _graphs(self, data: Data) -> GraphFacts:
+        """Refuse neighbours that read no labels where the method's own graph does: they would make it another method."""
+        graphs = super()._graphs(data)  # type: ignore[misc]
+        searches = graphs.graph.requests()
+        if searches and not graphs.graph.reads_labels:
+            own = self.default_graph(searches[0].n_neighbors)  # type: ignore[attr-defined]
+            if own.reads_labels:
+                raise ValueError(
+                    f"graph={graphs.graph!r} reads no labels, and {type(self).__name__} takes its links from classes; use "
+                    f"graph={searches[0].n_neighbors}, which is {own!r}"
+                )
+        return graphs
+
 
 class OfClasses(Supervised):
     """Methods whose graphs are always of classes, so that ``sample_weight`` always acts, and stands in the signature."""
@@ -84,12 +97,10 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         differ more than they vary.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------
@@ -329,12 +340,10 @@ class DNE(Supervised, LinearReducer):
     ----------
     components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------

@@ -96,6 +96,8 @@ class LPI(LinearReducer):
 
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
     n_neighbors: ClassVar[int] = 15
+    _takes_tensors: ClassVar[bool] = False
+    _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
     _takes_weights: ClassVar[bool] = False  # the regression reads documents one by one
     _rules: ClassVar[Rules] = Rules(ridge=LARGE_RIDGE)
     _choices: ClassVar[dict[str, tuple]] = {

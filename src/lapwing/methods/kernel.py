@@ -228,10 +228,8 @@ class KernelNPE(KernelReducer):
         The eigenvalues of (1), in ascending order.
     rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------
@@ -293,10 +291,8 @@ class KernelLDA(Supervised, KernelReducer):
         The share of the variance along each direction that is within classes, in ascending order.
     rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
-    settings_
-        As in :class:`LPP`.
 
     See Also
     --------
@@ -392,10 +388,8 @@ class KernelLFDA(Supervised, KernelReducer):
         The eigenvalues of (1), in ascending order.
     rank_, n_pca_
         As in :class:`KernelLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`KernelLPP`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------

@@ -54,14 +54,12 @@ class LPCA(LinearReducer):
         As in :class:`OLPP`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of :math:`-X^\top L X`, in ascending order.
-    rank_, n_pca_, n_connected_components_, graph_, solver_, certificate_
+    rank_, n_pca_, n_connected_components_, graph_, settings_, solver_, certificate_
         As in :class:`OLPP`.
     n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
-    settings_
-        As in :class:`LPP`.
 
     See Also
     --------
@@ -166,10 +164,8 @@ class TangentialMaps(FreeReducer):
         The eigenvalue of each coordinate, in ascending order. A surface in several pieces has 0 again for each further piece.
     n_connected_components_ : int
         How many pieces the surface falls into. The first coordinates of a surface in several pieces only tell them apart.
-    X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    X_fit_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
-    settings_
-        As in :class:`LPP`.
 
     See Also
     --------

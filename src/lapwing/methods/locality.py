@@ -53,8 +53,8 @@ class LPP(LinearReducer):
 
         None is ``KNN(5)``, and an integer k is ``KNN(k)``. ``"supervised"`` is ``SameClass()``, and ``"semi"`` is
         ``KNN(5) + SameClass()``, for labels of which some are unknown (-1). With more than 100,000 rows (2,000,000 of a
-        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows; ``KNN(5)``
-        searches for the neighbours of all rows.
+        tensor on a GPU), None, k and ``"semi"`` search for the neighbours of a sample of 20,000 rows, and
+        :func:`lapwing.sampling_error` says how certain the result is; ``KNN(5)`` searches for the neighbours of all rows.
     penalty : None, int, graph or matrix, default=None
         Which samples are kept apart: the Laplacian of this graph takes the place of D in (1). An integer k is ``Repulsion(k)``.
         None keeps D.
@@ -161,8 +161,8 @@ class LPP(LinearReducer):
     graph_ : Graph
         The graph that was used.
     settings_ : dict
-        What was decided: the values that were used of the parameters that may be left to the method, by their names. Where
-        there is a ``pca``, its value is a number of directions, or None where all were kept.
+        What was decided in this fit where a parameter leaves it to the data, as ``"auto"`` does, by the name of the parameter.
+        Where there is a ``pca``, its value is a number of directions, or None where all were kept.
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate

@@ -123,12 +123,10 @@ class ONPP(LinearReducer):
     ----------
     components_, mean_, scale_, eigenvalues_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
     n_samples_seen_, moments_
         As in :class:`OLPP`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------

@@ -94,6 +94,7 @@ class SpectralRegression(LinearReducer):
 
     about = About("neighbours", NEIGHBORS, "D")
     default_graph: ClassVar[Any] = KNN
+    _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
     _samples_rows: ClassVar[bool] = False
 

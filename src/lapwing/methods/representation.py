@@ -24,7 +24,7 @@ from ..graphs import KNN, Empty, Graph
 from ..maps import Free
 from ..operators import Structured, identity
 from ..problem import Problem, Term, laplacian_sum
-from ..reducers import FreeReducer, build_terms
+from ..reducers import FreeReducer, build_terms, takes_tensors
 from ..solvers import Solution, estimate_norm, fix_signs, largest_value, solve
 from .about import About
 
@@ -43,6 +43,7 @@ class _Representing(FreeReducer):
     _crowded: ClassVar[bool] = False
     default_graph: ClassVar[Any] = KNN
 
+    @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
         """``X @ components_ + mean_``; of the fitted coordinates, the denoised data.
 
@@ -125,10 +126,8 @@ class GLPCA(_Representing):
         :math:`\lambda` and :math:`\xi` of (2).
     reconstruction_error_ : float
         The share of the centred X that the representation misses, :math:`\|X - Q U^\top\| / \|X\|`.
-    n_connected_components_, X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, X_fit_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------
@@ -145,6 +144,8 @@ class GLPCA(_Representing):
     """
 
     about = About("representation", "(1 − β)(I − XXᵀ/λ) + β L/ξ: PCA whose coordinates follow a graph", "I")
+
+    _takes_tensors: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -407,14 +408,12 @@ class RobustGLPCA(_Robust):
         As in :class:`GLPCA`.
     eigenvalues_ : ndarray of shape (n_components,)
         The eigenvalues of the matrix of the last step, in ascending order.
-    n_connected_components_, X_fit_, graph_, solver_
+    n_connected_components_, X_fit_, graph_, settings_, solver_
         As in :class:`GLPCA`.
     certificate_
         As in :class:`GLPCA`. It is that of the last step, whose eigenvectors are as exact as ``tol`` asks for.
     n_features_in_, feature_names_in_
         As in :class:`GLPCA`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------
@@ -583,10 +582,8 @@ class L21PCA(_Robust):
         Always ``Empty()``: there is no graph.
     n_connected_components_ : int
         The number of samples, none of which is linked to another.
-    X_fit_, solver_, certificate_, n_features_in_, feature_names_in_
+    X_fit_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`RobustGLPCA`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------

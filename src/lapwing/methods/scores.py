@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..auto import GraphFacts
-from ..data import Data
+from ..data import Data, as_data
 from ..graphs import KNN, Graph, SameClass
 from ..operators import diagonal
 from ..problem import Problem, degree_sum, laplacian_sum
@@ -150,12 +150,10 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
         class, and 0 for one that is constant.
     support_, n_features_to_select_
         As in :class:`LaplacianScore`.
-    n_connected_components_, graph_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, n_features_in_, feature_names_in_
         As in :class:`LaplacianScore`.
     n_samples_seen_, moments_
         As in :class:`LaplacianScore`.
-    settings_
-        As in :class:`LPP`.
 
     See Also
     --------
@@ -189,8 +187,7 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
         between, within = np.zeros((2, data.d))
         summed = isinstance(data, Summary)
         for rows in _groups(data.classes):
-            kind = Data if summed else type(data)
-            own = kind(data.X[rows], weights=None if data.weights is None else data.weights[rows])
+            own = as_data(data.X[rows], weights=None if data.weights is None else data.weights[rows])
             between += own.size / n * (own.mean() - mean) ** 2
             within += own.spread(own.mean(), np.full(own.n, 1 / n))
         if summed:  # the rows are class means, and L of the class graph gives the scatter about them

@@ -63,9 +63,7 @@ class LaplacianEigenmaps(FreeReducer):
         The fitted samples, which :meth:`transform` searches for neighbours.
     graph_ : Graph
         The graph that was used, with the values that it took from the data, such as the heat width, written out.
-    solver_, certificate_, n_features_in_, feature_names_in_
-        As in :class:`LPP`.
-    settings_
+    settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LPP`.
 
     See Also
@@ -92,6 +90,7 @@ class LaplacianEigenmaps(FreeReducer):
     _extensions: ClassVar[tuple[str, ...]] = ("nystrom", "barycentric", "affine")
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
     _crowded: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -186,10 +185,8 @@ class DiffusionMaps(LaplacianEigenmaps):
         :math:`1 - \lambda` of each coordinate, in ascending order.
     density_ : ndarray of shape (n_samples,)
         The density q of (1) at each fitted sample.
-    n_connected_components_, X_fit_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, X_fit_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`LaplacianEigenmaps`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------

@@ -26,6 +26,7 @@ class _Variance(LinearReducer):
 
     _orthogonal: ClassVar[bool] = True
     _rules: ClassVar[Rules] = Rules(energy=1.0, small_energy=1.0)
+    _takes_tensors: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False  # the method reads rows one by one
     _samples_rows: ClassVar[bool] = False
 
@@ -82,10 +83,8 @@ class GraphPCA(_Variance):
         The eigenvalues of the matrix of (2) with a negative sign, in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
-    settings_
-        As in :class:`LPP`.
 
     See Also
     --------
@@ -188,10 +187,8 @@ class MULTISPATI(_Variance):
         The eigenvalues of the matrix of (1) with a negative sign, in ascending order.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------
@@ -253,10 +250,8 @@ class ContrastivePCA(Supervised, _Variance):
         samples of interest vary more than :math:`\alpha` times as much as the background does.
     components_, mean_, scale_, explained_ratio_, rank_, n_pca_
         As in :class:`OLPP`.
-    n_connected_components_, graph_, solver_, certificate_, n_features_in_, feature_names_in_
+    n_connected_components_, graph_, settings_, solver_, certificate_, n_features_in_, feature_names_in_
         As in :class:`OLPP`.
-    settings_
-        As in :class:`LPP`.
 
     References
     ----------

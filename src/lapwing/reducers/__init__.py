@@ -2,7 +2,7 @@
 
 from .._public import public
 from ..auto import Rules
-from .base import Reducer, build_terms, resolve_graph
+from .base import Reducer, build_terms, resolve_graph, takes_tensors
 from .feature import FeatureSelector
 from .free import FreeReducer
 from .kernel import KernelReducer
@@ -22,5 +22,6 @@ __all__ = [
     "Rules",
     "build_terms",
     "resolve_graph",
+    "takes_tensors",
 ]
 public(__name__, __all__, globals())

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,9 +13,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import auto
+from .._arrays import is_foreign
 from .._documented import Documented, page_of_a_class
 from .._extras import VERBOSE
 from .._labels import label_array
@@ -68,6 +72,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _takes_sums: ClassVar[bool] = (
         False  # whether sums over the rows of each class are enough, where graphs are of classes
     )
+    _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
+    _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
 
     _data = validated  # from X, y and weights to rows; maps of images and of kernels have more to ask about X
@@ -151,7 +157,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _graphs(self, data: Data) -> auto.GraphFacts:
         """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = self._samples_rows and n > MANY_ROWS
+        many = self._samples_rows and n > max(MANY_ROWS, data.exact_rows)
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
             try:
@@ -193,6 +199,10 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        if hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray):
+            raise TypeError(
+                "partial_fit takes NumPy and SciPy arrays, and X is another library's; use fit, or convert X"
+            )
         so_far = getattr(self, "moments_", None)
         data = validated(self, X, y, sample_weight, fitting=so_far is None, least=1)
         graphs, names = self._graphs(data), getattr(self, "feature_names_in_", None)
@@ -307,12 +317,26 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self._takes_sparse
+        tags.array_api_support = self._takes_tensors
         graph, penalty = getattr(self, "graph", None), getattr(self, "penalty", None)
         given = [graph for graph in (graph, penalty) if isinstance(graph, Graph)]
         by_size = isinstance(penalty, Integral)  # an integer is the size of a Repulsion or a ClosestPairs graph
         by_name = isinstance(graph, str) and graph in NAMES
         tags.target_tags.required = by_size or by_name or any(graph.reads_labels for graph in given)
         return tags
+
+
+def takes_tensors(method: Callable) -> Callable:
+    """Let a method of a fitted model take arrays of other libraries, which it computes with as NumPy arrays."""
+
+    @wraps(method)
+    def call(self: Any, X: Any, *more: Any, **named: Any) -> Any:
+        if is_foreign(X) or any(map(is_foreign, vars(self).values())):
+            check_is_fitted(self)
+            return import_module("..device", __package__).computed_on_host(method, self, X, *more, **named)
+        return method(self, X, *more, **named)
+
+    return call
 
 
 def resolve_graph(name: str, graph: Any, default: Any, size: int | None, many: bool = False) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,11 +10,12 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
+from .._arrays import is_foreign
 from .._validation import check_count
 from ..data import Data
 from ..problem import Problem
 from ..solvers import RankError
-from .base import Reducer
+from .base import Reducer, takes_tensors
 
 DIGITS = 12  # scores are compared by this many digits, so that rounding does not decide between features
 
@@ -53,6 +55,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     _largest: ClassVar[bool] = False  # whether large scores are the good ones
     _choices: ClassVar[dict[str, tuple]] = {"normalize": ("auto", None, "degree"), "constraint": ("degree", "identity")}
+    _takes_tensors: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = True
     _takes_sums: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
@@ -101,9 +104,39 @@ class FeatureSelector(SelectorMixin, Reducer):
         self.support_ = np.isin(np.arange(scores.size), best_first[:k])
         del self.scale_  # columns are never divided
 
+    @takes_tensors
+    def transform(self, X: Any) -> Any:
+        """The selected features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        array of shape (n_samples, n_selected)
+        """
+        return super().transform(X)
+
+    @takes_tensors
+    def inverse_transform(self, X: Any) -> Any:
+        """The selected features where they were, and 0 for the others.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_selected)
+            The selected features.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        return super().inverse_transform(X)
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        return self.support_
+        return import_module("..device", __package__).host(self.support_) if is_foreign(self.support_) else self.support_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scores_")

@@ -157,7 +157,10 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validated(self, X, fitting=False).X
+        data = validated(self, X, fitting=False)
+        if data.is_foreign:
+            return data.computed_on_host(FreeReducer.transform, self, links)  # type: ignore[attr-defined]
+        X = data.X
         if sparse.issparse(X) != sparse.issparse(self.X_fit_):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_array(X)
         if links is not None:

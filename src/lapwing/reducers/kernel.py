@@ -20,8 +20,10 @@ from ..graphs import Graph
 from ..maps import Coordinates, Kernel
 from ..problem import Problem
 from ..solvers import fix_signs
+from .base import takes_tensors
 from .projecting import ProjectingReducer
 
+KERNELS_OF_TENSORS = ("rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine")
 LARGEST_KERNEL = 10_000  # the kernel matrix of up to this many samples is formed and decomposed, which takes about 5 GB
 
 
@@ -55,6 +57,9 @@ class KernelReducer(ProjectingReducer):
     """
 
     _takes_weights: ClassVar[bool] = True
+    _why_not_on_devices: ClassVar[str] = (
+        f"with landmarks= and one of the kernels {', '.join(KERNELS_OF_TENSORS)} it takes others, too."
+    )
     # In the features of a kernel, few directions hold neighbourhoods and many hold classes (docs/defaults.md).
     _rules: ClassVar[auto.Rules] = auto.Rules(neighbor_energy=0.0, label_ridge=0.03, of_kernel=True)
 
@@ -177,6 +182,7 @@ class KernelReducer(ProjectingReducer):
                 self.dual_coef_[:, data.kept] = signs[:, None] * dual
         self.gamma_ = self.settings_["gamma"] = kernel.gamma
 
+    @takes_tensors
     def transform(self, X: Any) -> Any:
         """The coordinates of samples, one column per component.
 
@@ -205,6 +211,11 @@ class KernelReducer(ProjectingReducer):
     @property
     def _n_features_out(self) -> int:
         return len(self.components_ if self.landmarks is not None else self.dual_coef_)
+
+    @property
+    def _takes_tensors(self) -> bool:  # type: ignore[override]
+        named = isinstance(self.kernel, str) and self.kernel in KERNELS_OF_TENSORS
+        return self.landmarks is not None and named
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_") or hasattr(self, "components_")

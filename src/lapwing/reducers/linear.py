@@ -16,6 +16,7 @@ from ..graphs import Graph
 from ..maps import Coordinates
 from ..problem import ORTHOGONAL, Problem
 from ..solvers import fix_signs
+from .base import takes_tensors
 from .projecting import ProjectingReducer
 
 
@@ -46,6 +47,7 @@ class LinearReducer(ProjectingReducer):
     (150, 2)
     """
 
+    _takes_tensors: ClassVar[bool] = True
     _takes_weights: ClassVar[bool] = True
     _takes_sums: ClassVar[bool] = True
     _samples_rows: ClassVar[bool] = True
@@ -89,6 +91,7 @@ class LinearReducer(ProjectingReducer):
         finally:
             VERBOSE.reset(before)
 
+    @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Points of the original space that have the given coordinates.
 

@@ -22,7 +22,7 @@ from ..maps import ROUNDING
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, laplacian_sum
 from ..solvers import RankError, Solution, certify, fix_signs, single_blas_thread, solve
-from .base import Reducer
+from .base import Reducer, takes_tensors
 from .projecting import of_equal_trace, rounding_of_form
 
 AUTO_DIRECTIONS = 2  # n_components="auto" is this many directions per mode, where there are as many
@@ -95,6 +95,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     """
 
     _takes_sparse: ClassVar[bool] = False
+    _takes_tensors: ClassVar[bool] = True
     _choices: ClassVar[dict[str, tuple]] = {"scaling": ("unit", "constraint")}
 
     def __init__(
@@ -189,6 +190,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.components_ = [fix_signs(P).astype(F.X.dtype) for P in found.modes]
         self.n_features_in_ = data.d
 
+    @takes_tensors
     def transform(self, X: Any) -> np.ndarray:
         """``X - mean_``, each mode multiplied by its matrix.
 
@@ -214,6 +216,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         Y = projected(X, self.mean_, self.components_).astype(X.dtype, copy=False)
         return Y.reshape(len(X), -1) if self.flatten or self.image_shape is not None else Y
 
+    @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The images that have the given coordinates; of several, those nearest to ``mean_``.
 
@@ -252,7 +255,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     def _images(self, X: Any) -> np.ndarray:
         """X as a validated array of images."""
-        X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, input_name="X", estimator=self)
+        if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):  # tensors are checked as rows
+            X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, input_name="X", estimator=self)
         if X.ndim < 3 or 0 in X.shape:
             raise ValueError(
                 f"X has shape {X.shape}, but {type(self).__name__} takes images, an array of shape (n_samples, n1, n2) or of "

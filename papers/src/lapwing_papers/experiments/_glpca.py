@@ -16,11 +16,12 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import check_array
 
 from lapwing import GLPCA, L21PCA, LPP, LaplacianEigenmaps, RobustGLPCA
+from lapwing.data import as_data
 from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy, purity
-from lapwing.rows import Rows
 
 from ..factorisation import SemiNMF
 from ..published import published
@@ -69,6 +70,11 @@ def _data(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X[rows], y[rows]
 
 
+def _links(X: np.ndarray) -> Any:
+    """The weights of the graph of the paper."""
+    return GRAPH.adjacency(as_data(check_array(X, dtype=[np.float64, np.float32])))
+
+
 def _needed(names: Any) -> tuple[str, ...]:
     return tuple(SETS[name][0] for name in names)
 
@@ -82,7 +88,7 @@ def _coordinates(name: str) -> dict[str, np.ndarray]:
     """What is clustered and classified: all samples in as many dimensions as there are classes."""
     X, y = _data(name)
     k = _n_classes(y)
-    W = GRAPH.adjacency(Rows.validated(X))
+    W = _links(X)
     return {
         "Original": X,
         "PCA": published(GLPCA, k, beta=0.0, graph=W).fit(X).embedding_,
@@ -356,7 +362,7 @@ TABLE_3_SEMINMF = replace(
 def _path(name: str) -> list[np.ndarray]:
     """Coordinates of gLPCA over beta."""
     X, y = _data(name)
-    W = GRAPH.adjacency(Rows.validated(X))
+    W = _links(X)
     return [published(GLPCA, _n_classes(y), beta=beta, graph=W).fit(X).embedding_ for beta in BETAS]
 
 
@@ -695,7 +701,7 @@ def _spectra(name: str, seed: int) -> Values:
     """The five lowest eigenvalues of eq. 14, its highest, and how far the constant vector is from having 1."""
     X = _data(name)[0]
     X, n = X - X.mean(axis=0), len(X)
-    W = GRAPH.adjacency(Rows.validated(X)).toarray()
+    W = _links(X).toarray()
     L, K = np.diag(W.sum(axis=1)) - W, X @ X.T
     L, K = L / np.linalg.eigvalsh(L)[-1], K / np.linalg.eigvalsh(K)[-1]
     spectra, off = [], []
@@ -789,7 +795,7 @@ OCCLUSIONS = {
 
 def _reconstructed(kind: str, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     given, _ = _occluded("AT&T", kind, seed)
-    W = GRAPH.adjacency(Rows.validated(given))
+    W = _links(given)
     for name, beta in RECONSTRUCTIONS.items():
         model = published(GLPCA, 40, beta=beta, graph=W).fit(given)
         yield name, model.inverse_transform(model.embedding_)
@@ -976,7 +982,7 @@ FIGURE_5 = Measured(
 def _robust(name: str, kind: str, seed: int) -> dict[str, np.ndarray]:
     """Coordinates of the occluded images, in as many dimensions as classes."""
     X, k = _occluded(name, kind, seed)[0], _n_classes(_data(name)[1])
-    W = GRAPH.adjacency(Rows.validated(X))
+    W = _links(X)
     return {
         "Original": X,
         "PCA": published(GLPCA, k, beta=0.0, graph=W).fit(X).embedding_,

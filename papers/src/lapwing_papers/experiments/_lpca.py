@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from lapwing import LPCA, LPP, MFA, TangentialMaps
+from lapwing.data import as_data
 from lapwing.graphs import CodingLength, TangentAlignment
 from lapwing.metrics import procrustes_error
-from lapwing.rows import Rows
 
 from ..datasets import make_patch, make_perturbed_line, make_scherk
 from ..features import LBPHistogram
@@ -76,7 +76,7 @@ def _patch(_: None, seed: int) -> Values:
     ends = np.argsort(X[:, 0])[[0, -1]]
     found = {}
     for name, weights in (("coding length", "coding_length"), ("distance", "distance")):
-        rows, w = CodingLength(5, weights=weights).patches(Rows.validated(X))
+        rows, w = CodingLength(5, weights=weights).patches(as_data(X))
         w = w[0][np.argsort(rows[0])]
         scatter = (X - w @ X / w.sum()).T @ (w[:, None] * (X - w @ X / w.sum()))
         direction = np.linalg.eigh(scatter)[1][:, -1]

@@ -18,9 +18,9 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
 
 from lapwing import LPI, LPP, LaplacianEigenmaps
+from lapwing.data import as_data
 from lapwing.graphs import KNN
 from lapwing.metrics import clustering_accuracy
-from lapwing.rows import Rows
 
 from ..published import published
 from ..retrieval import neighborhood_accuracy, pair_average_precision
@@ -103,7 +103,7 @@ def _newsgroups(setting: tuple[int, int, int, bool], seed: int) -> Values:
     columns = linalg.eigh((X.T @ X).toarray(), subset_by_index=[WORDS - most, WORDS - 1])[1][:, ::-1]
     found = {"LSI": scored(lambda A: A @ columns)}
     for name, weights, metric, pca in _newsgroups_methods(words_of_all):
-        W = KNN(n_neighbors, weights=weights, metric=metric).adjacency(Rows(X))
+        W = KNN(n_neighbors, weights=weights, metric=metric).adjacency(as_data(X))
         model = published(LPP, most, graph=W, pca=pca, scaling="constraint").fit(X)
         found[name] = scored(model.transform)
         if name == "LPP, heat":
@@ -281,7 +281,7 @@ def _lsi_dimensions(n: int) -> list[int]:
 
 
 def _cosine_graph(A: sparse.csr_array, n_neighbors: int) -> Any:
-    return KNN(n_neighbors, metric="cosine", weights="dot").adjacency(Rows(A))
+    return KNN(n_neighbors, metric="cosine", weights="dot").adjacency(as_data(A))
 
 
 @cache
