@@ -19,13 +19,13 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from lapwing.rows import Rows
 from scipy.linalg import subspace_angles
 
 import lapwing
 from lapwing import LPP, MMC, NPE, OLPP, KernelLPP, LaplacianScore
 from lapwing.graphs import KNN, Repulsion
 from lapwing.neighbors import DeviceRows, Nearest, Search, find
-from lapwing.rows import Rows
 
 try:
     import torch

@@ -73,8 +73,9 @@ def graph_of(what: str):
 
 def fit(path: str, what: str, kind: str) -> None:
     """One fit, in this process; prints its time and the most memory that was resident."""
-    from lapwing import LPP, MMC
     from lapwing.blocks._arrays import ArrayBlocks
+
+    from lapwing import LPP, MMC
 
     X = opened(Path(path), kind)
     if kind == "npy" and what != "exact":
@@ -185,12 +186,12 @@ def accuracy() -> list[dict]:
 
 
 def against_exact(name: str, X: np.ndarray, X_new: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> list[dict]:
+    from lapwing.rows import Rows
     from sampling import objective
     from sklearn.neighbors import KNeighborsClassifier
 
     from lapwing import LPP, sampling_error
     from lapwing.graphs import KNN
-    from lapwing.rows import Rows
 
     sample = Rows(X)
     exact = LPP(16, graph=KNN(5, symmetry="mean")).fit(sample)

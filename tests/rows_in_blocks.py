@@ -9,8 +9,6 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import zarr
-from lapwing.blocks import as_blocks
-from lapwing.blocks._arrays import SparseBlocks
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -29,6 +27,7 @@ from lapwing import (
     FisherScore,
     LaplacianScore,
 )
+from lapwing.blocks import as_blocks
 from lapwing.graphs import (
     KNN,
     CodingLength,
@@ -201,7 +200,7 @@ SPARSE = {
 def sparse_blocks(X, folder):
     with memory(X):
         blocks = as_blocks(sparse_memmap(X, folder))
-    assert isinstance(blocks, SparseBlocks)
+    assert blocks.is_sparse
     return blocks
 
 

@@ -15,8 +15,9 @@ from scipy.linalg import orth
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from ._arrays import is_foreign
 from ._public import public
-from .device import host, is_foreign, to_numpy
+from .device import host, to_numpy
 from .graphs import Graph
 from .reducers import Reducer
 from .solvers import TOLERANCES

@@ -8,13 +8,13 @@ import time
 
 import numpy as np
 import pytest
+from lapwing._replacing import replacing
 from scipy import sparse
 from scipy.io import mmwrite
 from sklearn.datasets import dump_svmlight_file
 from sparse_kinds import random_csr
 
 from lapwing import tables
-from lapwing._replacing import replacing
 from lapwing.tables import Table, batches, read, write
 from lapwing.tables._csv import HEAD
 

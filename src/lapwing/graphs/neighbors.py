@@ -452,6 +452,12 @@ class ClosestPairs(Graph):
         self.n_pairs = n_pairs
         self.metric = metric
 
+    def why_all_rows(self) -> str | None:
+        return (
+            "ClosestPairs compares every row with every other, and X is read in blocks; use "
+            "penalty=Repulsion(15, queries=20_000) instead, or pass X as an array"
+        )
+
     def requests(self) -> list[Request]:
         return [Request(self.n_pairs, self.metric, among="other_class")]
 

@@ -72,6 +72,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _takes_sums: ClassVar[bool] = (
         False  # whether sums over the rows of each class are enough, where graphs are of classes
     )
+    _reads_links_alone: ClassVar[bool] = False  # whether rows without links matter only through their mean
     _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
     _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
@@ -142,6 +143,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         self.n_features_in_ = data.n_columns
         if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
             validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
+        elif getattr(data.given, "feature_names", None) is not None:
+            self.feature_names_in_ = np.asarray(data.given.feature_names, dtype=object)
         return data.to_caller(self)
 
     def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
@@ -157,7 +160,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _graphs(self, data: Data) -> auto.GraphFacts:
         """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = self._samples_rows and n > max(MANY_ROWS, data.exact_rows)
+        many = self._samples_rows and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
             try:

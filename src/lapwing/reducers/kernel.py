@@ -197,7 +197,9 @@ class KernelReducer(ProjectingReducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        data = validated(self, X, fitting=False)
+        return validated(self, X, fitting=False).mapped(self._placed, self._n_features_out)
+
+    def _placed(self, data: Data) -> np.ndarray:
         X = data.X if self.scale_ is None else data.divided(self.scale_).X
         kernel = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         if self.landmarks is not None:
