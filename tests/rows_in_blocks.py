@@ -9,8 +9,6 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import zarr
-from lapwing.blocks import as_blocks
-from lapwing.blocks._arrays import SparseBlocks
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone

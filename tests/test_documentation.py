@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lapwing._docstrings import entries
 from scipy import sparse
 from sklearn.datasets import load_iris
 

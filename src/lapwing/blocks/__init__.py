@@ -404,10 +404,11 @@ class ColumnSums(NamedTuple):
         return cls(0, *np.zeros((3, d)))
 
     def add(self, X: Block, y: Any, weights: Any) -> ColumnSums:
+        if not X.shape[0]:
+            return self
         rows = SparseData(X)
-        mean = rows.mean() if rows.n else self.mean
-        own = ColumnSums(rows.n, mean, rows.deviations() ** 2 * rows.n, np.bincount(X.indices, minlength=rows.d))
-        return self.merge(own)
+        squares, stored = rows.n * rows.deviations() ** 2, np.bincount(X.indices, minlength=rows.d)
+        return self.merge(ColumnSums(rows.n, rows.mean(), squares, stored))
 
     def merge(self, other: ColumnSums) -> ColumnSums:
         count, moved = self.count + other.count, other.mean - self.mean
