@@ -37,7 +37,10 @@ FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether 
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
-LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
+LEAST_ENTRY, MOST_ENTRY = (
+    {"float64": 1e-140, "float32": 1e-31},
+    1e145,
+)  # of the largest entries, whose squares are summed
 # Modules that take arrays of other libraries, and rows in blocks, imported when such X comes.
 KINDS = {"dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.partition(".")[0]: "blocks"}
 
@@ -168,7 +171,9 @@ class Data:
     """
 
     own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
-    exact_rows = 0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
+    exact_rows = (
+        0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
+    )
     is_sparse = False
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators

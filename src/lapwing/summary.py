@@ -7,7 +7,7 @@ whose forms have the scatter added; and partial_fit, blocks and clusters are fit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,13 @@ class Summary(Data):
         divided = Summary(self.X / scale, self.y, self.weights, scatter, self.dtype, self.filled)
         divided.given, divided.is_divided = self.given, True
         return divided
+
+    @cached_property
+    def unit(self) -> Data:
+        return Data(self.X, self.y, self.weights).unit
+
+    def stacked(self, X: Any) -> Data:
+        return Data(self.X).stacked(X)
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
         def scatter(weights: np.ndarray) -> Any:
@@ -154,7 +161,9 @@ class ClassSums:
         n, d = X.shape
         places, labels = (np.full(n, -1), self.labels) if y is None else coded_labels(y, self.labels)
         more = labels.size - self.labels.size
-        size = 3 * 8 * (len(self.scatters) + more * self.by_class) * d**2  # the sums so far, the next sums, and their form
+        size = (
+            3 * 8 * (len(self.scatters) + more * self.by_class) * d**2
+        )  # the sums so far, the next sums, and their form
         if size > max(get_config()["working_memory"] * 2**20, LEAST_ROOM):
             raise ValueError(
                 f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
@@ -200,17 +209,14 @@ class ClassSums:
         return zip(self.scatters, (slice(*group) for group in groups), strict=True)
 
     def _move(self, counts: np.ndarray, means: np.ndarray) -> None:
-        """Take in so many samples of these means, whose scatter about the means was added before."""
+        """Take in so many samples of these means, whose scatter about the means was added before; or out, if there are fewer."""
         total = self.counts + counts
         share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
-        moved = np.where(counts[:, None] > 0, means - self.means, 0.0)
-        self._add_between(np.sqrt(self.counts * share)[:, None] * moved, +1)
+        moved, each = np.where(counts[:, None] != 0, means - self.means, 0.0), (self.counts * share)[:, None]
+        for scatter, group in self._groups():
+            scatter += moved[group].T @ (each[group] * moved[group])
         self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, means)
         self.counts = total
-
-    def _add_between(self, between: np.ndarray, sign: int) -> None:
-        for scatter, group in self._groups():
-            scatter += sign * (between[group].T @ between[group])
 
     def merge(self, other: ClassSums) -> ClassSums:
         """Take in the sums over other rows of the same classes."""
@@ -223,18 +229,10 @@ class ClassSums:
         """The sums over the rows that are left when these rows, each of which counts once, are taken out."""
         d, n_classes = self.stored.size, self.counts.size - 1
         out = ClassSums.none(d, self.by_class, self.dtype, n_classes).add(X, y, None)
-        counts = self.counts - out.counts
-        share = np.divide(out.counts, counts, out=np.zeros(counts.size), where=counts > 0)
-        moved = np.where(out.counts[:, None] > 0, self.means - out.means, 0.0)
-        means, scatters = self.means + share[:, None] * moved, self.scatters - out.scatters
-        rest = ClassSums(self.labels, counts, means, scatters, self.stored, self.by_class, self.dtype)
-        rest._add_between(np.sqrt(self.counts * share)[:, None] * moved, -1)
+        scatters = self.scatters - out.scatters
+        rest = ClassSums(self.labels, self.counts, self.means, scatters, self.stored, self.by_class, self.dtype)
+        rest._move(-out.counts, out.means)
         return rest
-
-    @property
-    def filled(self) -> np.ndarray:
-        """Which columns are not mostly zeros."""
-        return 2 * self.stored > self.counts.sum()
 
     def divided(self, scale: np.ndarray) -> ClassSums:
         """The sums over the rows with each column divided by its scale."""
@@ -245,8 +243,8 @@ class ClassSums:
         """A row for the samples of each class."""
         there = np.flatnonzero(self.counts > 0)
         y = np.where(there < self.counts.size - 1, there, -1) if labelled else None
-        scatter = partial(self.scatter, there)
-        return Summary(self.means[there], y, self.counts[there], scatter, self.dtype, self.filled)
+        filled = 2 * self.stored > self.counts.sum()
+        return Summary(self.means[there], y, self.counts[there], partial(self.scatter, there), self.dtype, filled)
 
     def scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The sum of the scatters of these classes, each under its weight."""
