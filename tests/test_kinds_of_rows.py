@@ -6,8 +6,8 @@ from scipy import sparse
 
 from lapwing.blocks import BlockData, Blocks
 from lapwing.data import Data, SparseData
-from lapwing.operators import Structured
 from lapwing.neighbors import Request
+from lapwing.operators import Structured
 from lapwing.summary import ClassSums
 from lapwing.testing import SHAPES, check_data
 

@@ -6,6 +6,7 @@ A *named* function is one that is no lambda and no comprehension; a *part* is a 
 import sys
 import warnings
 from collections import Counter
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import lapwing
+from lapwing.blocks import BlockData, Blocks
+from lapwing.graphs import KNN
 from lapwing.methods import GLPCA, LPP, TSA, KernelLPP, LaplacianEigenmaps, LaplacianScore, TangentialMaps
 
 ROOT = Path(lapwing.__file__).parent
@@ -39,6 +42,18 @@ def traced(work):
     return calls
 
 
+SAMPLED = KNN(5, queries=300)
+
+
+class Parts(Blocks):
+    """The digits in three blocks."""
+
+    shape, dtype = X.shape, X.dtype
+
+    def each(self, function, join, doing):
+        return reduce(join, [function(first, X[first : first + 600]) for first in (0, 600, 1200)])
+
+
 def eigenmaps():
     return LaplacianEigenmaps(2).fit(X[:600])
 
@@ -56,6 +71,13 @@ BARS = {
     "TSA": (None, lambda _: TSA(3).fit(DIGITS.images), 70, None, None),
     "LaplacianScore": (None, lambda _: LaplacianScore(3).fit(X), 70, None, None),
     "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),
+    "blocks": (
+        None,
+        lambda _: LPP(5, graph=SAMPLED)._fit(BlockData(Parts(), requests=SAMPLED.requests())),
+        85,
+        190,
+        13,
+    ),
     "transform": (lambda: LPP(10).fit(X), lambda model: model.transform(X), 8, 10, 4),
 }
 

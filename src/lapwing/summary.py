@@ -6,7 +6,7 @@ whose forms have the scatter added; and partial_fit, blocks and clusters are fit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -61,10 +61,9 @@ class Summary(Data):
         raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
 
     def divided(self, scale: np.ndarray) -> Summary:
-        def scatter(weights: np.ndarray) -> Any:
-            return self.scatter(weights) / np.outer(scale, scale)
-
-        divided = Summary(self.X / scale, self.y, self.weights, scatter, self.dtype, self.filled)
+        scatter, scales = self.scatter, np.outer(scale, scale)
+        X, y, w = self.X / scale, self.y, self.weights
+        divided = Summary(X, y, w, lambda weights: scatter(weights) / scales, self.dtype, self.filled)
         divided.given, divided.is_divided = self.given, True
         return divided
 
@@ -76,10 +75,9 @@ class Summary(Data):
         return Data(self.X).stacked(X)
 
     def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
-        def scatter(weights: np.ndarray) -> Any:
-            return N.T @ self.scatter(weights) @ N
-
-        return Summary((self.X - about) @ N, self.y, self.weights, scatter, self.dtype)
+        scatter = self.scatter
+        coordinates = (self.X - about) @ N
+        return Summary(coordinates, self.y, self.weights, lambda weights: N.T @ scatter(weights) @ N, self.dtype)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         # About a copy, since dense rows would take the kept Gram matrix, scatter and all.
@@ -195,26 +193,23 @@ class ClassSums:
         within = block - means[places]
         if is_weighted:
             within *= np.sqrt(weights)[:, None]
-        for scatter, group in self._groups():
-            inside = (places >= group.start) & (places < group.stop)
-            if inside.any():
-                part = within if inside.all() else within[inside]
-                scatter += part.T @ part
-        self._move(counts, means)
+        self._move(counts, means, within, places)
 
-    def _groups(self) -> Iterator[tuple[np.ndarray, slice]]:
-        """Each matrix of scatter, and the classes that it is of."""
-        last = self.counts.size - 1
-        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
-        return zip(self.scatters, (slice(*group) for group in groups), strict=True)
+    def _move(self, counts: np.ndarray, means: np.ndarray, within: Any = None, places: Any = None) -> None:
+        """Take in so many samples of these means, or out, where numbers are negative.
 
-    def _move(self, counts: np.ndarray, means: np.ndarray) -> None:
-        """Take in so many samples of these means, whose scatter about the means was added before; or out, if there are fewer."""
-        total = self.counts + counts
+        ``within`` has the samples of classes at these places about the means, where their scatter was not added before.
+        """
+        total, last = self.counts + counts, self.counts.size - 1
         share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
         moved, each = np.where(counts[:, None] != 0, means - self.means, 0.0), (self.counts * share)[:, None]
-        for scatter, group in self._groups():
-            scatter += moved[group].T @ (each[group] * moved[group])
+        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
+        for scatter, (low, high) in zip(self.scatters, groups, strict=True):
+            scatter += moved[low:high].T @ (each[low:high] * moved[low:high])
+            inside = None if within is None else (places >= low) & (places < high)
+            if inside is not None and inside.any():
+                part = within if inside.all() else within[inside]
+                scatter += part.T @ part
         self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, means)
         self.counts = total
 

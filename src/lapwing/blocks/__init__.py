@@ -31,7 +31,6 @@ from ._sources import (
     Mapped,
     ParquetBlocks,
     SparseBlocks,
-    in_order,
     is_on_disk,
     stacked,
     taken,
@@ -274,7 +273,7 @@ class BlockData(Data):
         self.in_blocks = not blocks.is_array  # a memory map is an array to default graphs
         self.is_wide = False
         if codes is not None:
-            self.classes = codes  # type: ignore[misc]
+            self.classes = codes
 
     def having(self, **changes: Any) -> BlockData:
         """The same rows with other blocks, classes or weights."""
@@ -295,12 +294,12 @@ class BlockData(Data):
         """One pass: the sums, and the numbers and rows whose neighbours are asked for."""
         n_classes = 0 if self.codes is None else int(self.codes.max()) + 1
         none = ColumnSums.none(self.d) if self.is_large else ClassSums.none(self.d, False, self.X.dtype, n_classes)
-        numbers = [np.empty(0, np.intp), *(_queried(request, self.n) for request in self.requests)]
-        numbers = np.unique(np.concatenate(numbers))
+        queried = [_queried(request, self.n) for request in self.requests]
+        numbers = np.unique(np.concatenate([np.empty(0, np.intp), *queried]))
         angles = any(is_named(request.metric, "cosine") for request in self.requests)
         function = partial(_added, none, numbers, self.codes, self.weights, angles)
         sums, rows = self.X.each(function, _joined_sums, "adding up")
-        return sums, numbers, in_order(rows)
+        return sums, numbers, stacked(rows)
 
     def deviations(self, few: bool = False) -> np.ndarray:
         sums = self._first[0] if self.is_large else self._first[0].summary(False)
@@ -310,7 +309,7 @@ class BlockData(Data):
     def divided(self, scale: np.ndarray) -> BlockData:
         data, divide = self.having(), partial(_divided, scale)
         sums, numbers, rows = self._first
-        data._first = sums.divided(scale), numbers, divide(rows)  # type: ignore[misc]
+        data._first = sums.divided(scale), numbers, divide(rows)
         data.X, data.is_divided = Mapped(self.X, divide), True
         return data
 
@@ -318,8 +317,7 @@ class BlockData(Data):
 
     @cached_property
     def squares(self) -> np.ndarray:
-        found = self.X.each(_squares, list.__add__, "looking for empty rows")
-        return np.concatenate([own for _, own in sorted(found, key=lambda part: part[0])])
+        return np.concatenate(self.X.each(_squares, list.__add__, "looking for empty rows"))
 
     @cached_property
     def unit(self) -> BlockData:
@@ -375,13 +373,13 @@ class BlockData(Data):
 class LinkedData(SparseData):
     """The sparse rows that have links. Of the others only the number and the mean are known, which is all that matters."""
 
-    is_large = True  # type: ignore[assignment]
+    is_large = True
 
     def __init__(self, X: Block, y: Any, n: int, mean: np.ndarray, found: list):
         super().__init__(X, y)
         self.size, self._mean, self.found = n, mean, found
 
-    nearest = Summary.nearest  # type: ignore[assignment]
+    nearest = Summary.nearest
 
     def explained(self, directions: np.ndarray) -> Any:
         """None, since the variance of the other rows is not known."""
@@ -391,7 +389,7 @@ class LinkedData(SparseData):
 class ColumnSums(NamedTuple):
     """Sums over sparse rows of many columns: how many there are, their mean, and the squares of each column about it."""
 
-    count: float
+    size: float
     mean: np.ndarray
     squares: np.ndarray
     stored: np.ndarray
@@ -407,20 +405,20 @@ class ColumnSums(NamedTuple):
         return self.merge(own)
 
     def merge(self, other: ColumnSums) -> ColumnSums:
-        count, moved = self.count + other.count, other.mean - self.mean
-        share = other.count / max(count, 1)
-        squares = self.squares + other.squares + self.count * share * moved**2
-        return ColumnSums(count, self.mean + share * moved, squares, self.stored + other.stored)
+        size, moved = self.size + other.size, other.mean - self.mean
+        share = other.size / max(size, 1)
+        squares = self.squares + other.squares + self.size * share * moved**2
+        return ColumnSums(size, self.mean + share * moved, squares, self.stored + other.stored)
 
     @property
     def filled(self) -> np.ndarray:
-        return 2 * self.stored > self.count
+        return 2 * self.stored > self.size
 
     def deviations(self) -> np.ndarray:
-        return np.sqrt(self.squares / self.count)
+        return np.sqrt(self.squares / self.size)
 
     def divided(self, scale: np.ndarray) -> ColumnSums:
-        return ColumnSums(self.count, self.mean / scale, self.squares / scale**2, self.stored)
+        return ColumnSums(self.size, self.mean / scale, self.squares / scale**2, self.stored)
 
 
 class Search(NamedTuple):
@@ -429,7 +427,7 @@ class Search(NamedTuple):
     request: Request
     Q: Block
     own: np.ndarray
-    codes: np.ndarray | None
+    codes: Any
 
 
 class Scatter:
@@ -441,7 +439,8 @@ class Scatter:
 
     def __init__(self, blocks: Blocks, codes: Any, weights: Any, rest: ClassSums, rows: np.ndarray, own: Any):
         self.blocks, self.codes, self.weights, self.rest, self.rows, self.own = blocks, codes, weights, rest, rows, own
-        self.there, self.passed = np.flatnonzero(rest.counts > 0), []
+        self.there = np.flatnonzero(rest.counts > 0)
+        self.passed: list[tuple[np.ndarray, np.ndarray]] = []
 
     def __call__(self, weights: np.ndarray) -> np.ndarray:
         each, known = weights[len(self.rows) :].copy(), self.there < self.rest.counts.size - 1
@@ -496,8 +495,8 @@ def _unit(block: Block) -> Block:
     return unit_rows(block, np.sqrt(squared_lengths(block)))
 
 
-def _squares(first: int, block: Block) -> list[tuple[int, np.ndarray]]:
-    return [(first, squared_lengths(block))]
+def _squares(first: int, block: Block) -> list[np.ndarray]:
+    return [squared_lengths(block)]
 
 
 def _projected(function: Callable[[Data], Any], block: Block) -> Any:
