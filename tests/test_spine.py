@@ -6,6 +6,7 @@ A *named* function is one that is no lambda and no comprehension; a *part* is a 
 import sys
 import warnings
 from collections import Counter
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import lapwing
+from lapwing.blocks import BlockData, Blocks
+from lapwing.graphs import KNN
 from lapwing.methods import (
     GLPCA,
     LPCA,
@@ -57,6 +60,18 @@ def tensor():
     return pytest.importorskip("torch").from_numpy(X)
 
 
+SAMPLED = KNN(5, queries=300)
+
+
+class Parts(Blocks):
+    """The digits in three blocks."""
+
+    shape, dtype = X.shape, X.dtype
+
+    def each(self, function, join, doing):
+        return reduce(join, [function(first, X[first : first + 600]) for first in (0, 600, 1200)])
+
+
 def eigenmaps():
     return LaplacianEigenmaps(2).fit(X[:600])
 
@@ -79,6 +94,13 @@ BARS = {
     "LPI": (None, lambda _: LPI(2).fit(DOCUMENTS), 86, 120, 11),
     "partial_fit": (lambda: LPP(9, graph="supervised"), lambda model: clone(model).partial_fit(X, Y), 70, 115, 11),
     "tensor": (tensor, lambda rows: LPP(10).fit(rows), 80, 150, 12),
+    "blocks": (
+        None,
+        lambda _: LPP(5, graph=SAMPLED)._fit(BlockData(Parts(), requests=SAMPLED.requests())),
+        85,
+        190,
+        13,
+    ),
     "transform": (lambda: LPP(10).fit(X), lambda model: model.transform(X), 8, 10, 4),
 }
 

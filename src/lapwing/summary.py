@@ -7,7 +7,7 @@ whose forms have the scatter added; and partial_fit, blocks and clusters are fit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -61,16 +61,23 @@ class Summary(Data):
         raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
 
     def divided(self, scale: np.ndarray) -> Summary:
-        squares, X = np.outer(scale, scale), self.X / scale
-        divided = Summary(X, self.y, self.weights, lambda w: self.scatter(w) / squares, self.dtype, self.filled)
+        scatter, scales = self.scatter, np.outer(scale, scale)
+        X, y, w = self.X / scale, self.y, self.weights
+        divided = Summary(X, y, w, lambda weights: scatter(weights) / scales, self.dtype, self.filled)
         divided.given, divided.is_divided = self.given, True
         return divided
 
-    def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
-        def scatter(weights: np.ndarray) -> Any:
-            return N.T @ self.scatter(weights) @ N
+    @cached_property
+    def unit(self) -> Data:
+        return Data(self.X, self.y, self.weights).unit
 
-        return Summary((self.X - about) @ N, self.y, self.weights, scatter, self.dtype)
+    def stacked(self, X: Any) -> Data:
+        return Data(self.X).stacked(X)
+
+    def in_coordinates(self, N: np.ndarray, about: np.ndarray) -> Summary:
+        scatter = self.scatter
+        coordinates = (self.X - about) @ N
+        return Summary(coordinates, self.y, self.weights, lambda weights: N.T @ scatter(weights) @ N, self.dtype)
 
     def form(self, M: Structured, about: np.ndarray) -> Any:
         # About a copy, since dense rows would take the kept Gram matrix, scatter and all.
@@ -148,7 +155,7 @@ class ClassSums:
         size = (
             3 * 8 * (len(self.scatters) + more * self.by_class) * d**2
         )  # the sums so far, the next sums, and their form
-        if size > max(get_config()["working_memory"] << 20, LEAST_ROOM):
+        if size > max(get_config()["working_memory"] * 2**20, LEAST_ROOM):
             raise ValueError(
                 f"sums over rows of {d} features take {size / 2**20:,.0f} MiB with what is computed from them, more than "
                 "scikit-learn's working_memory; reduce the features first, or use "
@@ -179,25 +186,23 @@ class ClassSums:
         within = block - means[places]
         if is_weighted:
             within *= np.sqrt(weights)[:, None]
-        self._add_products(within, places)
-        self._move(counts, means)
+        self._move(counts, means, within, places)
 
-    def _add_products(self, rows: np.ndarray, places: np.ndarray, sign: int = 1) -> None:
-        """Add the products of rows to the scatters of their classes, or take them off."""
-        last = self.counts.size - 1
-        groups = places if self.by_class else places == last  # the scatter that each row belongs to
-        for i, scatter in enumerate(self.scatters):
-            inside = groups == i
-            if inside.any():
-                part = rows if inside.all() else rows[inside]
-                scatter += sign * (part.T @ part)
+    def _move(self, counts: np.ndarray, means: np.ndarray, within: Any = None, places: Any = None) -> None:
+        """Take in so many samples of these means, or out, where numbers are negative.
 
-    def _move(self, counts: np.ndarray, means: np.ndarray) -> None:
-        """Take in so many samples of these means, whose scatter about the means was added before."""
-        total = self.counts + counts
+        ``within`` has the samples of classes at these places about the means, where their scatter was not added before.
+        """
+        total, last = self.counts + counts, self.counts.size - 1
         share = np.divide(counts, total, out=np.zeros(counts.size), where=total > 0)
-        moved = np.where(counts[:, None] > 0, means - self.means, 0.0)
-        self._add_products(np.sqrt(self.counts * share)[:, None] * moved, np.arange(counts.size))
+        moved, each = np.where(counts[:, None] != 0, means - self.means, 0.0), (self.counts * share)[:, None]
+        groups = [(i, i + 1) for i in range(last + 1)] if self.by_class else [(0, last), (last, last + 1)]
+        for scatter, (low, high) in zip(self.scatters, groups, strict=True):
+            scatter += moved[low:high].T @ (each[low:high] * moved[low:high])
+            inside = None if within is None else (places >= low) & (places < high)
+            if inside is not None and inside.any():
+                part = within if inside.all() else within[inside]
+                scatter += part.T @ part
         self.means = np.where(self.counts[:, None] > 0, self.means + share[:, None] * moved, means)
         self.counts = total
 
@@ -212,12 +217,9 @@ class ClassSums:
         """The sums over the rows that are left when these rows, each of which counts once, are taken out."""
         d, n_classes = self.stored.size, self.counts.size - 1
         out = ClassSums.none(d, self.by_class, self.dtype, n_classes).add(X, y, None)
-        counts = self.counts - out.counts
-        share = np.divide(out.counts, counts, out=np.zeros(counts.size), where=counts > 0)
-        moved = np.where(out.counts[:, None] > 0, self.means - out.means, 0.0)
-        means, scatters = self.means + share[:, None] * moved, self.scatters - out.scatters
-        rest = ClassSums(self.labels, counts, means, scatters, self.stored, self.by_class, self.dtype)
-        rest._add_products(np.sqrt(self.counts * share)[:, None] * moved, np.arange(counts.size), -1)
+        scatters = self.scatters - out.scatters
+        rest = ClassSums(self.labels, self.counts, self.means, scatters, self.stored, self.by_class, self.dtype)
+        rest._move(-out.counts, out.means)
         return rest
 
     def divided(self, scale: np.ndarray) -> ClassSums:
@@ -229,8 +231,8 @@ class ClassSums:
         """A row for the samples of each class."""
         there = np.flatnonzero(self.counts > 0)
         y = np.where(there < self.counts.size - 1, there, -1) if labelled else None
-        scatter, filled = partial(self.scatter, there), 2 * self.stored > self.counts.sum()
-        return Summary(self.means[there], y, self.counts[there], scatter, self.dtype, filled)
+        filled = 2 * self.stored > self.counts.sum()
+        return Summary(self.means[there], y, self.counts[there], partial(self.scatter, there), self.dtype, filled)
 
     def scatter(self, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The sum of the scatters of these classes, each under its weight."""

@@ -57,7 +57,10 @@ class Blocks:
             raise ValueError(f"X has not the {self.shape[0]:,} rows it had at first; was it changed while it was read?")
 
     def each(self, function: Callable[[int, Block], Any], join: Callable[[Any, Any], Any], doing: str) -> Any:
-        """One pass: ``function(first row, block)`` for each block, and the results joined. Both may work in place."""
+        """One pass: ``function(first row, block)`` for each block, and the results joined in their order.
+
+        Both functions may work in place.
+        """
         found = None
         with Progress(doing, self.shape[0]) as progress:
             for first, block in self:
@@ -80,7 +83,7 @@ class Blocks:
 
     def take(self, rows: np.ndarray) -> Block:
         """Some rows, given by ascending numbers."""
-        return in_order(self.each(partial(taken, rows), list.__add__, "reading rows"))
+        return stacked(self.each(partial(taken, rows), list.__add__, "reading rows"))
 
     def min(self) -> float:
         """The least number."""
@@ -246,15 +249,10 @@ def _mapped(function: Callable, own: Callable, kept: Any, before: Any, first: in
     return function(first, own(block))
 
 
-def taken(rows: np.ndarray, first: int, block: Block) -> list[tuple[int, Block]]:
-    """The rows of these ascending numbers that a block holds, with the number of its first row."""
+def taken(rows: np.ndarray, first: int, block: Block) -> list[Block]:
+    """The rows of these ascending numbers that a block holds, as a list of one."""
     low, high = np.searchsorted(rows, [first, first + block.shape[0]])
-    return [(first, block[rows[low:high] - first])]
-
-
-def in_order(parts: list[tuple[int, Block]]) -> Block:
-    """Blocks one below the other, in the order of the numbers of their first rows."""
-    return stacked([block for _, block in sorted(parts, key=lambda part: part[0])])
+    return [block[rows[low:high] - first]]
 
 
 def stacked(blocks: list[Block]) -> Block:
