@@ -396,7 +396,7 @@ class Data:
             edges = find(data, request)
             self._found[key] = params, edges if data is self else tuple(map(data.host, edges))
         edges = self._found[key][1]
-        return edges if on_device else tuple(map(self.host, edges))  # type: ignore[return-value]
+        return edges if on_device else tuple(map(self.host, edges))
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""

@@ -32,7 +32,9 @@ TREE_COLUMNS = 15  # among up to this many columns, the trees of the CPU are fas
 BLOCK_ENTRIES = {"cpu": 1 << 20}  # float64 numbers per block on the CPU; other devices take MANY_ENTRIES
 MANY_ENTRIES = 1 << 25
 FEW_ROWS = 4096  # among up to this many rows, neighbours are found by products in float64, and among more by a screen
-DEVICE_SHARE = 0.25  # rows may take this share of the free memory of a device; the search needs as much for its own copy
+DEVICE_SHARE = (
+    0.25  # rows may take this share of the free memory of a device; the search needs as much for its own copy
+)
 FAR_MEAN = 16.0  # a mean this many times as far from the origin as from the rows is subtracted from these first
 FEW_LOOKED_AT = 256  # rows that show how far rows are from their mean
 NEGLIGIBLE = 1e-13  # row sums of a Laplacian up to this share of its degrees count as 0
@@ -71,7 +73,9 @@ class Device:
         if self.library == "torch" or not self.is_cpu:
             torch = require("torch", "gpu") if self.library != "torch" else sys.modules["torch"]
             where = self._like.device if self.library == "torch" else torch.from_dlpack(self._like).device
-            array = torch.as_tensor(np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array, device=where)
+            array = torch.as_tensor(
+                np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array, device=where
+            )
         if self.library == "torch":
             return array
         named = hasattr(self._like, "__array_namespace__")
@@ -94,9 +98,9 @@ def validated(
 ) -> Data:
     """Arrays of another library as a Data."""
     device = Device(X) if fitting else shared_device(estimator, X)
-    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:  # type: ignore[attr-defined]
+    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:
         raise TypeError(
-            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "  # type: ignore[attr-defined]
+            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "
             "X.cpu().numpy() or the like"
         )
     if device is None:
@@ -260,14 +264,14 @@ class TorchData(Data):
             self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
 
     @cached_property
-    def X(self) -> np.ndarray:  # type: ignore[override]  # noqa: N802
+    def X(self) -> np.ndarray:  # noqa: N802
         return host(self.tensor)
 
     @cached_property
-    def undivided(self) -> Any:  # type: ignore[override]
+    def undivided(self) -> Any:
         return self.source and (self.source.X if self.source.undivided is None else self.source.undivided)
 
-    def own(self, array: Any) -> Any:  # type: ignore[override]
+    def own(self, array: Any) -> Any:
         """An array of NumPy on the device; tensors as they are."""
         if not isinstance(array, np.ndarray):
             return array
@@ -565,7 +569,9 @@ def first_device() -> Any:
 
 def room(device: Any) -> int:
     """How many bytes of rows may be on the device at the same time."""
-    return sys.maxsize if device.type == "cpu" else int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
+    return (
+        sys.maxsize if device.type == "cpu" else int(DEVICE_SHARE * sys.modules["torch"].cuda.mem_get_info(device)[0])
+    )
 
 
 def on_first_device(data: Any, request: Request) -> Data:

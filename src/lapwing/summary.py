@@ -38,7 +38,7 @@ class Summary(Data):
         self.within, self.dtype, self.filled = within, np.dtype(dtype), filled
         self.is_wide = False  # the scatter is known and the samples are not, so that there is no Gram matrix of samples
 
-    def nearest(self, request: Any) -> Any:
+    def nearest(self, request: Any, on_device: bool = False) -> Any:
         raise ValueError("sums over rows have no neighbours; use graphs of classes, such as SameClass()")
 
     def divided(self, scale: np.ndarray) -> Summary:

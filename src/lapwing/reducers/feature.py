@@ -135,7 +135,9 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        return import_module("..device", __package__).host(self.support_) if is_foreign(self.support_) else self.support_
+        return (
+            import_module("..device", __package__).host(self.support_) if is_foreign(self.support_) else self.support_
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scores_")
