@@ -23,6 +23,11 @@ def sampled_from(monkeypatch, many, sampled):
     monkeypatch.setattr("lapwing.reducers.base.SAMPLED_ROWS", sampled)
 
 
+def nothing_said(monkeypatch):
+    """The warning about units was not given yet in this process."""
+    monkeypatch.setattr("lapwing.auto.UNITS_WARNED", [])
+
+
 def listed_up_to(monkeypatch, links):
     """Graphs of rows that share places or targets list up to so many links per row."""
     monkeypatch.setattr("lapwing.graphs.space.LISTED_LINKS", links)
@@ -30,14 +35,14 @@ def listed_up_to(monkeypatch, links):
 
 def small_blocks(monkeypatch, size=4096):
     """Rows in blocks are read in blocks of so many bytes."""
-    monkeypatch.setattr("lapwing.blocks._blocks.BLOCK_BYTES", size)
+    monkeypatch.setattr("lapwing.blocks._sources.BLOCK_BYTES", size)
 
 
 def little_memory(monkeypatch, size):
     """Rows on disk that take more bytes than this are not loaded."""
-    monkeypatch.setattr("lapwing.blocks._blocks.working_memory", lambda: size)
+    monkeypatch.setattr("lapwing.blocks._sources.working_memory", lambda: size)
     monkeypatch.setattr("lapwing.blocks.working_memory", lambda: size)
-    monkeypatch.setattr("lapwing.neighbors._blocks.working_memory", lambda: max(size, 1 << 30))
+    monkeypatch.setattr("lapwing.blocks.HELD_SHARE", 1e9)
 
 
 def screened(monkeypatch):

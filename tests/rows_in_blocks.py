@@ -28,7 +28,6 @@ from lapwing import (
     LaplacianScore,
 )
 from lapwing.blocks import as_blocks
-from lapwing.blocks._arrays import SparseBlocks
 from lapwing.graphs import (
     KNN,
     CodingLength,
@@ -201,7 +200,7 @@ SPARSE = {
 def sparse_blocks(X, folder):
     with memory(X):
         blocks = as_blocks(sparse_memmap(X, folder))
-    assert isinstance(blocks, SparseBlocks)
+    assert blocks.is_sparse
     return blocks
 
 

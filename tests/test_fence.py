@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "methods": (CORE | {"reducers"}) - {"search"},
     "clustering": {"data", "graphs", "methods"},
     "testing": {"data", "neighbors", "operators"},
+    "blocks": {"data", "neighbors", "summary"},
 }
 
 

@@ -107,7 +107,7 @@ def check_in_memory(X: Any, who: str) -> None:
     package, name = type(X).__module__.partition(".")[0], type(X).__name__
     if package == "pyarrow" and hasattr(X, "to_table"):
         kind, remedy = f"a pyarrow {name}", "X.to_table().to_pandas()"
-    elif any(base.__module__ == f"{__package__}.blocks" for base in type(X).__mro__):
+    elif any(base.__module__ == f"{__package__}.blocks._sources" for base in type(X).__mro__):
         kind, remedy = "rows in blocks", "X.load()"
     elif package in ("dask", "zarr") and getattr(X, "nbytes", 0) > (room := get_config()["working_memory"]) * 2**20:
         kind = (

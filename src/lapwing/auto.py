@@ -42,6 +42,10 @@ CHOICES = {
 }
 
 
+# The ratio that UnitsWarning was given for. It is given once per process: the second model of a search has nothing new to say.
+UNITS_WARNED: list[float] = []
+
+
 class UnitsWarning(UserWarning):
     """Says that the columns of X seem to be in different units, and were divided by their standard deviations.
 
@@ -186,9 +190,16 @@ def settings(estimator: Any, graphs: GraphFacts, data: Any) -> Settings:
             kept = rules.neighbor_energy
         if k is None or share:  # where all components are asked for, most of the variance is kept
             kept, few = max(kept, 0.9), 1.0
-        kept = few if graphs.labels_alone and data.class_sizes.mean() < SMALL_CLASSES else kept
+        kept = few if graphs.labels_alone and _has_small_classes(data) else kept
     least = ceil(rules.directions * (count or 1))
     return Settings(count, Keep(kept, count or 1, least, principal), ridge, graphs.equal_say)
+
+
+def _has_small_classes(data: Any) -> bool:
+    try:
+        return data.class_sizes.mean() < SMALL_CLASSES
+    except ValueError:  # y holds numbers, for a graph that the user wrote
+        return False
 
 
 def check_options(estimator: Any) -> dict[str, Any]:
@@ -266,13 +277,15 @@ def units(estimator: Any, graphs: GraphFacts, chosen: Settings, data: Any) -> np
         ratio = float(s[filled].max(initial=0.0) / np.median(varying))
         if ratio <= UNITS_RATIO:
             return None
-        warnings.warn(
-            f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the median "
-            "one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and standardize=True "
-            "divides without this warning",
-            UnitsWarning,
-            stacklevel=caller_stacklevel(),
-        )
+        if not UNITS_WARNED:
+            UNITS_WARNED.append(ratio)
+            warnings.warn(
+                f"the columns of X seem to be in different units: the largest standard deviation is {ratio:.3g} times the "
+                "median one. Columns are divided by their deviations (scale_); standardize=False takes X as it is, and "
+                "standardize=True divides without this warning",
+                UnitsWarning,
+                stacklevel=caller_stacklevel(),
+            )
         s = data.deviations()
     return np.where(s > 0, s, 1.0)
 

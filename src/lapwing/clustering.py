@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import check_choice, check_count
+from ._validation import check_choice, check_count, check_in_memory
 from .data import FLOATS, squared_lengths, unit_rows
 from .graphs import Graph
 from .methods import LaplacianEigenmaps
@@ -104,6 +104,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         self
         """
         self.__dict__.pop("labels_", None)  # bad input leaves the estimator unfitted
+        check_in_memory(X, "NormalizedCut")
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         k = check_count("n_clusters", self.n_clusters)
         if k > X.shape[0]:
@@ -131,6 +132,7 @@ class NormalizedCut(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
+        check_in_memory(X, "NormalizedCut")
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self.kmeans_.predict(self._points(self.maps_.transform(X, links)))
 

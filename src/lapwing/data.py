@@ -7,11 +7,11 @@ sample weights, blocks, clusters and partial_fit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from math import ceil
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._arrays import BLOCK_BYTES, Array, row_blocks
 from ._labels import class_codes
-from ._validation import reword_text_error
+from ._validation import check_rows, reword_text_error
 from .neighbors import Edges, Request, bound, find
 from .operators import Structured
 from .search import LEAST_PAIRS as TILED_PAIRS
@@ -37,8 +37,12 @@ FEW_ROWS = 10_000  # the deviations of this many rows are enough to say whether 
 QUERIES_AT_ONCE = 4096  # queries that scikit-learn is given at a time
 ALL = slice(None)
 OUT_OF_RANGE = "X has values so large or so small that their squares leave the range of floating point; scale X first"
-LEAST_ENTRY, MOST_ENTRY = {"float64": 1e-140, "float32": 1e-31}, 1e145  # of the largest entries, whose squares are summed
-KINDS = {"dask": "blocks"}  # modules that take arrays of other libraries, imported when one comes
+LEAST_ENTRY, MOST_ENTRY = (
+    {"float64": 1e-140, "float32": 1e-31},
+    1e145,
+)  # of the largest entries, whose squares are summed
+# Modules that take arrays of other libraries, and rows in blocks, imported when such X comes.
+KINDS = {"dask": "blocks", "pyarrow": "blocks", "zarr": "blocks", __name__.partition(".")[0]: "blocks"}
 
 
 def validated(
@@ -51,10 +55,14 @@ def validated(
     arrays = [X] if fitting else [X, *vars(estimator).values()]
     foreign = any(hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray | np.generic) for a in arrays)
     kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
+    if isinstance(X, np.memmap) or (sparse.issparse(X) and getattr(getattr(X, "data", None), "base", None) is not None):
+        kind = "blocks"  # X may be on disk
     if kind:
-        return import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
-    if isinstance(X, str | PathLike):
-        raise TypeError(f"X={str(X)!r} is a path, not rows; pass lapwing.tables.read({str(X)!r}).X")
+        data = import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
+        if data is not None:
+            return data
+    if not hasattr(X, "shape"):
+        check_rows(X)
     given, options = X, {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": least or (2 if fitting else 1)}
     if not estimator._takes_sparse:
         del options["accept_sparse"]
@@ -107,18 +115,8 @@ def as_data(X: Array, y: Any = None, weights: np.ndarray | None = None) -> Data:
 def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any, np.ndarray, np.ndarray | None]:
     """The rows whose weight is not 0, their labels, their weights and, where some rows are left out, their numbers."""
     n = X.shape[0]
-    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} samples; pass one weight per sample")
-    if (weights < 0).any():
-        raise ValueError(
-            f"sample_weight has {int((weights < 0).sum())} negative weights; a weight says how many samples a row stands for"
-        )
+    weights = checked_weights(weights, n)
     there = np.flatnonzero(weights)
-    if not there.size:
-        raise ValueError(
-            "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
-        )
     if there.size < least:
         raise ValueError("sample_weight leaves one sample, and 2 is the least: all others have the weight zero")
     if there.size == n:
@@ -127,6 +125,22 @@ def _with_weight(X: Array, y: Any, weights: Any, least: int) -> tuple[Array, Any
         y = column_or_1d(y)
         y = y[there] if y.size == n else y
     return X[there], y, weights[there], there
+
+
+def checked_weights(weights: Any, n: int) -> np.ndarray:
+    """The weights of n samples, which are 0 or more, and not all 0."""
+    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} samples; pass one weight per sample")
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has {int((weights < 0).sum())} negative weights; a weight says how many samples a row stands for"
+        )
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero for every sample, so that no sample is left; give some a weight above 0"
+        )
+    return weights
 
 
 def canonical(X: Array) -> Array:
@@ -158,13 +172,15 @@ class Data:
     """
 
     own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
-    exact_rows = 0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
+    # Up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere.
+    exact_rows = 0
     is_sparse, is_foreign = False, False  # whether X is sparse, or came as an array of another library
     has_features = True  # whether X has columns that can be searched, divided and projected
     is_large = False  # whether X is too large to be decomposed whole, so that forms are operators
     kept: np.ndarray | None = None  # the numbers of the rows whose weight is not 0, where some have the weight 0
     filled: Any = None  # which columns are not mostly zeros; None is all of them
     is_divided = False  # whether columns were divided by their deviations
+    in_blocks = False  # whether rows are not in memory, so that default graphs search for a sample of them
     given: Any = None  # X as the user passed it
     device: Any = None  # where results go: the library and the device that X came from; None is NumPy's
     undivided: Any = None  # the rows before columns were divided or left to graphs alone; None where X is that
@@ -388,13 +404,13 @@ class Data:
         With ``on_device`` the edges of tensors stay tensors.
         """
         k, metric, params, *rest = request = request.checked(int(self.size))
-        key = (k, metric, id(params), *rest)
-        if key not in self._found:  # with the parameters, so that Python gives their id to no others
+        key = (k, metric if isinstance(metric, str) else id(metric), id(params), *rest)
+        if key not in self._found:  # with the request, so that Python gives the ids of its parameters to no others
             data: Any = self
             if isinstance(request.search, str):  # "torch"
                 data = import_module(".device", __package__).on_first_device(self, request)
             edges = find(data, request)
-            self._found[key] = params, edges if data is self else tuple(map(data.host, edges))
+            self._found[key] = request, edges if data is self else tuple(map(data.host, edges))
         edges = self._found[key][1]
         return edges if on_device else tuple(map(self.host, edges))
 
@@ -409,7 +425,7 @@ class Data:
         for start in range(0, queries.size, QUERIES_AT_ONCE):
             found.append(index.kneighbors(Q[start : start + QUERIES_AT_ONCE]))
         d, cols = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        eps = float(np.finfo(self.X.dtype).eps)
+        eps = float(np.finfo(Q.dtype).eps)
         own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
         return members[cols], bound(d[:, -1].astype(np.float64) ** 2 / 2, own / 2, self.d, eps)
 
@@ -418,7 +434,7 @@ class Data:
         Q, Y = self._near_origin(queries), self._near_origin(members)
         index, found = NearestNeighbors().fit(Y), [np.empty(0, np.intp)] * queries.size
         own = squared_lengths(Q) if sparse.issparse(Q) else np.einsum("ij,ij->i", Q, Q, dtype=np.float64)
-        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(self.X.dtype).eps), +1)
+        far = bound(radius**2 / 2, own / 2, self.d, float(np.finfo(Q.dtype).eps), +1)
         order = np.argsort(far, kind="stable")
         for some in np.array_split(order, 1 + order.size // 100):  # rows of about the same radius
             near = index.radius_neighbors(Q[some], far[some[-1]], return_distance=False) if some.size else ()
@@ -428,7 +444,7 @@ class Data:
 
     def _near_origin(self, rows: np.ndarray) -> Array:
         """Some rows about the mean, since products of far rows lose digits."""
-        return (self.X[rows] - self.mean()).astype(self.X.dtype, copy=False)
+        return self.X[rows] - self.mean()  # in float64, since the squares of float32 may leave its range
 
     def distances(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """From each row to some others, by differences, since products lose digits; infinite from a row to itself."""
@@ -499,6 +515,13 @@ class Data:
         """The rows, and then those of X."""
         return type(self)(np.vstack([self.X, X.astype(self.X.dtype, copy=False)]))
 
+    def some(self, kept: np.ndarray) -> Data:
+        """The rows of a mask."""
+        labelled = self.y is not None and np.ndim(self.y) > 0 and len(self.y) == self.n
+        rest = type(self)(self.X[np.flatnonzero(kept)], np.asarray(self.y)[kept] if labelled else self.y)
+        rest.given = self.given
+        return rest
+
     # ---- labels
 
     @cached_property
@@ -523,6 +546,10 @@ class Data:
         for start in range(0, self.n, self._step):
             found[start : start + self._step] = (self.X[start : start + self._step] - mean) @ V
         return found
+
+    def mapped(self, function: Callable[[Data], Any], n_out: int) -> Any:
+        """What a function of rows, which gives ``n_out`` columns, gives for all of them. Rows in blocks come to it in parts."""
+        return function(self)
 
     def to_caller(self, estimator: Any) -> Any:
         """The fitted estimator, its arrays in the library that X came from."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS, NearestNeighbors
 from sklearn.utils.random import sample_without_replacement
 
@@ -19,7 +20,15 @@ from ._validation import check_choice, check_count
 TIE = 1e-9  # distances count as equal where they differ by no more than this share
 SPARE = 4  # candidates that are asked for beyond the k nearest
 PARALLEL = 1e-13  # cosine distances up to here count as 0, since they may be rounding
+ROWS_TOGETHER = 16  # the distances of this many rows from themselves are found in one call
 DOUBTFUL_ROWS = 1000  # queries in doubt that are settled at a time
+TRANSFORMER = (  # the end of a message about a search that is none
+    'must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such as '
+    "sklearn.neighbors.KNeighborsTransformer() or pynndescent.PyNNDescentTransformer()"
+)
+# The metrics that scikit-learn defines for all rows of finite numbers. The others may give NaN: they are SciPy's or a user's,
+# or have parameters that divide.
+DEFINED_METRICS = {*VALID_METRICS["ball_tree"], "cosine", "precomputed"} - {"mahalanobis", "seuclidean", "pyfunc"}
 AMONG = ("all", "same_class", "other_class")
 KNOWN_METRICS = sorted({*VALID_METRICS["brute"], *VALID_METRICS["ball_tree"]} - {"pyfunc"})
 
@@ -53,10 +62,9 @@ class Request(NamedTuple):
         """The request, its parameters checked for n rows. ``queries`` becomes None where it asks for all rows."""
         check_choice("among", self.among, AMONG)
         if not (self.search is None or is_named(self.search, "torch") or hasattr(self.search, "get_params")):
-            raise ValueError(
-                f'search={self.search!r} must be None, "torch", or a neighbours transformer with a parameter n_neighbors, such '
-                "as sklearn.neighbors.KNeighborsTransformer()"
-            )
+            raise ValueError(f"search={self.search!r} {TRANSFORMER}")
+        if not (isinstance(self.metric, str) or callable(self.metric)):
+            raise ValueError(f"metric={self.metric!r} must be a name, or a function of two rows")
         if not isinstance(self.metric_params, dict | None):
             raise ValueError(
                 f"metric_params={self.metric_params!r} must be a dict of the metric's own parameters, or None"
@@ -200,6 +208,7 @@ def _by_metric(data: Any, request: Request, queries: np.ndarray, members: np.nda
     k = min(request.n_neighbors, members.size - itself)
     if k < 1 or not queries.size:
         return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
+    require_square(request.metric, data.X)
     if is_named(request.metric, "precomputed") and sparse.issparse(data.X):
         return _among_stored(data.X, queries, members, k)
     m = min(k + 1 + SPARE, members.size)
@@ -226,21 +235,35 @@ def metric_distances(
             'distance, or "cosine"'
         )
     X = data.X.astype(np.float64) if data.X.dtype == np.float32 else data.X
-    given = is_named(metric, "precomputed")
-    if given and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"metric={metric!r} needs X to be a square matrix of distances, and it has shape {X.shape}; use another metric"
-        )
+    given, what = is_named(metric, "precomputed"), f"metric={metric!r}, metric_params={request.metric_params!r}"
     try:
         index = NearestNeighbors(metric=metric, p=params.pop("p", 2), metric_params=params or None)
         index.fit(X[members][:, members] if given else X[members])
         d, cols = index.kneighbors(X[queries][:, members] if given else X[queries], m)
+        own = d if is_named(metric, *DEFINED_METRICS) else _from_themselves(X, index.effective_metric_, params)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"metric={metric!r}, metric_params={request.metric_params!r} cannot be used on rows of shape {X.shape}: {error}"
-        ) from error
-    require_numbers(d, f"metric={metric!r}, metric_params={request.metric_params!r}")
+        raise ValueError(f"{what} cannot be used on rows of shape {X.shape}: {error}") from error
+    require_numbers(d, what)
+    require_numbers(own, what)
     return d.astype(np.float64), cols
+
+
+def _from_themselves(X: Any, metric: Any, params: dict) -> np.ndarray:
+    """The distance of each row from itself, which is NaN where a metric is not defined for the row."""
+    if callable(metric):
+        rows = X.toarray() if sparse.issparse(X) else X
+        return np.array([metric(row, row, **params) for row in rows], dtype=np.float64)
+    parts = [X[start : start + ROWS_TOGETHER] for start in range(0, X.shape[0], ROWS_TOGETHER)]
+    # Rows are copied since SciPy, given the same array twice, takes the distance of a row from itself for 0.
+    found = [pairwise_distances(part, part.copy(), metric=metric, **params) for part in parts]
+    return np.concatenate([np.diagonal(D) for D in found])
+
+
+def require_square(metric: Any, X: Any) -> None:
+    if is_named(metric, "precomputed") and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"metric={metric!r} needs X to be a square matrix of distances, and it has shape {X.shape}; use another metric"
+        )
 
 
 def require_numbers(d: np.ndarray, what: str) -> None:
@@ -283,32 +306,36 @@ def choose_listed(
 
 
 def _by_transformer(data: Any, request: Request) -> Edges:
-    """Neighbours from a scikit-learn neighbours transformer, which may or may not count a row as its own neighbour."""
+    """Neighbours from a scikit-learn neighbours transformer.
+
+    It may look for more neighbours than k, and may count a row as its own neighbour. A column of -1 stands for a neighbour that
+    it did not find.
+    """
     if not data.has_features:
         raise ValueError('search= needs features, and kernel="precomputed" gives none; leave it out')
     if request.among != "all":
         raise ValueError(f'search= finds neighbours among all rows; among="{request.among}" must go without it')
     k = request.n_neighbors
     try:
-        transformer = clone(request.search).set_params(n_neighbors=k)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(
-            f"search={request.search!r} must be a neighbours transformer with a parameter n_neighbors, such as "
-            "sklearn.neighbors.KNeighborsTransformer()"
-        ) from error
+        transformer = clone(request.search)
+        transformer.set_params(n_neighbors=min(max(transformer.get_params()["n_neighbors"], k), data.n - 1))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"search={request.search!r} {TRANSFORMER}") from error
     if "mode" in transformer.get_params():
         transformer.set_params(mode="distance")
-    found = sparse.coo_array(transformer.fit_transform(data.X))
+    # Some programs, such as older pynndescent, know sparse matrices and no sparse arrays.
+    found = transformer.fit_transform(sparse.csr_matrix(data.X) if sparse.issparse(data.X) else data.X)
+    found = found.tocsr() if sparse.issparse(found) else sparse.csr_array(found)  # a coo_array has no columns of -1
     require_numbers(found.data, f"search={request.search!r}")
-    rows, cols, d = found.row.astype(np.intp), found.col.astype(np.intp), found.data.astype(np.float64)
-    other = rows != cols
-    rows, cols, d = rows[other], cols[other], d[other]
+    rows, cols = np.repeat(np.arange(data.n), np.diff(found.indptr)), found.indices.astype(np.intp)
+    other = (cols >= 0) & (rows != cols)
+    rows, cols, d = rows[other], cols[other], found.data[other].astype(np.float64)
     counts = np.bincount(rows, minlength=data.n)
-    cols, d = choose_listed(rows, cols, d, min(k, counts.max(initial=1)), counts)
-    return _finite(cols, d)
-
-
-def _finite(cols: np.ndarray, d: np.ndarray) -> Edges:
-    """The edges of a table in which some rows have fewer than others."""
-    there = np.isfinite(d)
-    return np.nonzero(there)[0], cols[there], d[there]
+    if counts.min() < k:
+        row = int(np.argmin(counts))
+        raise ValueError(
+            f"search={transformer!r} found {counts[row]} neighbours of row {row}, and the graph asks for n_neighbors={k}; give "
+            "the transformer more n_neighbors, or leave search out"
+        )
+    cols, d = choose_listed(rows, cols, d, k, counts)
+    return np.repeat(np.arange(data.n), k), cols.ravel(), d.ravel()

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from limits import nothing_said
 from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
@@ -30,6 +31,11 @@ LINEAR = [
     LPP(3, graph="semi"),
 ]
 KERNEL = [KernelLPP(3), KernelNPE(3), KernelLPP(2, graph="supervised"), KernelLPP(3, landmarks=50, random_state=0)]
+
+
+@pytest.fixture(autouse=True)
+def _unsaid(monkeypatch):
+    nothing_said(monkeypatch)
 
 
 def deviations(X):

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from .._documented import Documented
 from ..data import Data, validated
-from ..neighbors import NoPlaceError, Request
+from ..neighbors import NoPlaceError, Request, is_named
 from ..operators import laplacian
 from ..problem import Term
 
@@ -45,7 +45,8 @@ class Graph(Documented):
     - ``reads_labels``, ``reads_targets``, ``reads_features``, ``counts_pairs``, ``indexes_rows``,
       ``is_laplacian``, ``is_semidefinite``, as attributes or properties, where the values below are not its own;
     - ``weights_at``, where it has no ``adjacency`` and ``&`` should know it, and ``term``, where its L is not D - W;
-    - ``requests``, where it asks ``data.nearest`` for neighbours;
+    - ``requests``, where it asks ``data.nearest`` for neighbours, and ``why_all_rows``, where rows that are read in blocks
+      are not enough for a reason of its own;
     - ``fitted``, where it learns something from the rows;
     - ``resolved`` and ``new_links``, where a free map shall place new rows by it.
 
@@ -149,6 +150,26 @@ class Graph(Documented):
     def requests(self) -> list[Request]:
         """The neighbour searches that are needed to build the graph."""
         return []
+
+    def why_all_rows(self) -> str | None:
+        """Why the graph cannot be built on rows that are read in blocks, as a sentence; None where it can."""
+        name = type(self).__name__
+        if not (self.reads_features or self.reads_targets or self.indexes_rows):
+            return None
+        if "queries" not in self.get_params(deep=False):
+            return (
+                f"{name} needs all rows of X in memory, and X is read in blocks; use graphs of classes (SameClass) or of sampled "
+                "neighbours (KNN with queries=), or pass X as an array"
+            )
+        for request in self.requests():
+            if request.queries is None:
+                return (
+                    f"{name}({request.n_neighbors}) searches for the neighbours of every row, and X is read in blocks; search "
+                    f"for those of a sample: {name}({request.n_neighbors}, queries=20_000)"
+                )
+            if is_named(request.metric, "precomputed"):
+                return f"queries={request.queries} needs features, and X holds distances or a kernel; leave queries out"
+        return None
 
     def resolved(self, data: Data) -> Graph:
         """The graph with the parameters that it takes from the data written out, as :meth:`links` needs them."""
@@ -317,6 +338,9 @@ class Operation(Graph):
     def requests(self) -> list[Request]:
         return [request for leaf in self._leaves() for request in leaf.requests()]
 
+    def why_all_rows(self) -> str | None:
+        return next((why for leaf in self._leaves() if (why := leaf.why_all_rows())), None)
+
     def resolved(self, data: Data) -> Graph:
         return self._with_leaves([leaf.resolved(data) for leaf in self._leaves()])
 
@@ -455,6 +479,9 @@ class Union(Operation):
             total_weights(self, side, data) for side in (_graph("left", self.left), _graph("right", self.right))
         )
         return sparse.csr_array(left.maximum(right))
+
+    def why_all_rows(self) -> str | None:
+        return Graph.why_all_rows(self)  # the larger of two weights is unknown where only a sample of the links is known
 
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         """The larger of both links, or those of one side where the other has no rule for new rows."""

@@ -92,6 +92,14 @@ class SameClass(Graph):
     def weighs_classes(self) -> bool:
         return self.balance is not False
 
+    def why_all_rows(self) -> str | None:
+        if not self.reads_features:
+            return None
+        return (
+            'SameClass(weights="heat") lists all pairs of a class, and X is read in blocks; use weights="uniform", or '
+            'KNN(among="same_class", queries=20_000)'
+        )
+
     def terms(self, data: Data) -> list[Term]:
         if self.weights != "uniform":
             return super().terms(data)
@@ -258,6 +266,11 @@ class Complete(Graph):
     @property
     def reads_features(self) -> bool:
         return isinstance(self.weights, str) and self.weights == "dot"
+
+    def why_all_rows(self) -> str | None:
+        if not self.reads_features:
+            return None
+        return 'Complete("dot") needs all rows of X in memory, and X is read in blocks; use Complete()'
 
     def terms(self, data: Data) -> list[Term]:
         check_choice("weights", self.weights, ("uniform", "dot"))

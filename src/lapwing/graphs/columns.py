@@ -148,6 +148,9 @@ class On(Graph):
     def requests(self) -> list[Request]:
         return self._inner.requests()
 
+    def why_all_rows(self) -> str | None:
+        return "On builds its graph on other rows than those of X, and X is read in blocks; pass X as an array, or leave On out"
+
     def resolved(self, data: Data) -> Graph:
         return On(self.what, self.graph.resolved(self.view(data)), beside=self.beside)
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_non_negative
 
 from .._validation import check_choice, check_count, check_positive
 from ..data import Data
-from ..neighbors import Edges, NoPlaceError, Request, is_named, metric_distances, search
+from ..neighbors import Edges, NoPlaceError, Request, is_named, metric_distances, require_square, search
 from ..operators import Structured, diagonal
 from ..problem import Term
 from .base import Graph
@@ -97,7 +97,8 @@ class NeighborGraph(Graph):
         rows, _, d = edges
         mean = float((d**2).mean()) if len(d) else 0.0
         if self.t != "auto" and check_choice("t", self.t, T_RULES) == "half-median":
-            some = np.arange(data.n) if getattr(self, "queries", None) is None else np.unique(rows)
+            queries = getattr(self, "queries", None)
+            some = np.arange(data.n) if queries is None or queries >= data.n else np.unique(rows)
             some = some[np.sort(np.random.RandomState(0).permutation(some.size)[:MEDIAN_ROWS])]
             mean = float(np.median(distances_among(data, some, Request(1, self.metric, self.metric_params))) ** 2 / 2)
         return mean if mean > 0 else 1.0
@@ -300,7 +301,7 @@ class Radius(NeighborGraph):
         return self._within(data, np.arange(data.n), np.arange(data.n))
 
     def _within(self, data: Data, queries: np.ndarray, members: np.ndarray) -> Edges:
-        request = Request(1, self.metric, self.metric_params)
+        request = Request(1, self.metric, self.metric_params).checked(data.n)
         return within(data, request, check_positive("radius", self.radius), queries, members)
 
     def adjacency(self, data: Data) -> sparse.csr_array:
@@ -451,6 +452,12 @@ class ClosestPairs(Graph):
         self.n_pairs = n_pairs
         self.metric = metric
 
+    def why_all_rows(self) -> str | None:
+        return (
+            "ClosestPairs compares every row with every other, and X is read in blocks; use "
+            "penalty=Repulsion(15, queries=20_000) instead, or pass X as an array"
+        )
+
     def requests(self) -> list[Request]:
         return [Request(self.n_pairs, self.metric, among="other_class")]
 
@@ -492,6 +499,7 @@ def nearest_fitted(both: Data, n_fitted: int, request: Request) -> Edges:
 def within(data: Data, request: Request, radius: float, queries: np.ndarray, members: np.ndarray) -> Edges:
     """All pairs of a query and another member up to a distance."""
     metric = request.metric
+    require_square(metric, data.X)
     if is_named(metric, "precomputed") and sparse.issparse(data.X):
         check_non_negative(data.X, 'metric="precomputed", which takes distances')
         stored = sparse.coo_array(data.X)

@@ -136,6 +136,9 @@ class DensityCorrected(OfOne):
         alpha = check_not_negative("alpha", self.alpha)
         return sparse.diags_array(np.where(degrees > 0, np.where(degrees > 0, degrees, 1.0) ** -alpha, 0.0))
 
+    def why_all_rows(self) -> str | None:
+        return Graph.why_all_rows(self)  # a sample of the links does not give the degrees of all rows
+
     def new_links(self, both: Data, n_fitted: int) -> sparse.csr_array | None:
         graph: Graph = self._operands()[0]
         links = None if graph.reads_labels else total_links(graph, both, n_fitted)

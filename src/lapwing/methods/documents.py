@@ -92,6 +92,7 @@ class LPI(LinearReducer):
     """
 
     about = About("neighbours", "L of cosine neighbours of documents", "D", ("counts",))
+    _reads_links_alone: ClassVar[bool] = True
     n_neighbors: ClassVar[int] = 15
     _takes_tensors: ClassVar[bool] = False
     _why_not_on_devices: ClassVar[str] = "documents are sparse, and LPP takes dense rows on a device."
@@ -156,10 +157,7 @@ class LPI(LinearReducer):
             UserWarning,
             stacklevel=caller_stacklevel(),
         )
-        labelled = data.y is not None and np.ndim(data.y) > 0 and len(data.y) == data.n
-        rest = type(data)(data.X[np.flatnonzero(~empty)], np.asarray(data.y)[~empty] if labelled else data.y)
-        rest.given = data.given
-        return rest
+        return data.some(~empty)
 
     def _map(self, data: Data, problem: Problem, graphs: GraphFacts, chosen: Settings) -> Coordinates:
         if graphs.is_sampled:
@@ -201,7 +199,9 @@ class LPI(LinearReducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        data = validated(self, X, fitting=False)
+        return validated(self, X, fitting=False).mapped(self._placed, len(self.components_))
+
+    def _placed(self, data: Data) -> np.ndarray:
         placed = data.unit.project(self.mean_, self.components_)
         placed[data.squares == 0] = 0.0
         return placed

@@ -199,6 +199,7 @@ class LPP(LinearReducer):
     """
 
     about = About("neighbours", NEIGHBORS, "D", ("dense", "sparse"))
+    _reads_links_alone: ClassVar[bool] = True
     default_graph: ClassVar[Any] = KNN
 
     def __init__(

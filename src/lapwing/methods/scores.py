@@ -93,6 +93,7 @@ class LaplacianScore(FeatureSelector):
     """
 
     about = About("features", NEIGHBORS, "D")
+    _reads_links_alone: ClassVar[bool] = True
     default_graph: ClassVar[Any] = KNN
 
     def __init__(

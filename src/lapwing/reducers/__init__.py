@@ -2,7 +2,7 @@
 
 from .._public import public
 from ..auto import Rules
-from .base import Reducer, build_terms, takes_tensors
+from .base import Reducer, build_terms, resolve_graph, takes_tensors
 from .feature import FeatureSelector
 from .free import FreeReducer
 from .kernel import KernelReducer
@@ -21,6 +21,7 @@ __all__ = [
     "Reducer",
     "Rules",
     "build_terms",
+    "resolve_graph",
     "takes_tensors",
 ]
 public(__name__, __all__, globals())

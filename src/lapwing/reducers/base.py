@@ -25,7 +25,7 @@ from ..graphs import KNN, Graph, Precomputed, Repulsion, SameClass
 from ..operators import Structured
 from ..problem import ORTHOGONAL, Problem, Term, degree_sum, laplacian_sum
 from ..solvers import CertificateWarning, RankError
-from ..summary import ClassSums, Summary
+from ..summary import ClassSums
 
 # Default graphs of more rows than this search for the neighbours of a sample of so many rows. The objective and the accuracy
 # are as those of the whole graph (docs/scaling.md).
@@ -70,6 +70,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     _takes_sums: ClassVar[bool] = (
         False  # whether sums over the rows of each class are enough, where graphs are of classes
     )
+    _reads_links_alone: ClassVar[bool] = False  # whether rows without links matter only through their mean
     _takes_tensors: ClassVar[bool] = False  # whether it takes arrays of other libraries and devices
     _why_not_on_devices: ClassVar[str] = "this method runs on the CPU alone."
     _samples_rows: ClassVar[bool] = False  # whether default graphs of many rows search for a sample of them
@@ -103,6 +104,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         parameters = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = dict(parameters)
         try:
+            if weights.get("sample_weight") is not None and (why := self._why_unweighted()):
+                raise ValueError(f"sample_weight does not act on {self!r}: {why}")
             return self._fit(self._data(X, y, **weights))
         except BaseException:
             self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
@@ -135,6 +138,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         self.n_features_in_ = data.n_columns
         if hasattr(data.given, "__dataframe__") or hasattr(data.given, "columns"):
             validate_data(self, data.given, skip_check_array=True)  # stores the names of the columns
+        elif getattr(data.given, "feature_names", None) is not None:
+            self.feature_names_in_ = np.asarray(data.given.feature_names, dtype=object)
         return data.to_caller(self)
 
     def _posed(self, data: Data) -> tuple[Data, np.ndarray | None, auto.GraphFacts, auto.Settings, Problem]:
@@ -150,7 +155,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     def _graphs(self, data: Data) -> auto.GraphFacts:
         """``graph=`` and ``penalty=`` as graphs. Later changes by the user do not reach these copies."""
         n, given, penalty = int(data.size), getattr(self, "graph", None), getattr(self, "penalty", None)
-        many = self._samples_rows and n > max(MANY_ROWS, data.exact_rows)
+        many = self._samples_rows and (data.in_blocks or n > max(MANY_ROWS, data.exact_rows))
         graph = resolve_graph("graph", given, self.default_graph, min(self.n_neighbors, n - 1), many)
         if graph is given:
             try:
@@ -161,17 +166,13 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
                 ) from error
         if penalty is not None or self._needs_penalty:
             penalty = resolve_graph("penalty", penalty, self.default_penalty, None, many).fitted(data)
-        graphs = auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
-        given_weights = data.weights is not None and not isinstance(data, Summary)
-        if given_weights and (why := self._why_unweighted(graphs)):
-            raise ValueError(f"sample_weight does not act on {self!r}: {why}")
-        return graphs
+        return auto.facts(graph, penalty, n, getattr(self, "normalize", None), isinstance(given, Graph | str))
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         """The rows without the columns that only graphs read."""
         return data.without(graphs.beside)
 
-    @available_if(lambda estimator: estimator._takes_sums and estimator._why_unweighted(None) is None)
+    @available_if(lambda estimator: estimator._takes_sums and estimator._why_unweighted() is None)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from more rows: the model is that of :meth:`fit` on all rows so far.
 
@@ -289,12 +290,12 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """The terms of ``graph=``, at least one of which links samples."""
         return build_terms("graph", graphs.graph, data, graphs.equal_say)
 
-    def _why_unweighted(self, graphs: auto.GraphFacts | None) -> str | None:
+    def _why_unweighted(self) -> str | None:
         """The reason why ``sample_weight`` and sums over rows cannot act, as a sentence; None where they can."""
         if not self._takes_weights:
             return f"{type(self).__name__} has a place for each row, or reads rows one by one; repeat rows instead"
         try:
-            graphs = self._graphs(Data(np.zeros((2, 1)))) if graphs is None else graphs
+            graphs = self._graphs(Data(np.zeros((2, 1))))
         except (ValueError, NotImplementedError) as error:
             return str(error)
         for graph in [graphs.graph] if graphs.penalty is None else [graphs.graph, graphs.penalty]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import auto
 from .._arrays import is_foreign
 from .._validation import check_count
-from ..data import Data
+from ..data import KINDS, Data, validated
 from ..problem import Problem
 from ..solvers import RankError
 from .base import Reducer, takes_tensors
@@ -110,13 +111,17 @@ class FeatureSelector(SelectorMixin, Reducer):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples.
+            Or whatever :meth:`fit` takes.
 
         Returns
         -------
         array of shape (n_samples, n_selected)
         """
-        return super().transform(X)
+        check_is_fitted(self)
+        if type(X).__module__.partition(".")[0] not in KINDS:
+            return super().transform(X)
+        chosen = np.flatnonzero(self.support_)
+        return validated(self, X, fitting=False).mapped(partial(_columns, chosen), chosen.size)
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> Any:
@@ -141,3 +146,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scores_")
+
+
+def _columns(chosen: np.ndarray, data: Data) -> Any:
+    return data.X[:, chosen]

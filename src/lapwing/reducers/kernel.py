@@ -100,6 +100,8 @@ class KernelReducer(ProjectingReducer):
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """The rows, or what a kernel matrix says of them. Raise where their kernel matrix would be too large."""
+        if not (isinstance(self.kernel, str) or callable(self.kernel)):
+            raise ValueError(f"kernel={self.kernel!r} must be a name, or a function of two rows")
         data = validated(self, X, y, **weights)
         if self.landmarks is not None:
             check_count("landmarks", self.landmarks)
@@ -193,7 +195,9 @@ class KernelReducer(ProjectingReducer):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        data = validated(self, X, fitting=False)
+        return validated(self, X, fitting=False).mapped(self._placed, self._n_features_out)
+
+    def _placed(self, data: Data) -> np.ndarray:
         X = data.X if self.scale_ is None else data.divided(self.scale_).X
         kernel = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         if self.landmarks is not None:

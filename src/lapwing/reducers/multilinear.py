@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import auto
 from .._arrays import row_blocks
-from .._validation import check_choice, check_count, check_not_negative
+from .._validation import check_choice, check_count, check_in_memory, check_not_negative
 from ..data import FLOATS, Data, validated
 from ..graphs import Graph
 from ..maps import ROUNDING
@@ -254,6 +254,8 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
     def _images(self, X: Any) -> np.ndarray:
         """X as a validated array of images."""
         if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):  # tensors are checked as rows
+            if not isinstance(X, np.ndarray):
+                check_in_memory(X, type(self).__name__)
             X = check_array(X, dtype=FLOATS, ensure_2d=False, allow_nd=True, input_name="X", estimator=self)
         if X.ndim < 3 or 0 in X.shape:
             raise ValueError(

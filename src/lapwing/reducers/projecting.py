@@ -153,9 +153,11 @@ def truncate_to_share(share: float, solution: Solution, problem: Problem) -> Sol
 def rounding_of_form(M: Structured, F: Any) -> float:
     """What rounding leaves of a form of M that should be 0, as the form of a graph that links only equal samples.
 
-    Under the diagonal of M as weights, the sums of squares of the samples are the form before anything cancels.
+    Under the diagonal of M as weights, the sums of squares of the samples are the form before anything cancels. The diagonal
+    of its factors is left out where M has another: sums over classes of different sizes do not know it.
     """
-    return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(F.spread(np.abs(M.diagonal()))))
+    diagonal = np.abs(M.diagonal() if M.diag is None else M.diag)
+    return float(10 * np.sqrt(M.n) * np.finfo(np.float64).eps * np.sum(F.spread(diagonal)))
 
 
 def of_equal_trace(terms: Any, F: Any) -> list[Term]:
