@@ -181,9 +181,8 @@ class Data:
     """
 
     own = host = staticmethod(lambda array: array)  # to where the rows are, and from there to the host
-    exact_rows = (
-        0  # up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere
-    )
+    # Up to this many rows, default graphs search for the neighbours of all, however many are many elsewhere.
+    exact_rows = 0
     is_sparse, is_foreign = False, False  # whether X is sparse, or came as an array of another library
     knows_gram = False  # whether products of columns cost little, as those of tensors and of sums do
     has_features = True  # whether X has columns that can be searched, divided and projected
@@ -404,7 +403,7 @@ class Data:
             edges = find(data, request)
             self._found[key] = request, edges if data is self else tuple(map(data.host, edges))
         edges = self._found[key][1]
-        return edges if on_device else tuple(map(self.host, edges))  # type: ignore[return-value]
+        return edges if on_device else tuple(map(self.host, edges))
 
     def candidates(self, queries: np.ndarray, members: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """M members near each query, and a distance that all others exceed: the one seam for fast searches."""

@@ -98,9 +98,9 @@ def validated(
 ) -> Data:
     """Arrays of another library as a Data."""
     device = Device(X) if fitting else shared_device(estimator, X)
-    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:  # type: ignore[attr-defined]
+    if fitting and isinstance(estimator, BaseEstimator) and not estimator._takes_tensors:
         raise TypeError(
-            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "  # type: ignore[attr-defined]
+            f"{estimator!r} takes NumPy arrays, and X is an array of {device}; {estimator._why_not_on_devices} Pass "
             "X.cpu().numpy() or the like"
         )
     if device is None:
@@ -265,14 +265,14 @@ class TorchData(Data):
             self.given, self.names, self.views, self.device = source.given, source.names, source.views, source.device
 
     @cached_property
-    def X(self) -> np.ndarray:  # type: ignore[override]  # noqa: N802
+    def X(self) -> np.ndarray:  # noqa: N802
         return host(self.tensor)
 
     @cached_property
-    def undivided(self) -> Any:  # type: ignore[override]
+    def undivided(self) -> Any:
         return self.source and (self.source.X if self.source.undivided is None else self.source.undivided)
 
-    def own(self, array: Any) -> Any:  # type: ignore[override]
+    def own(self, array: Any) -> Any:
         """An array of NumPy on the device; tensors as they are."""
         if not isinstance(array, np.ndarray):
             return array

@@ -507,7 +507,7 @@ def check_data(make: Callable[[np.ndarray, np.ndarray], Any], *, rtol: float = 1
         y = np.where(np.arange(len(X)) % 5 == 4, -1, np.arange(len(X)) % 3)
         expected, found = Data(X, y), make(X, y)
         for verb, apply in _verbs(rng, expected).items():
-            _require_equal(f"{verb} of {name} rows", apply(found), apply(expected), rtol)
+            _require_equal(f"{verb} of {name} rows", found.host(apply(found)), apply(expected), rtol)
         for request in (Request(3), Request(3, "cosine"), Request(2, among="same_class")) if neighbors else ():
             for one, other in zip(found.nearest(request), expected.nearest(request), strict=True):
                 _require_equal(f"nearest of {name} rows, {request}", one, other, rtol)

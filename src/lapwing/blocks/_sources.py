@@ -13,6 +13,7 @@ from sklearn import get_config
 
 from .._extras import Progress
 from ..data import canonical
+from ..device import host
 
 BLOCK_BYTES = 1 << 25  # bytes per block; larger blocks are not faster (measured)
 Block = Any  # a dense ndarray or a csr_array
@@ -263,7 +264,7 @@ def stacked(blocks: list[Block]) -> Block:
 def checked(block: Any, name: str, start: int, width: int, dtype: np.dtype) -> Block:
     """A block of finite numbers that is as wide as X. Other blocks raise an error that names them."""
     if not sparse.issparse(block):
-        block = np.asarray(block.get() if hasattr(block, "get") else block)  # CuPy copies a block from its device
+        block = np.asarray(host(block))  # of any library, on any device
     if block.ndim != 2 or block.shape[1] != width:
         raise ValueError(f"{name} has shape {block.shape}, but X has {width} columns; mend or drop that block")
     if block.dtype.kind not in "fiub":
