@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import rows_by_number
-from ..device import to_numpy
+from ..device import host, to_numpy
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import FeatureSelector, ProjectingReducer
 from ._directions import steps
@@ -87,13 +87,14 @@ def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
         scores = np.array([fit.scores_ for fit in map(to_numpy, fits)])
         scores = scores[:, np.isfinite(scores).all(axis=0)]
         return found | {"error": float(np.sqrt(np.mean(np.diff(scores, axis=0) ** 2) / 2 / np.mean(scores**2)))}
-    rows = [fit.rows(X, y).given for fit in fits]  # of documents, those that have links
-    Z = [[np.asarray(to_numpy(fit).transform(given), dtype=np.float64) for fit in fits] for given in rows]
     problems, center = [fit.problem(X, y) for fit in fits], params.get("center", "auto")
-    objectives = [[_objective(z, problem, center) for z in placed] for placed, problem in zip(Z, problems, strict=True)]
+    Z = [np.asarray(host(fit.transform(X)), dtype=np.float64) for fit in fits]
+    if problems[0].minimise[0].laplacian.n < n:  # documents without a term have no links, and are placed at 0
+        Z = [z[z.any(axis=1)] for z in Z]
+    objectives = [[_objective(z, problem, center) for z in Z] for problem in problems]
     total, on_own = np.sum(objectives), np.trace(objectives)
     excess = max(total - 2 * on_own, 0.0) / (abs(total) or 1.0) if np.isfinite(total) else np.inf
-    angles = subspace_angles(*(z - z.mean(axis=0) for z in Z[0]))
+    angles = subspace_angles(*(z - z.mean(axis=0) for z in Z))
     return found | {"excess": float(excess), "angle": float(np.degrees(angles.max()))}
 
 
