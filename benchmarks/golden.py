@@ -14,11 +14,6 @@ A result that changes on purpose is recorded anew by its name, and ``tests/golde
 the reason below it. ``tests/golden/first.json`` holds a hash of the first recording of each case. A test checks that the cases
 which differ from it are exactly those that ``changes.md`` lists, so that nothing changes silently.
 
-``--package lapwing2`` takes the cases to another package with the same public names, and only checks. It prints which cases
-pass, which fail, and which need a name that the package does not have. ``tests/golden/lapwing2.txt`` lists the cases that it
-passes, one name per line, and ``tests/test_golden.py`` holds it to that list; ``--check --package lapwing2 --write-list`` adds
-those that pass and takes none away.
-
 Recording needs torch==2.13.0, so that no case is left out, and the extras of ``dev``. Set OMP_NUM_THREADS=1 for quick runs; the
 results do not depend on it.
 """
@@ -113,18 +108,18 @@ class Runs(dict):
         return case.run()
 
 
-def check(package: str, wanted: list[str], write_list: bool) -> int:
-    """Compare a package with what is recorded; how many cases differ."""
+def check(wanted: list[str]) -> int:
+    """Compare the library with what is recorded; how many cases differ."""
     recorded = {name: found for family in families() for name, found in load(family).items()}
     chosen = [name for name in cases() if not wanted or any(matching(pattern, [name]) for pattern in wanted)]
-    passed, failed, missing, start = [], 0, 0, time.perf_counter()
+    passed, failed, missing, start = 0, 0, 0, time.perf_counter()
     for name in chosen:
         case = cases()[name]
         if case.lacks:
             print(f"skipped  {name}: {', '.join(case.lacks)} is not installed")
             continue
         try:
-            found = case.run(package)
+            found = case.run()
         except (MissingName, ModuleNotFoundError) as error:
             missing += 1
             print(f"missing  {name}: {error}")
@@ -135,13 +130,8 @@ def check(package: str, wanted: list[str], write_list: bool) -> int:
         apart = differences(recorded[name], found, case.tol)
         failed += bool(apart)
         print(f"{'FAILED' if apart else 'passed'}   {name}{': ' + '; '.join(apart) if apart else ''}")
-        if not apart:
-            passed.append(name)
-    print(f"{package}: {len(passed)} passed, {failed} failed, {missing} missing, {time.perf_counter() - start:.1f} s")
-    if write_list:
-        path = GOLDEN / f"{package}.txt"
-        before = path.read_text().splitlines() if path.exists() else []
-        path.write_text("\n".join(sorted({*before, *passed})) + "\n")
+        passed += not apart
+    print(f"{passed} passed, {failed} failed, {missing} missing, {time.perf_counter() - start:.1f} s")
     return failed
 
 
@@ -149,19 +139,13 @@ def main() -> None:
     """Record or compare, as the arguments say."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", nargs="+", default=[], metavar="NAME", help="only these; * stands for any text")
-    parser.add_argument("--package", default="lapwing", help="the package that is checked")
     parser.add_argument("--check", action="store_true", help="compare with what is recorded, and write nothing")
-    parser.add_argument(
-        "--write-list", action="store_true", help="with --check: add what passes to tests/golden/PACKAGE.txt"
-    )
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     given = parser.parse_args()
     if given.list:
         print("\n".join([*cases(), *surface.signatures(), *(f"command {name}" for name in surface.COMMANDS)]))
     elif given.check:
-        sys.exit(1 if check(given.package, given.case, given.write_list) else 0)
-    elif given.package != "lapwing":
-        sys.exit(f"--package {given.package} is compared with the recordings of lapwing: add --check")
+        sys.exit(1 if check(given.case) else 0)
     else:
         record(given.case)
 

@@ -248,31 +248,31 @@ EXTRAS: dict[str, Any] = {
 
 
 class MissingName(Exception):  # noqa: N818
-    """A package does not have a name that a case uses."""
+    """The library does not have a name that a case uses."""
 
 
 class Names(Mapping[str, Any]):
-    """The public names of a package and of its graphs, and what the cases themselves define; and a folder to write to."""
+    """The public names of the library and of its graphs, and what the cases themselves define; and a folder to write to."""
 
-    def __init__(self, package: str, folder: Path = Path()):
-        self.package, self.folder = package, folder
+    def __init__(self, folder: Path = Path()):
+        self.folder = folder
 
     def __getitem__(self, name: str) -> Any:
         if name in EXTRAS:
             return EXTRAS[name]
-        for module in (self.package, f"{self.package}.graphs"):
+        for module in ("lapwing", "lapwing.graphs"):
             with contextlib.suppress(ImportError, AttributeError):
                 return getattr(importlib.import_module(module), name)
         if hasattr(builtins, name):
             raise KeyError(name)
-        raise MissingName(f"{self.package} has no {name}")
+        raise MissingName(f"lapwing has no {name}")
 
     def of(self, module: str, name: str) -> Any:
-        """A name of one of the modules of the package."""
+        """A name of one of its modules."""
         try:
-            return getattr(importlib.import_module(f"{self.package}.{module}"), name)
+            return getattr(importlib.import_module(f"lapwing.{module}"), name)
         except (ImportError, AttributeError) as error:
-            raise MissingName(f"{self.package}.{module} has no {name}") from error
+            raise MissingName(f"lapwing.{module} has no {name}") from error
 
     def made(self, expression: str) -> Any:
         """What an expression of these names stands for."""

@@ -1,6 +1,6 @@
 """One case of the golden suite: how it is run, and what of it is recorded.
 
-A case is a name, and a function from a package (``lapwing``, or another one with the same public names) to a record.
+A case is a name, and a function from the public names of the library to a record.
 """
 
 from __future__ import annotations
@@ -144,12 +144,12 @@ class Case:
     tol: float = 1e-8
     needs: tuple[str, ...] = ()
 
-    def run(self, package: str = "lapwing") -> Record:
-        """What the case gives: a record, also where it raises. Only a name that the package lacks is raised."""
+    def run(self) -> Record:
+        """What the case gives: a record, also where it raises. Only a name that the library lacks is raised."""
         with warnings.catch_warnings(record=True) as caught, tempfile.TemporaryDirectory() as folder:
             warnings.simplefilter("always")
             try:
-                found = self.function(Names(package, Path(folder)))
+                found = self.function(Names(Path(folder)))
             except MissingName:
                 raise
             except Exception as error:

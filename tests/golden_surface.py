@@ -85,9 +85,9 @@ def public_names() -> list[str]:
     return [name for name in found if name not in DROPPED]
 
 
-def lookup(package: str, name: str) -> Any:
-    """A public name of a package; an AttributeError where it has no such name."""
-    module, _, last = f"{package}.{name}".rpartition(".")
+def lookup(name: str) -> Any:
+    """A public name of the library; an AttributeError where there is no such name."""
+    module, _, last = f"lapwing.{name}".rpartition(".")
     try:
         return getattr(importlib.import_module(module), last)
     except ImportError as error:
@@ -101,9 +101,9 @@ def _written(function: Any, dropped: set[str]) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", str(signature.replace(parameters=kept, return_annotation=signature.empty)))
 
 
-def described(package: str, name: str) -> dict[str, Any]:
+def described(name: str) -> dict[str, Any]:
     """The signature of a name and of what users call of it, and whether its docstring has an example that is run."""
-    found = lookup(package, name)
+    found = lookup(name)
     entry: dict[str, Any] = {"doctest": ">>>" in (inspect.getdoc(found) or "")}
     if name in RESULTS or (inspect.isclass(found) and issubclass(found, Exception)):
         return entry
@@ -118,9 +118,9 @@ def described(package: str, name: str) -> dict[str, Any]:
     return entry
 
 
-def signatures(package: str = "lapwing") -> dict[str, dict[str, Any]]:
-    """All signatures of a package, by the names of their entries."""
-    return {f"signature {name}": described(package, name) for name in public_names()}
+def signatures() -> dict[str, dict[str, Any]]:
+    """All signatures, by the names of their entries."""
+    return {f"signature {name}": described(name) for name in public_names()}
 
 
 # --------------------------------------------------------------------------------------------------------------- commands
@@ -248,9 +248,9 @@ def _inside(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def _said(package: str, arguments: str) -> tuple[int, str]:
+def _said(arguments: str) -> tuple[int, str]:
     """The exit code of a command, and its standard output."""
-    main = lookup(package, "cli.main")
+    main = lookup("cli.main")
     output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)  # some commands write bytes
     with (
         mock.patch.object(sys, "argv", ["lapwing", *shlex.split(arguments)]),
@@ -267,13 +267,13 @@ def _said(package: str, arguments: str) -> tuple[int, str]:
     return int(code or 0), output.read()
 
 
-def commands(folder: Path, package: str = "lapwing") -> dict[str, Record]:
+def commands(folder: Path) -> dict[str, Record]:
     """What all commands do in an empty folder, by the names of their entries."""
     _files(folder)
     found = {}
     with _inside(folder):
         for name, (arguments, read) in COMMANDS.items():
-            code, output = _said(package, arguments)
+            code, output = _said(arguments)
             try:
                 record = read(folder, output)
             except Exception as error:  # what was to be read is not there

@@ -193,13 +193,12 @@ def _(names: Names) -> Record:
 
 @tool("UnitsWarning, once per process")
 def _(names: Names) -> Record:
-    names["LPP"]  # the package has it
     code = (
-        f"import warnings, {names.package} as package\nfrom sklearn.datasets import load_wine\n"
+        "import warnings, lapwing\nfrom sklearn.datasets import load_wine\n"
         "with warnings.catch_warnings(record=True) as caught:\n"
         "    warnings.simplefilter('always')\n"
         "    for standardize in (True, False, 'auto', 'auto'):\n"
-        "        package.LPP(2, standardize=standardize).fit(load_wine().data)\n"
+        "        lapwing.LPP(2, standardize=standardize).fit(load_wine().data)\n"
         "print([w.category.__name__ for w in caught])"
     )
     path = os.pathsep.join([*(path for path in sys.path if path), os.environ.get("PYTHONPATH", "")])

@@ -7,7 +7,6 @@ import importlib
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 
@@ -23,27 +22,19 @@ WORDS = os.environ.get("LAPWING_GOLDEN") != "numbers"
 ROOT = Path(__file__).parent.parent
 RECORDER = ROOT / "benchmarks" / "golden.py"
 RECORDED = {name: record for family in {c.family for c in cases().values()} for name, record in load(family).items()}
-OTHER = "lapwing2"  # another package with the same public names, which passes the cases that its list has
-LIST = GOLDEN / f"{OTHER}.txt"
 words_alone = pytest.mark.skipif(not WORDS, reason="LAPWING_GOLDEN=numbers compares numbers only")
 
 
-def compared(name, package="lapwing"):
+def compared(name):
     case = cases()[name]
     if case.lacks:
         pytest.skip(f"{', '.join(case.lacks)} is not installed")
-    return differences(RECORDED[name], case.run(package), case.tol, WORDS)
+    return differences(RECORDED[name], case.run(), case.tol, WORDS)
 
 
 @pytest.mark.parametrize("name", cases())
 def test_it_is_as_it_was_recorded(name):
     assert compared(name) == []
-
-
-@pytest.mark.skipif(find_spec(OTHER) is None or not LIST.exists(), reason=f"there is no {OTHER}")
-@pytest.mark.parametrize("name", LIST.read_text().splitlines() if LIST.exists() else [])
-def test_another_package_passes_what_it_has_passed(name):
-    assert compared(name, OTHER) == []
 
 
 def test_every_case_has_a_recording_and_every_recording_a_case():
@@ -67,7 +58,7 @@ def test_the_files_are_small():
 @words_alone
 @pytest.mark.parametrize("name", surface.load_signatures())
 def test_signatures(name):
-    found = surface.described("lapwing", name.removeprefix("signature "))
+    found = surface.described(name.removeprefix("signature "))
     assert surface.signature_differences(surface.load_signatures()[name], found) == []
 
 
@@ -294,13 +285,11 @@ def test_a_record_is_read_as_it_was_written(record, tmp_path, monkeypatch):
     assert [found[name].digest() for name in "ab"] == [Record({"error": "ValueError: no"}).digest(), record.digest()]
 
 
-def test_a_name_that_a_package_lacks_is_told_and_errors_are_recorded():
+def test_a_name_that_is_missing_is_told_and_errors_are_recorded():
     with pytest.raises(MissingName, match="lapwing has no LPQ"):
-        Names("lapwing").made("LPQ(2)")
+        Names().made("LPQ(2)")
     found = cases()["LPP(9) on tall, full"].run()
     assert found.facts["error"] == "RankError: n_components=9 is more than the 8"
-    with pytest.raises(MissingName):
-        cases()["LPP(2) on iris, full"].run("json")  # a package without methods
 
 
 @pytest.mark.skipif(not RECORDER.exists(), reason="there are no benchmarks here")

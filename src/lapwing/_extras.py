@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
 PATIENCE = 2.0  # seconds before anything is shown
 BETWEEN = 0.2  # seconds between two updates
+#: ``verbose=`` of the estimator that is at work. It is set once per call, since progress is shown deep inside of it.
+VERBOSE: ContextVar[bool | None] = ContextVar("verbose", default=None)
 
 
 def require(module: str, extra: str) -> Any:
@@ -22,7 +25,7 @@ def require(module: str, extra: str) -> Any:
 class Progress:
     """A line on a terminal or in a notebook that is shown once work takes longer than two seconds, with the time that is left.
 
-    Elsewhere nothing is shown.
+    Elsewhere nothing is shown. With ``verbose=True`` the line is shown everywhere and from the start, and with False nowhere.
     """
 
     def __init__(self, doing: str, total: int | None, unit: str = "rows"):
@@ -31,8 +34,9 @@ class Progress:
         self._visible = False
 
     def __call__(self, done: int, doing: str | None = None) -> None:
-        now = time.monotonic()
-        if not _is_read() or now - self._start < PATIENCE or now - self._shown < BETWEEN:
+        now, verbose = time.monotonic(), VERBOSE.get()
+        is_due = _is_read() and now - self._start >= PATIENCE and now - self._shown >= BETWEEN
+        if not (is_due if verbose is None else verbose and sys.stderr is not None):
             return
         self._shown, self._visible = now, True
         line = f"{doing or self.doing}: {done:,} {self.unit}"

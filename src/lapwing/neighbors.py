@@ -86,7 +86,8 @@ class Request(NamedTuple):
                 f"neighbour; use n_neighbors={n - 1} or less"
             )
         queries = None if self.queries is None or self.queries >= n else self.queries
-        return self._replace(n_neighbors=int(self.n_neighbors), queries=queries)
+        seed = 0 if queries is None else self.random_state  # rows are drawn with it, or it has no part
+        return self._replace(n_neighbors=int(self.n_neighbors), queries=queries, random_state=seed)
 
 
 def is_named(value: Any, *names: str) -> bool:

@@ -87,6 +87,8 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         average.
     center, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -125,11 +127,13 @@ class MMC(OfClasses, LinearReducer):  # type: ignore[misc]
         pca: float | str | None = "auto",
         center: str | bool = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.pca = pca
         self.center = center
         self.standardize = standardize
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return _margin()
@@ -164,7 +168,7 @@ class LPDP(Supervised, LinearReducer):
     normalize
         As in :class:`LPP`. With ``"trace"``, :math:`X^\top L X`, the within-class scatter and the total scatter are scaled
         one by one.
-    standardize
+    standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -205,9 +209,16 @@ class LPDP(Supervised, LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+            n_components,
+            graph=graph,
+            pca=pca,
+            center=center,
+            normalize=normalize,
+            standardize=standardize,
+            verbose=verbose,
         )
         self.alpha = alpha
         self.scaling = scaling
@@ -258,7 +269,7 @@ class MFA(Supervised, LPP):
         As in :class:`LPP`. ``"auto"`` is ``"unit"`` where the graph reads labels.
     ridge
         As in :class:`LPP`. ``"auto"`` is 0: ``pca`` leaves out the directions of little variance.
-    normalize, standardize
+    normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -322,6 +333,8 @@ class DNE(Supervised, LinearReducer):
         ``KNN(5) + SameClass()``.
     pca, center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -419,7 +432,7 @@ class LFDA(Supervised, LinearReducer):
         As in :class:`LPP`.
     center : "auto", "mean" or False, default="auto"
         As in :class:`LPP`. ``"auto"`` is ``"mean"``.
-    scaling, ridge, normalize, standardize
+    scaling, ridge, normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -465,9 +478,16 @@ class LFDA(Supervised, LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+            n_components,
+            graph=graph,
+            pca=pca,
+            center=center,
+            normalize=normalize,
+            standardize=standardize,
+            verbose=verbose,
         )
         self.scaling = scaling
         self.ridge = ridge
@@ -512,7 +532,7 @@ class LSDA(Supervised, LinearReducer):
         As in :class:`LPP`. ``"auto"`` is 1: samples without a neighbour of their own class are missing in the constraint.
     normalize
         As in :class:`LPP`. With ``"trace"``, the two forms of (2) are scaled one by one.
-    standardize
+    standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -552,9 +572,16 @@ class LSDA(Supervised, LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+            n_components,
+            graph=graph,
+            pca=pca,
+            center=center,
+            normalize=normalize,
+            standardize=standardize,
+            verbose=verbose,
         )
         self.alpha = alpha
         self.scaling = scaling

@@ -66,6 +66,8 @@ class LPI(LinearReducer):
         How long the directions are: unit vectors, or as (1) gives them.
     normalize
         As in :class:`LaplacianEigenmaps`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -112,12 +114,14 @@ class LPI(LinearReducer):
         ridge: float | str = "auto",
         scaling: str = "unit",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
         self.ridge = ridge
         self.scaling = scaling
         self.normalize = normalize
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """``KNN(n_neighbors, metric="cosine", weights="dot")``."""

@@ -101,7 +101,7 @@ class KernelLPP(KernelReducer):
         constraint's matrix over the number of samples, is added to the diagonal of that matrix. 0 adds nothing.
 
         ``"auto"`` is 0.03 where labels alone attract, 0.3 where labels and neighbours attract, and 0 where no labels do.
-    normalize, standardize
+    normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -168,6 +168,7 @@ class KernelLPP(KernelReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -186,6 +187,7 @@ class KernelLPP(KernelReducer):
         self.standardize = standardize
         self.penalty = penalty
         self.constraint = constraint
+        self.verbose = verbose
 
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
 
@@ -215,6 +217,8 @@ class KernelNPE(KernelReducer):
         As in :class:`KernelLPP`.
     pca, center, scaling, ridge, normalize, standardize
         As in :class:`KernelLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -276,6 +280,8 @@ class KernelLDA(Supervised, KernelReducer):
         As in :class:`KernelLPP`. ``"auto"`` is 0.03.
     standardize
         As in :class:`KernelLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -325,6 +331,7 @@ class KernelLDA(Supervised, KernelReducer):
         scaling: str = "auto",
         ridge: float | str = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -339,6 +346,7 @@ class KernelLDA(Supervised, KernelReducer):
         self.scaling = scaling
         self.ridge = ridge
         self.standardize = standardize
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return SameClass()
@@ -369,6 +377,8 @@ class KernelLFDA(Supervised, KernelReducer):
         As in :class:`KernelLDA`.
     normalize, standardize
         As in :class:`KernelLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------

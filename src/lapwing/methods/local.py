@@ -40,6 +40,8 @@ class LPCA(LinearReducer):
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -151,6 +153,8 @@ class TangentialMaps(FreeReducer):
         from them.
     normalize
         As in :class:`LaplacianEigenmaps`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------

@@ -125,6 +125,10 @@ class LPP(LinearReducer):
         different units: where the largest deviation is more than 10 times the median one. It leaves alone columns that come in
         the order of falling deviation, as those of a PCA do, columns of a sparse X that are mostly zeros, and X whose distances
         are not Euclidean.
+    verbose : bool or None, default=None
+        Whether a line says how far the work has come and how long it will take, where rows are read from disk or a cluster.
+        None shows it on a terminal and in a notebook, once the work takes longer than two seconds. True always shows it, and
+        False never.
 
     Attributes
     ----------
@@ -158,6 +162,7 @@ class LPP(LinearReducer):
         The graph that was used.
     settings_ : dict
         What was decided in this fit where a parameter leaves it to the data, as ``"auto"`` does, by the name of the parameter.
+        Where there is a ``pca``, its value is a number of directions, or None where all were kept.
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate
@@ -217,6 +222,7 @@ class LPP(LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -228,6 +234,7 @@ class LPP(LinearReducer):
         self.ridge = ridge
         self.normalize = normalize
         self.standardize = standardize
+        self.verbose = verbose
 
     # Equations (1) and (2) are the problem of every estimator that has none of its own: Reducer._problem.
 
@@ -258,7 +265,7 @@ class OLPP(LinearReducer):
         fewer, unless ``pca`` is given.
     center : "auto", "mean" or False, default="auto"
         As in :class:`LPP`. ``"auto"`` is ``"mean"``.
-    normalize, standardize
+    normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes

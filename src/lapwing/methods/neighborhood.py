@@ -38,7 +38,7 @@ class NPE(LinearReducer):
         As in :class:`LPP`. None is ``Reconstruction(5)``, and an integer k is ``Reconstruction(k)``. ``"supervised"`` is
         ``SameClass()``, and ``"semi"`` adds ``SameClass()`` to the graph of None. The Laplacian of any other graph takes the
         place of :math:`(I - W)^\top (I - W)` in (1).
-    pca, center, scaling, ridge, normalize, standardize
+    pca, center, scaling, ridge, normalize, standardize, verbose
         As in :class:`LPP`.
 
     Attributes
@@ -81,6 +81,7 @@ class NPE(LinearReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -90,6 +91,7 @@ class NPE(LinearReducer):
         self.ridge = ridge
         self.normalize = normalize
         self.standardize = standardize
+        self.verbose = verbose
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         return Problem(build_terms("graph", graphs.graph, data, graphs.equal_say), identity(data.n))  # (1)
@@ -114,6 +116,8 @@ class ONPP(LinearReducer):
         As in :class:`NPE`.
     pca, center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------

@@ -53,6 +53,8 @@ class SpectralRegression(LinearReducer):
         As in :class:`LPP`.
     standardize
         As in :class:`LPP`. A lasso treats all features alike, so columns in different units should be standardised.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -105,6 +107,7 @@ class SpectralRegression(LinearReducer):
         lasso: float = 0.0,
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -112,6 +115,7 @@ class SpectralRegression(LinearReducer):
         self.lasso = lasso
         self.normalize = normalize
         self.standardize = standardize
+        self.verbose = verbose
 
     # The graph has the matrices of every estimator that has none of its own: Reducer._problem.
 

@@ -103,6 +103,8 @@ class GLPCA(_Representing):
         Which samples should have similar coordinates. None is ``KNN(5)``, an integer k is ``KNN(k)``, and a matrix W of weights
         is ``Precomputed(W)``. Where samples are corrupted, take ``KNN(5, weights="binary")``: with heat weights a sample far
         from all others has next to no links, and so a component of its own, which keeps its corruption.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -152,11 +154,13 @@ class GLPCA(_Representing):
         beta: float = 0.5,
         alpha: float | None = None,
         graph: Graph | int | str | ArrayLike | None = None,
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.beta = beta
         self.alpha = alpha
         self.graph = graph
+        self.verbose = verbose
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Representation:
         terms = build_terms("graph", graphs.graph, data)
@@ -381,6 +385,8 @@ class RobustGLPCA(_Robust):
         How many steps are taken at most. A warning says where they were not enough.
     tol : float, default=1e-6
         Stop when the errors and the residuals of the representation differ by this share of X.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -439,6 +445,7 @@ class RobustGLPCA(_Robust):
         rho: float = 1.02,
         max_iter: int = 1000,
         tol: float = 1e-6,
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.beta = beta
@@ -448,6 +455,7 @@ class RobustGLPCA(_Robust):
         self.rho = rho
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
 
     def _weight(self, X: np.ndarray, L: sparse.csr_array, mu: float) -> float:
         """The alpha of (1) for which the first step is GLPCA(beta)."""
@@ -561,6 +569,8 @@ class L21PCA(_Robust):
         As in :class:`LaplacianEigenmaps`.
     center, rho, max_iter, tol
         As in :class:`RobustGLPCA`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -597,12 +607,14 @@ class L21PCA(_Robust):
         rho: float = 1.02,
         max_iter: int = 1000,
         tol: float = 1e-6,
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.center = center
         self.rho = rho
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         """The graph without links."""

@@ -54,6 +54,8 @@ class LaplacianScore(FeatureSelector):
         for n samples.
     normalize
         As in :class:`LaplacianEigenmaps`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -103,8 +105,9 @@ class LaplacianScore(FeatureSelector):
         graph: Graph | int | str | ArrayLike | None = None,
         constraint: str = "degree",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
-        super().__init__(n_features_to_select)
+        super().__init__(n_features_to_select, verbose=verbose)
         self.graph = graph
         self.constraint = constraint
         self.normalize = normalize
@@ -138,6 +141,8 @@ class FisherScore(OfClasses, FeatureSelector):  # type: ignore[misc]
     n_features_to_select : int or None, default=None
         How many features to keep, those of the largest scores; of features with equal scores the first ones. None keeps half of
         them, and at least one. Constant features are never kept, and asking for more than there are others raises an error.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------

@@ -47,6 +47,8 @@ class LaplacianEigenmaps(FreeReducer):
         How much each graph counts where ``graph=`` adds up several. ``"degree"`` scales each one that attracts, except
         :class:`~lapwing.graphs.Pairs`, so that its degrees add up to the number of samples. ``"auto"`` does so where ``graph=``
         adds two or more graphs that attract. None takes the weights as they are.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -98,12 +100,14 @@ class LaplacianEigenmaps(FreeReducer):
         constraint: str = "degree",
         extension: str = "nystrom",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
         self.constraint = constraint
         self.extension = extension
         self.normalize = normalize
+        self.verbose = verbose
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         terms = build_terms("graph", graphs.graph, data, graphs.equal_say)
@@ -170,6 +174,8 @@ class DiffusionMaps(LaplacianEigenmaps):
         How many steps the random walk takes, t. The more steps, the less differences on a small scale count.
     extension, normalize
         As in :class:`LaplacianEigenmaps`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -208,6 +214,7 @@ class DiffusionMaps(LaplacianEigenmaps):
         n_steps: int = 1,
         extension: str = "nystrom",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -215,6 +222,7 @@ class DiffusionMaps(LaplacianEigenmaps):
         self.n_steps = n_steps
         self.extension = extension
         self.normalize = normalize
+        self.verbose = verbose
 
     def _problem(self, data: Data, graphs: GraphFacts) -> Problem:
         alpha = check_not_negative("alpha", self.alpha)

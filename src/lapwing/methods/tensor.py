@@ -61,7 +61,7 @@ class TSA(MultilinearReducer):
     scaling : {"unit", "constraint"}, default="unit"
         How long the directions are: unit vectors, or such that the matrix on the right of (2) becomes the identity. Unlike that
         of LPP it changes the answer, since U and V weigh each other's directions.
-    normalize
+    normalize, verbose
         As in :class:`LPP`.
 
     Attributes

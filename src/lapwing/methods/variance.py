@@ -74,6 +74,8 @@ class GraphPCA(_Variance):
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -115,9 +117,16 @@ class GraphPCA(_Variance):
         center: str | bool = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         super().__init__(
-            n_components, graph=graph, pca=pca, center=center, normalize=normalize, standardize=standardize
+            n_components,
+            graph=graph,
+            pca=pca,
+            center=center,
+            normalize=normalize,
+            standardize=standardize,
+            verbose=verbose,
         )
         self.alpha = alpha
 
@@ -169,6 +178,8 @@ class MULTISPATI(_Variance):
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     center, normalize, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -229,6 +240,8 @@ class ContrastivePCA(Supervised, _Variance):
         As in :class:`LPP`. ``"auto"`` keeps all directions.
     center, standardize
         As in :class:`OLPP`.
+    verbose
+        As in :class:`LPP`.
 
     Attributes
     ----------
@@ -265,6 +278,7 @@ class ContrastivePCA(Supervised, _Variance):
         pca: float | str | None = "auto",
         center: str | bool = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.alpha = alpha
@@ -272,6 +286,7 @@ class ContrastivePCA(Supervised, _Variance):
         self.pca = pca
         self.center = center
         self.standardize = standardize
+        self.verbose = verbose
 
     def default_graph(self, n_neighbors: int) -> Graph:
         return Complete(among="labelled")

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import auto
 from .._arrays import is_foreign
 from .._documented import Documented, page_of_a_class
+from .._extras import VERBOSE
 from .._labels import label_array
 from .._validation import caller_stacklevel, check_count
 from ..data import Data, validated
@@ -59,6 +60,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
     True
     """
 
+    verbose: bool | None = None  #: Whether progress is shown, where a method of your own has no such parameter.
     n_neighbors: ClassVar[int] = 5  #: How many neighbours the default graph has.
     default_penalty: ClassVar[Any] = Repulsion  #: The graph that ``penalty=7`` stands for.
     _needs_penalty: ClassVar[bool] = False  # whether ``penalty=None`` stands for that graph as well
@@ -103,6 +105,7 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         """
         parameters = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = dict(parameters)
+        before = VERBOSE.set(self.verbose)
         try:
             if weights.get("sample_weight") is not None and (why := self._why_unweighted()):
                 raise ValueError(f"sample_weight does not act on {self!r}: {why}")
@@ -110,6 +113,8 @@ class Reducer(Documented, TransformerMixin, BaseEstimator):
         except BaseException:
             self.__dict__ = parameters  # a fit that fails leaves no attributes behind, nor those of an earlier one
             raise
+        finally:
+            VERBOSE.reset(before)
 
     def _fit(self, data: Data) -> Any:
         """The spine. ``data`` are rows of any kind: in memory, on a device, or a summary of rows that are elsewhere."""

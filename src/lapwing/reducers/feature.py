@@ -29,7 +29,7 @@ class FeatureSelector(SelectorMixin, Reducer):
 
     Parameters
     ----------
-    n_features_to_select
+    n_features_to_select, verbose
         As in :class:`lapwing.LaplacianScore`.
 
     Examples
@@ -62,8 +62,9 @@ class FeatureSelector(SelectorMixin, Reducer):
     _samples_rows: ClassVar[bool] = True
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": None}  # ``fit`` takes it where graphs are of classes
 
-    def __init__(self, n_features_to_select: int | None = None):
+    def __init__(self, n_features_to_select: int | None = None, *, verbose: bool | None = None):
         self.n_features_to_select = n_features_to_select
+        self.verbose = verbose
 
     def _map(self, data: Data, problem: Problem, graphs: auto.GraphFacts, chosen: auto.Settings) -> Data:
         if self.n_features_to_select is not None:

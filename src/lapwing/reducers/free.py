@@ -32,7 +32,7 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    n_components, graph, extension, normalize
+    n_components, graph, extension, normalize, verbose
         As in :class:`lapwing.TangentialMaps`.
 
     Examples
@@ -67,11 +67,13 @@ class FreeReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         graph: Graph | int | str | ArrayLike | None = None,
         extension: str = "affine",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
         self.extension = extension
         self.normalize = normalize
+        self.verbose = verbose
 
     def _without(self, data: Data, graphs: auto.GraphFacts) -> Data:
         """The rows as they are: samples have coordinates of their own, whatever the features are."""

@@ -34,7 +34,7 @@ class KernelReducer(ProjectingReducer):
     ----------
     n_components, graph, kernel, gamma, degree, coef0, kernel_params, landmarks, random_state, pca, center, scaling, ridge
         As in :class:`lapwing.KernelLPP`.
-    normalize, standardize
+    normalize, standardize, verbose
         As in :class:`lapwing.KernelLPP`.
 
     Examples
@@ -81,6 +81,7 @@ class KernelReducer(ProjectingReducer):
         ridge: float | str = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -97,6 +98,7 @@ class KernelReducer(ProjectingReducer):
         self.ridge = ridge
         self.normalize = normalize
         self.standardize = standardize
+        self.verbose = verbose
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """The rows, or what a kernel matrix says of them. Raise where their kernel matrix would be too large."""

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .. import auto, maps
+from .._extras import VERBOSE
 from ..data import FLOATS, Data, validated
 from ..graphs import Graph
 from ..maps import Coordinates
@@ -24,7 +25,7 @@ class LinearReducer(ProjectingReducer):
 
     Parameters
     ----------
-    n_components, graph, pca, center, normalize, standardize
+    n_components, graph, pca, center, normalize, standardize, verbose
         As in :class:`lapwing.LPP`.
 
     Examples
@@ -60,6 +61,7 @@ class LinearReducer(ProjectingReducer):
         center: str | bool = "auto",
         normalize: str | None = "auto",
         standardize: str | bool = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -67,6 +69,7 @@ class LinearReducer(ProjectingReducer):
         self.center = center
         self.normalize = normalize
         self.standardize = standardize
+        self.verbose = verbose
 
     def transform(self, X: Any) -> Any:
         """The coordinates of samples, one column per component.
@@ -82,7 +85,11 @@ class LinearReducer(ProjectingReducer):
             The coordinates. For a dask array they are a dask array, which is not computed yet.
         """
         check_is_fitted(self)
-        return validated(self, X, fitting=False).project(self.mean_, self.components_)
+        before = VERBOSE.set(self.verbose)
+        try:
+            return validated(self, X, fitting=False).project(self.mean_, self.components_)
+        finally:
+            VERBOSE.reset(before)
 
     @takes_tensors
     def inverse_transform(self, X: Any) -> np.ndarray:

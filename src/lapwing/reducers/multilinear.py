@@ -72,7 +72,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
 
     Parameters
     ----------
-    n_components, graph, penalty, max_iter, tol, image_shape, flatten, scaling, normalize
+    n_components, graph, penalty, max_iter, tol, image_shape, flatten, scaling, normalize, verbose
         As in :class:`lapwing.TSA`.
 
     Examples
@@ -110,6 +110,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         flatten: bool = False,
         scaling: str = "unit",
         normalize: str | None = "auto",
+        verbose: bool | None = None,
     ):
         self.n_components = n_components
         self.graph = graph
@@ -120,6 +121,7 @@ class MultilinearReducer(ClassNamePrefixFeaturesOutMixin, Reducer):
         self.flatten = flatten
         self.scaling = scaling
         self.normalize = normalize
+        self.verbose = verbose
 
     def _data(self, X: Any, y: Any = None, **weights: Any) -> Data:  # type: ignore[override]
         """Images as rows that know the shape of an image."""
