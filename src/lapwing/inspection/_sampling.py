@@ -11,10 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import rows_by_number
-<<<<<<< HEAD
 from ..data import squared_lengths
-=======
->>>>>>> w-docs
 from ..device import host, to_numpy
 from ..problem import ORTHOGONAL, Problem
 from ..reducers import FeatureSelector, ProjectingReducer
@@ -93,15 +90,9 @@ def sampling_error(model: Any, X: Any, y: Any = None) -> dict[str, float]:
         scores = scores[:, np.isfinite(scores).all(axis=0)]
         return found | {"error": float(np.sqrt(np.mean(np.diff(scores, axis=0) ** 2) / 2 / np.mean(scores**2)))}
     problems, center = [fit.problem(X, y) for fit in fits], params.get("center", "auto")
-<<<<<<< HEAD
     Z = [np.asarray(to_numpy(fit).transform(host(X)), dtype=np.float64) for fit in fits]
     if problems[0].minimise[0].laplacian.n < n:  # documents without a term have no part in a problem
         Z = [z[np.flatnonzero(squared_lengths(check_array(X, accept_sparse="csr")))] for z in Z]
-=======
-    Z = [np.asarray(host(fit.transform(X)), dtype=np.float64) for fit in fits]
-    if problems[0].minimise[0].laplacian.n < n:  # documents without a term have no links, and are placed at 0
-        Z = [z[z.any(axis=1)] for z in Z]
->>>>>>> w-docs
     objectives = [[_objective(z, problem, center) for z in Z] for problem in problems]
     total, on_own = np.sum(objectives), np.trace(objectives)
     excess = max(total - 2 * on_own, 0.0) / (abs(total) or 1.0) if np.isfinite(total) else np.inf
