@@ -182,11 +182,12 @@ class ClassSums:
         members = sparse.csr_array((weights, (places, np.arange(places.size))), (size, places.size))
         counts = np.bincount(places, weights, size)
         first = block[0]  # sums are taken about it, so that the mean of a constant column is exactly that constant
-        means = first + (members @ (block - first)) / np.where(counts > 0, counts, 1.0)[:, None]
-        within = block - means[places]
+        within = block - first
+        centres = (members @ within) / np.where(counts > 0, counts, 1.0)[:, None]
+        within -= centres[places]
         if is_weighted:
             within *= np.sqrt(weights)[:, None]
-        self._move(counts, means, within, places)
+        self._move(counts, first + centres, within, places)
 
     def _move(self, counts: np.ndarray, means: np.ndarray, within: Any = None, places: Any = None) -> None:
         """Take in so many samples of these means, or out, where numbers are negative.
