@@ -40,7 +40,6 @@ def label_array(y: Any, n: int) -> np.ndarray:
     return y
 
 
-
 def known_labels(y: Any) -> np.ndarray:
     """Which labels are known: those that are not -1."""
     return np.asarray(label_array(y, np.shape(y)[0]) != -1)
@@ -91,4 +90,3 @@ def coded_labels(y: np.ndarray, names: np.ndarray) -> tuple[np.ndarray, np.ndarr
     codes = np.full(y.size, -1, dtype=np.intp)
     codes[known] = np.array([places[name] for name in found.tolist()], dtype=np.intp)[inverse]
     return codes, np.concatenate([names.astype(found.dtype) if not names.size else names, np.array(new, found.dtype)])
-
