@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ._arrays import BLOCK_BYTES, Array, row_blocks
+from ._arrays import BLOCK_BYTES, Array, memory_map, row_blocks
 from ._labels import class_codes
 from ._validation import check_rows, reword_text_error
 from .neighbors import Edges, Request, bound, find
@@ -56,8 +56,8 @@ def validated(
     arrays = [X] if fitting else [X, *vars(estimator).values()]
     foreign = any(hasattr(a, "__dlpack__") and not isinstance(a, np.ndarray | np.generic) for a in arrays)
     kind = "device" if foreign else KINDS.get(type(X).__module__.partition(".")[0])
-    if isinstance(X, np.memmap) or (sparse.issparse(X) and getattr(getattr(X, "data", None), "base", None) is not None):
-        kind = kind or "blocks"  # X may be on disk
+    if isinstance(X, np.memmap) or sparse.issparse(X):
+        kind = "blocks" if memory_map(getattr(X, "data", None) if sparse.issparse(X) else X) else kind
     if kind:
         data = import_module(f".{kind}", __package__).validated(estimator, X, y, sample_weight, fitting, least)
         if data is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
+from .._arrays import memory_map
 from .._extras import Progress
 from ..data import canonical
 from ..device import host
@@ -298,19 +299,12 @@ def float_dtype(dtype: Any) -> np.dtype:
 def is_on_disk(X: Any) -> bool:
     """Whether X is a memory map, or a sparse matrix made of memory maps, that takes more than the working memory."""
     if sparse.issparse(X):  # its arrays are views, since a sparse matrix keeps no subclasses
-        if X.format not in ("csr", "csc") or _mapping(X.data) is None:
+        if X.format not in ("csr", "csc") or memory_map(X.data) is None:
             return False
         return X.data.size * float_dtype(X.dtype).itemsize + X.indices.nbytes > working_memory()
     # A copy of a memory map is in memory, although its class is the same.
-    on_disk = isinstance(X, np.memmap) and _mapping(X) is not None
+    on_disk = isinstance(X, np.memmap) and memory_map(X) is not None
     return on_disk and X.size * float_dtype(X.dtype).itemsize > working_memory()
-
-
-def _mapping(array: Any) -> mmap.mmap | None:
-    """The memory map behind an array; None where there is none."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return array if isinstance(array, mmap.mmap) else None
 
 
 def _release(array: Any) -> None:
@@ -318,7 +312,7 @@ def _release(array: Any) -> None:
 
     Pages that may be changed and belong to no file are kept, since the changes are in the pages only.
     """
-    mapping = _mapping(array)
+    mapping = memory_map(array)
     if mapping is None or not hasattr(mmap, "MADV_DONTNEED"):
         return
     with memoryview(mapping) as pages:

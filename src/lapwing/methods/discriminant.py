@@ -26,17 +26,20 @@ class Supervised:
         tags.target_tags.required = True
         return tags
 
+
+class LinkedByClass(Supervised):
+    """Methods whose links are found within classes, so that a graph which reads no labels makes another method of them."""
+
     def _graphs(self, data: Data) -> GraphFacts:
-        """Refuse neighbours that read no labels where the method's own graph does: they would make it another method."""
+        """Refuse neighbours that read no labels, with the spelling that works."""
         graphs = super()._graphs(data)  # type: ignore[misc]
         searches = graphs.graph.requests()
         if searches and not graphs.graph.reads_labels:
-            own = self.default_graph(searches[0].n_neighbors)  # type: ignore[attr-defined]
-            if own.reads_labels:
-                raise ValueError(
-                    f"graph={graphs.graph!r} reads no labels, and {type(self).__name__} takes its links from classes; use "
-                    f"graph={searches[0].n_neighbors}, which is {own!r}"
-                )
+            k = searches[0].n_neighbors
+            raise ValueError(
+                f"graph={graphs.graph!r} reads no labels, and {type(self).__name__} takes its links from classes; use "
+                f"graph={k}, which is {self.default_graph(k)!r}"  # type: ignore[attr-defined]
+            )
         return graphs
 
 
@@ -232,7 +235,7 @@ class LPDP(Supervised, LinearReducer):
         return Problem(local + margin, degree_sum(local))  # (1)
 
 
-class MFA(Supervised, LPP):
+class MFA(LinkedByClass, LPP):
     r"""Marginal Fisher Analysis: near samples of a class come together, and near samples of different classes come apart.
 
     .. math::
@@ -308,7 +311,7 @@ class MFA(Supervised, LPP):
         return KNN(n_neighbors, weights="binary", among="same_class")
 
 
-class DNE(Supervised, LinearReducer):
+class DNE(LinkedByClass, LinearReducer):
     r"""Discriminant Neighborhood Embedding: neighbours of the same class attract, neighbours of other classes repel.
 
     .. math:: \min_V \operatorname{tr}(V^\top X^\top (L^s - L^d) X V) \quad\text{subject to}\quad V^\top V = I \tag{1}
@@ -397,7 +400,7 @@ def local_fisher(data: Data, graphs: GraphFacts) -> Problem:
     return Problem(within, L.rescaled(np.sqrt(shares)) + laplacian_sum(OtherClass().terms(data)))
 
 
-class LFDA(Supervised, LinearReducer):
+class LFDA(LinkedByClass, LinearReducer):
     r"""Local Fisher Discriminant Analysis: discriminant analysis of classes that have several clusters.
 
     .. math::
