@@ -249,7 +249,8 @@ class Data:
             mean, squares = self.mean(), np.zeros(self.d)
             for start in range(0, self.n, self._step):
                 rows = slice(start, start + self._step)
-                block = np.square(self._part(rows, ALL, mean))
+                block = self._part(rows, ALL, mean)
+                np.square(block, out=block)
                 squares += block.sum(axis=0) if self.weights is None else self.weights[rows] @ block
             s = np.sqrt(squares / self.size)
             self._deviations = np.where(s <= 100 * EPS * np.abs(mean), 0.0, s)
@@ -259,6 +260,8 @@ class Data:
         """The rows, each column divided by its scale."""
         divided = type(self)(self.X / scale.astype(self.X.dtype), self.y, self.weights, source=self)
         divided.is_divided = True
+        if self._mean is not None and self.X.dtype == np.float64:  # in float32, rows are rounded as the mean is not
+            divided._mean = self._mean / scale
         return divided
 
     def without(self, columns: list[int]) -> Data:
