@@ -162,7 +162,6 @@ class LPP(LinearReducer):
         The graph that was used.
     settings_ : dict
         What was decided in this fit where a parameter leaves it to the data, as ``"auto"`` does, by the name of the parameter.
-        Where there is a ``pca``, its value is a number of directions, or None where all were kept.
     solver_ : str
         The name of the solver that was used.
     certificate_ : Certificate
