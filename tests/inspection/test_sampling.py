@@ -14,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import lapwing
 from lapwing import LPCA, LPI, LPP, MFA, MMC, NPE, OLPP, ONPP, TSA, FisherScore, KernelLPP, LaplacianScore
-from lapwing.blocks import as_blocks
+from lapwing.blocks import BlockData, as_blocks
+from lapwing.data import validated
 from lapwing.graphs import KNN, CodingLength, On, Reconstruction, Repulsion, SameClass
 from lapwing.inspection import sampling_error
 
@@ -170,7 +171,7 @@ def test_rows_on_disk(tmp_path, monkeypatch):
     np.save(tmp_path / "rows.npy", X)
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
     little_memory(monkeypatch, 1000)
-    assert LPP(2, graph=NEAR).rows(rows).in_blocks
+    assert isinstance(validated(LPP(2, graph=NEAR), rows), BlockData)
     model = LPP(2, graph=NEAR).fit(rows)
     assert sampling_error(model, rows) == pytest.approx(sampling_error(LPP(2, graph=NEAR).fit(X), X))
     with pytest.raises(TypeError, match=r"sampling_error needs all rows in memory.*or a part of the rows"):
